@@ -1,4 +1,4 @@
-/** The areas. Each one lists its features, which say themselves on what they stand. */
+/** This file lists the areas. Each one lists its features, which say themselves on what they stand. */
 import { access } from './access/area.ts';
 import { apps } from './apps/area.ts';
 import { connect } from './connect/area.ts';

@@ -1,16 +1,15 @@
 /**
- * The first start: both regions, the service's own pool, a staff account, its team, two API keys. Runs in one
- * transaction under an advisory lock, so that of several servers on an empty database one does it. The
- * secrets go to `DATA_DIR/bootstrap.json` (0600) before the commit: a file without its rows is written anew
- * by the next start, rows without their file could never be used.
+ * The first start makes both regions, the service's own pool, a staff account, its team and two API keys. It
+ * runs in one transaction under an advisory lock, so that of several servers on an empty database one does
+ * it. The secrets go to `DATA_DIR/bootstrap.json` (0600) before the commit: a file without its rows is
+ * written anew by the next start, rows without their file could never be used.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createUser } from './access/accounts/index.ts';
 import type { Passwords } from './base/password.ts';
 import { insertApiKey } from './access/apikeys/index.ts';
-import { appendAudit, PLATFORM_CHAIN } from './kit/ledger/index.ts';
-import type { AuditAct } from './kit/ledger/index.ts';
+import { appendAudit, PLATFORM_CHAIN, type AuditAct } from './kit/ledger/index.ts';
 import { randomBase62 } from './base/base62.ts';
 import type { Clock } from './base/clock.ts';
 import { prepareDataDir } from './base/data-folder.ts';

@@ -1,9 +1,14 @@
-/** Every setting of the server: those of the process, and those that each feature declares. */
-import { readSettings } from '@svc/proto/process/settings.ts';
-import type { Environment, SettingsOf, SettingsTable } from '@svc/proto/process/settings.ts';
+/**
+ * This file reads every setting of the server: those of the process, and those that each feature declares.
+ */
+import {
+  readSettings,
+  type Environment,
+  type SettingsOf,
+  type SettingsTable,
+} from '@svc/proto/process/settings.ts';
 import { FEATURES } from './areas.ts';
-import { checkProcess, PROCESS_SETTINGS } from './base/settings.ts';
-import type { ProcessSettings } from './base/settings.ts';
+import { checkProcess, PROCESS_SETTINGS, type ProcessSettings } from './base/settings.ts';
 import type { Declared, Feature } from './kit/feature.ts';
 
 export { ConfigError } from '@svc/proto/process/settings.ts';
@@ -14,7 +19,7 @@ export const SETTINGS = {
 };
 
 export interface Config extends ProcessSettings {
-  /** Returns the settings of a feature. */
+  /** This returns the settings of a feature. */
   of<F extends Feature, S extends SettingsTable>(feature: Declared<F, S>): SettingsOf<S>;
 }
 

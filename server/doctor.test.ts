@@ -6,8 +6,7 @@ import { createEmptyDatabase } from '../test/setup/database.ts';
 import { freePorts } from '../test/faults/free-ports.ts';
 import { AMQP_URL, has } from '../test/setup/needs.ts';
 import { startPooler } from '../test/setup/pooler.ts';
-import { startTestServer } from '../test/setup/server.ts';
-import type { TestServer } from '../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../test/setup/server.ts';
 import { readConfig } from './config.ts';
 import { examine } from './doctor.ts';
 

@@ -1,5 +1,5 @@
 /**
- * `node server/dist/main.js doctor`: looks at what a server needs, changes nothing, and says what to do in a
+ * `node server/dist/main.js doctor` looks at what a server needs, changes nothing, and says what to do in a
  * line each. Nothing is served meanwhile, so that it can be run beside a server, and before one.
  */
 import { once } from 'node:events';
@@ -22,14 +22,14 @@ import {
   STATEMENT_TIMEOUT_MS,
   waysOf,
   WORK_ROLE,
+  type Database,
 } from './base/db/index.ts';
-import type { Database } from './base/db/index.ts';
 import { createSecrets, findKek } from './base/secrets.ts';
 
 interface Finding {
   readonly name: string;
   readonly detail: string;
-  /** What to do. Undefined: it is well. */
+  /** Next step; it is undefined where all is well. */
   readonly advice?: string;
 }
 
@@ -71,7 +71,7 @@ export async function examine(config: Config, write: (line: string) => void): Pr
 const line = (sign: string, name: string, text: string): string =>
   `${sign.padEnd(7)}${name.padEnd(13)}${text}\n`;
 
-/** A note at most: teams may have registries of their own. */
+/** This is a note at most, since teams may have registries of their own. */
 async function registryLine(config: Config): Promise<string> {
   const { localRegistry } = config.of(registriesFeature);
   if (localRegistry !== 'auto' && localRegistry !== 'off') return line('ok', 'registry', localRegistry);
@@ -87,10 +87,7 @@ async function registryLine(config: Config): Promise<string> {
 
 type Check = (name: string, look: Look, advice: string) => Promise<boolean>;
 
-async function examineDatabase(
-  config: Config & { readonly databaseUrl: string },
-  check: Check,
-): Promise<void> {
+async function examineDatabase(config: Config & { readonly databaseUrl: string }, check: Check) {
   const { databaseUrl, listenDatabaseUrl, replicaUrl } = config;
   const kinds: string[] = [];
   for (const host of addressOf(databaseUrl).hosts)
@@ -131,11 +128,11 @@ async function examineDatabase(
   }
 }
 
-/** Whether every setting and every host leads to one database. False: nothing more can be said of it. */
-async function examineWays(
-  addresses: Config & { readonly databaseUrl: string },
-  check: Check,
-): Promise<boolean> {
+/**
+ * Says whether every setting and every host leads to one database. When it returns false, nothing more can be
+ * said of it.
+ */
+async function examineWays(addresses: Config & { readonly databaseUrl: string }, check: Check) {
   const ways = waysOf(addresses);
   if (ways.length === 0) return true;
   const own = await placeAt({ url: addresses.databaseUrl, target: 'primary' });

@@ -1,15 +1,13 @@
-/** `npm start`: the platform, until SIGTERM or SIGINT. The settings are in config.ts. */
+/** `npm start` runs the platform, until SIGTERM or SIGINT. The settings are in config.ts. */
 import { startGateway } from '@svc/gateway/index.ts';
 import { boundWords } from '@svc/proto/process/bound.ts';
 import type { Bootstrap } from './bootstrap.ts';
-import { ConfigError, readConfig } from './config.ts';
-import type { Config } from './config.ts';
+import { ConfigError, readConfig, type Config } from './config.ts';
 import { examine } from './doctor.ts';
 import { diskFull, isConnectionError, isWrongDatabase, SessionRefused } from './base/db/index.ts';
 import { createLog, scrub } from '@svc/proto/process/log.ts';
 import { stopOnSignals } from '@svc/proto/process/stop-on-signals.ts';
-import { startSystem } from './system.ts';
-import type { RunningServer } from './system.ts';
+import { startSystem, type RunningServer } from './system.ts';
 
 function readOrExplain(): Config | undefined {
   try {
@@ -21,7 +19,7 @@ function readOrExplain(): Config | undefined {
   }
 }
 
-/** For people; scripts read the line that begins with `listening on`. */
+/** The banner is for people; scripts read the line that begins with `listening on`. */
 function banner(config: Config, { baseUrl, port, internalPort, localRegistry }: RunningServer): string {
   const rows: ReadonlyArray<readonly [string, string]> = [
     ['bound to', boundWords(config.host, port)],

@@ -4,7 +4,7 @@ import type { Config } from './config.ts';
 import type { Declared, Feature, Port, System } from './kit/feature.ts';
 
 export interface Started {
-  /** In the order of their start. */
+  /** Features in the order of their start. */
   readonly all: readonly Feature[];
   of<F extends Feature>(declared: Declared<F>): F;
 }

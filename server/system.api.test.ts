@@ -1,6 +1,5 @@
-/** The server as a whole: first start, several at once, stop, limits, pages. */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+/** This file tests the server as a whole: first start, several at once, stop, limits, pages. */
+import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
@@ -8,8 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../test/setup/database.ts';
 import { has } from '../test/setup/needs.ts';
 import { newKey } from '../test/setup/people.ts';
-import { FIGURES, request, startAllInOne, startTestServer } from '../test/setup/server.ts';
-import type { TestServer } from '../test/setup/server.ts';
+import { FIGURES, request, startAllInOne, startTestServer, type TestServer } from '../test/setup/server.ts';
 import type { Bootstrap } from './bootstrap.ts';
 
 const postgresHere = await has('postgres');

@@ -12,16 +12,14 @@ import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { connectRabbit } from '@svc/proto/queue/rabbit.ts';
 import type { Registry } from 'prom-client';
 import { authFeature } from './access/auth/index.ts';
-import { bootstrap, noteBaseUrl } from './bootstrap.ts';
-import type { Bootstrap } from './bootstrap.ts';
+import { bootstrap, noteBaseUrl, type Bootstrap } from './bootstrap.ts';
 import type { Config } from './config.ts';
 import { createApp } from './door/app.ts';
 import { createPublicDoor } from './door/listen.ts';
 import { createMetrics } from './door/pages.ts';
 import { registriesFeature } from './engine/registries/index.ts';
 import { startDispatchGrpc, workFeature } from './engine/work/index.ts';
-import { systemClock } from './base/clock.ts';
-import type { Clock } from './base/clock.ts';
+import { systemClock, type Clock } from './base/clock.ts';
 import { createCredentialChanges } from './kit/credential-changes.ts';
 import { createCursors } from './kit/cursor.ts';
 import { prepareDataDir } from './base/data-folder.ts';
@@ -38,13 +36,11 @@ import {
   STATEMENT_TIMEOUT_MS,
   watchSynchrony,
   WORK_ROLE,
+  type Database,
 } from './base/db/index.ts';
-import type { Database } from './base/db/index.ts';
 import type { Feature } from './kit/feature.ts';
-import { createPasswords } from './base/password.ts';
-import type { PasswordCost } from './base/password.ts';
-import { startFeatures } from './start-features.ts';
-import type { Started, Unported } from './start-features.ts';
+import { createPasswords, type PasswordCost } from './base/password.ts';
+import { startFeatures, type Started, type Unported } from './start-features.ts';
 import { switchesFeature } from './switches/index.ts';
 import { purgeParked, startPublishing } from './kit/events/index.ts';
 import { purgeIdempotencyKeys } from './kit/idempotency.ts';
@@ -60,9 +56,11 @@ export interface RunningServer {
   readonly baseUrl: string;
   /** Of the internal gRPC, when it is served. */
   readonly internalPort: number | undefined;
-  /** Where images of teams without a registry go; empty: nowhere. */
+  /**
+   * Registry to which images of teams without a registry of their own go; it is empty where they go nowhere.
+   */
   readonly localRegistry: string;
-  /** Only of the very first start. */
+  /** Present after the very first start alone. */
   readonly firstStart: Bootstrap | undefined;
   readonly db: Database;
   stop(): Promise<void>;
@@ -110,11 +108,7 @@ export async function startSystem(config: Config, options: SystemOptions): Promi
   }
 }
 
-async function assemble(
-  config: Config,
-  options: SystemOptions,
-  stops: Stops,
-): Promise<Omit<RunningServer, 'stop'>> {
+async function assemble(config: Config, options: SystemOptions, stops: Stops) {
   const { log, clock = systemClock } = options;
   const onError = (error: unknown): void => {
     const full = diskFull(error);
@@ -203,8 +197,8 @@ function watchDatabase({ config, db, registry, onError }: Unported, log: Logger)
 }
 
 /**
- * Loops in the order of the features, jobs of all of them in one worker. Old rows are deleted by one feature
- * after the other.
+ * This starts loops in the order of the features, and jobs of all of them in one worker. Old rows are deleted
+ * by one feature after the other.
  */
 function startBackground(system: Unported, features: readonly Feature[], stops: Stops): void {
   const { db, clock, registry, onError } = system;
@@ -262,11 +256,7 @@ function openGateway(
 }
 
 /** The internal gRPC port for gateways, when it is served. */
-async function openInternal(
-  { config, onError }: Unported,
-  features: Started,
-  stops: Stops,
-): Promise<number | undefined> {
+async function openInternal({ config, onError }: Unported, features: Started, stops: Stops) {
   if (!config.roles.api || config.internalToken === undefined) return undefined;
   const at = { port: config.internalPort, host: config.internalHost };
   const { dispatch } = features.of(workFeature);
@@ -323,12 +313,12 @@ async function openStore(
 }
 
 interface Settled {
-  /** That the server works under from then on. */
+  /** Role that the server works under from then on. */
   readonly role: string | undefined;
   readonly installation: string | undefined;
 }
 
-/** As their owner. */
+/** This settles the tables as their owner. */
 async function settleTables(url: string, log: Logger): Promise<Settled> {
   const owner = openDatabase({ url, max: 1, name: 'svc-migrate' });
   try {

@@ -30,7 +30,7 @@ it.each<[string, () => string, RegExp]>([
 
 it('knows how much room the database that it starts has', async () => {
   expect(await fullDisk({ databaseUrl: undefined, dataDir: folder })).toBeUndefined();
-  // A file system without room.
+  // This file system has no room.
   expect(await fullDisk({ databaseUrl: undefined, dataDir: '/proc' })).toMatch(
     /^the disk of DATA_DIR is full: 0 bytes/,
   );

@@ -19,7 +19,7 @@ export function prepareDataDir(dataDir: string): void {
   }
 }
 
-/** One level after the other: what Node makes `recursive` never ends below /proc. */
+/** Makes one level after the other, because `recursive` of Node never ends below /proc. */
 function makeFolder(folder: string): void {
   const missing: string[] = [];
   let at = folder;

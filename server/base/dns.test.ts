@@ -1,13 +1,11 @@
 /** TXT look-ups against a real name server, and against servers that answer nothing of use. */
 import { Resolver } from 'node:dns/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refusal, startDnsServer, startOddServer } from '../../test/setup/dns-server.ts';
-import type { DnsServer } from '../../test/setup/dns-server.ts';
+import { refusal, startDnsServer, startOddServer, type DnsServer } from '../../test/setup/dns-server.ts';
 import { has } from '../../test/setup/needs.ts';
 import { freePort } from '../../test/setup/registry.ts';
 import { TIMED } from '../../test/setup/timed.ts';
-import { createDns, isDnsServer } from './dns.ts';
-import type { TxtAnswer } from './dns.ts';
+import { createDns, isDnsServer, type TxtAnswer } from './dns.ts';
 
 const dnsmasqHere = await has('dnsmasq');
 

@@ -1,6 +1,7 @@
 /**
- * TXT records of a name. What the DNS says (records, or that there are none) is kept apart from not having
- * been told: a look-up that failed proves nothing, in neither direction, and may be made again.
+ * This file looks up TXT records of a name. What the DNS says (records, or that there are none) is kept apart
+ * from not having been told: a look-up that failed proves nothing, in neither direction, and may be made
+ * again.
  */
 import { Resolver } from 'node:dns/promises';
 import { isIPv4, isIPv6 } from 'node:net';
@@ -62,9 +63,9 @@ interface Question {
 }
 
 /**
- * By a resolver of its own: c-ares may keep answers for up to an hour, also that there is no record
- * (nodejs/node#57636, c-ares#1293), and whoever has just set one would wait for that. To one server: Node has
- * c-ares take the first answer for the last one, be it SERVFAIL.
+ * Asks by a resolver of its own, because c-ares may keep answers for up to an hour, also that there is no
+ * record (nodejs/node#57636, c-ares#1293), and whoever has just set one would wait for that. To one server:
+ * Node has c-ares take the first answer for the last one, be it SERVFAIL.
  */
 async function ask({ server, name, withinMs }: Question): Promise<TxtAnswer> {
   const resolver = new Resolver({ timeout: Math.ceil(withinMs), tries: 1 });
@@ -93,7 +94,7 @@ function bounded(chunks: ReadonlyArray<readonly string[]>): TxtAnswer {
   };
 }
 
-/** Whether a text can name one of the servers. */
+/** Says whether a text can name one of the servers. */
 export function isDnsServer(text: string): boolean {
   if (isIPv6(text)) return !text.includes('%'); // Node loses the zone of an address.
   const {

@@ -1,5 +1,5 @@
 /**
- * A Prometheus histogram of call durations. prom-client's own sorts and hashes the labels at every
+ * This is a Prometheus histogram of call durations. prom-client's own sorts and hashes the labels at every
  * observation, which showed in the profile of a plain GET; here one map look-up finds the row of counts.
  */
 import type { Metric, MetricObjectWithValues, MetricValue } from 'prom-client';
@@ -9,7 +9,7 @@ const BOUNDS_MS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_0
 
 interface Series {
   readonly labels: { readonly rpc: string; readonly protocol: string; readonly status: string };
-  /** By bound, not cumulative; the last one counts what is beyond all bounds. */
+  /** Counts by bound, not cumulative; the last one is of what is beyond all bounds. */
   readonly counts: number[];
   sumMs: number;
 }

@@ -1,7 +1,7 @@
 /**
- * Ids: `<prefix>_<26 characters>`, a UUIDv7 in Crockford base32, lower-case. They sort by time of creation,
- * to the millisecond, and those of one process also within it, and never contain `:`. Secrets are never made
- * here: an id is public.
+ * An id is `<prefix>_<26 characters>`, a UUIDv7 in Crockford base32, lower-case. They sort by time of
+ * creation, to the millisecond, and those of one process also within it, and never contain `:`. Secrets are
+ * never made here: an id is public.
  */
 import { randomBytes } from 'node:crypto';
 
@@ -20,7 +20,7 @@ function takeRandom(into: Uint8Array, from: number): void {
   used += length;
 }
 
-/** 128 bits as 26 characters; the first one carries three bits. */
+/** Writes 128 bits as 26 characters, of which the first one carries three bits. */
 export function encodeCrockford(bytes: Uint8Array): string {
   let out = '';
   let buffer = 0;
@@ -50,7 +50,10 @@ function nextCount(nowMs: number, random: number): number {
   return counter;
 }
 
-/** A UUIDv7 (RFC 9562, method 1): 48 bits of milliseconds, version, a counter of 12 bits, 62 random bits. */
+/**
+ * Makes a UUIDv7 (RFC 9562, method 1): 48 bits of milliseconds, version, a counter of 12 bits, 62 random
+ * bits.
+ */
 export function uuidv7Bytes(nowMs: number): Uint8Array {
   const bytes = new Uint8Array(16);
   takeRandom(bytes, 6);

@@ -13,14 +13,14 @@ export interface Loop {
 
 export interface LoopOptions {
   readonly everyMs: number;
-  /** True: there is more to do at once. */
+  /** Returns true when there is more to do at once. */
   run(): Promise<boolean | void>;
   onError(error: unknown): void;
 }
 
 const JITTER = 0.2;
 
-/** One step after the other. One that fails is told of and keeps no other one back. */
+/** This runs one step after the other. A step that fails is told of and keeps no other one back. */
 export async function eachStep(
   steps: ReadonlyArray<() => Promise<unknown>>,
   onError: LoopOptions['onError'],

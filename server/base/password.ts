@@ -1,8 +1,8 @@
 /**
- * Passwords: scrypt in the PHC string format. One hash takes about 0.4 s and 128 MiB on the thread pool, so
- * two run at a time and a bounded number waits: sign-in under attack gets slow or refused, the process does
- * not run out of memory. Strangers have few places for each network, and wait behind whoever is no stranger,
- * so that they keep neither those nor each other out.
+ * Passwords are hashed by scrypt, in the PHC string format. One hash takes about 0.4 s and 128 MiB on the
+ * thread pool, so two run at a time and a bounded number waits: sign-in under attack gets slow or refused,
+ * the process does not run out of memory. Strangers have few places for each network, and wait behind whoever
+ * is no stranger, so that they keep neither those nor each other out.
  */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -20,7 +20,7 @@ export const PASSWORD_BYTES_MAX = 256;
 const RUNNING_MAX = 2;
 /** So many strangers wait at most, and as many others. */
 const WAITING_MAX = 64;
-/** So many strangers of one network wait at most. */
+/** Most strangers of one network that wait. */
 const WAITING_OF_NETWORK_MAX = 4;
 const HASH_BYTES = 32;
 
@@ -156,8 +156,8 @@ export function createTurnstile(): <T>(stranger: string | undefined, work: () =>
 }
 
 /**
- * Throws `password_weak` with the reason. The length is checked by the contract already; this is for internal
- * callers too.
+ * This throws `password_weak` with the reason. The length is checked by the contract already; this is for
+ * internal callers too.
  */
 export function checkPasswordStrength(
   password: string,

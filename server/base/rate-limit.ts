@@ -1,4 +1,4 @@
-/** What a caller is told of its rate. Headers: draft-ietf-httpapi-ratelimit-headers. */
+/** This file tells callers of their rate, by headers of draft-ietf-httpapi-ratelimit-headers. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { RateRule, RateState } from '@svc/proto/process/token-bucket.ts';
 

@@ -1,16 +1,21 @@
 /** Every bad address of reference/security.md, section 6, row SSRF, and what a good one may answer. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createSafeFetch, isAllowedAddress, urlProblem } from './safe-fetch.ts';
-import type { SafeFetchError, SafeFetchRules, SafeRequest } from './safe-fetch.ts';
+import {
+  createSafeFetch,
+  isAllowedAddress,
+  urlProblem,
+  type SafeFetchError,
+  type SafeFetchRules,
+  type SafeRequest,
+} from './safe-fetch.ts';
 
 describe('an address that a customer named', () => {
   it.each([

@@ -6,8 +6,7 @@
  */
 import { lookup as systemLookup } from 'node:dns/promises';
 import { unlessAborted } from '@svc/proto/http/abort.ts';
-import { request as requestHttp } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { BlockList, isIP } from 'node:net';
 
@@ -25,11 +24,11 @@ export class SafeFetchError extends Error {
 
 export interface SafeFetchRules {
   /**
-   * For tests and machines of developers: http, any port, loopback and private networks. Link-local stays
-   * blocked. Default: false.
+   * Allows http, any port, loopback and private networks, for tests and machines of developers. Link-local
+   * stays blocked. Default: false.
    */
   readonly allowPrivate?: boolean;
-  /** Default: the system's resolver. */
+  /** Resolves a name. Default: the system's resolver. */
   readonly lookup?: (host: string) => Promise<ReadonlyArray<{ readonly address: string }>>;
   /** PEM of further authorities. Default: the ones that Node trusts. */
   readonly ca?: string;
@@ -40,7 +39,7 @@ export interface SafeRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** All of it: resolving, connecting, sending, reading. Default: 10 s. */
+  /** Limit of resolving, connecting, sending and reading together. Default: 10 s. */
   readonly timeoutMs?: number;
   /** Of the answer as it was sent. Default: 1 MiB. */
   readonly bytesMax?: number;
@@ -81,7 +80,7 @@ const PRIVATE = blockList(
 );
 
 /**
- * What no customer's server can be at: this network, link-local (the clouds' metadata), shared, test and
+ * No customer's server can be at these: this network, link-local (the clouds' metadata), shared, test and
  * reserved addresses, multicast.
  */
 const NEVER = blockList(
@@ -113,7 +112,7 @@ const NEVER = blockList(
   ],
 );
 
-/** The 16 bytes of an IPv6 address without a zone. */
+/** Returns the 16 bytes that an IPv6 address without a zone has. */
 function bytesOf(address: string): readonly number[] {
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const groups = (text: string): number[] =>
@@ -138,7 +137,7 @@ function embedded(bytes: readonly number[]): readonly string[] {
   return [at(4), client.join('.')];
 }
 
-/** Whether the address may be called. */
+/** Says whether the address may be called. */
 export function isAllowedAddress(address: string, allowPrivate = false): boolean {
   const version = isIP(address);
   if (version === 0 || address.includes('%')) return false;

@@ -159,7 +159,7 @@ export const PROCESS_SETTINGS = {
 };
 
 export type ProcessSettings = SettingsOf<typeof PROCESS_SETTINGS> & {
-  /** Whether a variable is set, whatever to: an empty one is not. */
+  /** Says whether a variable is set, whatever to: an empty one is not. */
   readonly isSet: (name: string) => boolean;
 };
 export type Limits = ProcessSettings['limits'];

@@ -6,9 +6,9 @@ const RETRY_MS = 5_000;
 
 export class Slots {
   readonly #counts = new Map<unknown, number>();
-  /** For people: `this account`. */
+  /** Holder in the words of people: `this account`. */
   readonly holder: string;
-  /** For people, in the plural: `streams`. */
+  /** Things that are held, in the plural: `streams`. */
   readonly what: string;
   readonly max: number;
 

@@ -5,7 +5,7 @@ import { idHead } from './ids.ts';
 /** A piece to be put into another statement. */
 export type Fragment = ReturnType<SqlTag>;
 
-/** Milliseconds as an interval. */
+/** Returns milliseconds as an interval that SQL adds to times. */
 export function ms(sql: SqlTag, count: number): Fragment {
   return sql`(${count}::float8 * interval '1 millisecond')`;
 }

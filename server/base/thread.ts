@@ -3,8 +3,7 @@
  * may be anybody's. A question that takes too long or too much memory ends the thread, its asker is told why,
  * and the next question starts a new one. Owns the thread.
  */
-import { Worker } from 'node:worker_threads';
-import type { ResourceLimits } from 'node:worker_threads';
+import { Worker, type ResourceLimits } from 'node:worker_threads';
 
 /** A thread that nobody needs takes some 20 MB. */
 const IDLE_MS = 10_000;

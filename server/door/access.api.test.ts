@@ -1,11 +1,9 @@
-/** Who may do what, over the real door: credentials, tenants, scopes, roles, forgery. */
+/** Tests who may do what, over HTTP against the real server: credentials, tenants, scopes, roles, forgery. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { join, newKey, revokeKey, stranger } from '../../test/setup/people.ts';
-import type { Person } from '../../test/setup/people.ts';
-import { startTestServer } from '../../test/setup/server.ts';
-import type { TestResponse, TestServer } from '../../test/setup/server.ts';
+import { join, newKey, revokeKey, stranger, type Person } from '../../test/setup/people.ts';
+import { startTestServer, type TestResponse, type TestServer } from '../../test/setup/server.ts';
 import { formatKey, parseKey } from '../access/apikeys/key.ts';
 
 const postgresHere = await has('postgres');

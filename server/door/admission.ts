@@ -9,17 +9,20 @@
  */
 import { networkOf } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
-import { ApiError, apiError } from '@svc/proto/http/errors.ts';
-import type { ErrorCode } from '@svc/proto/http/errors.ts';
+import { ApiError, apiError, type ErrorCode } from '@svc/proto/http/errors.ts';
 import type { RateLimit } from '@svc/proto/http/rpc.ts';
-import { ANONYMOUS } from '../access/auth/index.ts';
-import type { Authenticator } from '../access/auth/index.ts';
+import { ANONYMOUS, type Authenticator } from '../access/auth/index.ts';
 import type { Limits } from '../base/settings.ts';
 import { authoriseCredential } from '../kit/authorise.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Caller } from '../kit/context.ts';
-import { applyRate, createRateLimiter, tooMany } from '../base/rate-limit.ts';
-import type { RateLimiter, RateRule } from '../base/rate-limit.ts';
+import {
+  applyRate,
+  createRateLimiter,
+  tooMany,
+  type RateLimiter,
+  type RateRule,
+} from '../base/rate-limit.ts';
 
 const MINUTE_MS = 60_000;
 /** A minute and network. Each costs a look into the database or the check of a signature. */

@@ -1,28 +1,25 @@
 /**
- * The pipeline of the server's public RPCs: feature gate, authentication and rate limit (admission.ts), scope
- * and role, then idempotency, then the implementation. The door does the protocol around it: parsing,
- * validation, deadline, error bodies.
+ * This file is the pipeline of the server's public RPCs: feature gate, authentication and rate limit
+ * (admission.ts), scope and role, then idempotency, then the implementation. The door does the protocol
+ * around it: parsing, validation, deadline, error bodies.
  */
 import type { Message } from '@bufbuild/protobuf';
 import type { App, CallContext, RpcGate } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { joinMethods } from '@svc/proto/http/implement.ts';
-import type { Handler, Handlers } from '@svc/proto/http/implement.ts';
+import { joinMethods, type Handler, type Handlers } from '@svc/proto/http/implement.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import { rpcs as everyRpc } from '@svc/proto/gen/rpcs.ts';
 import { createAdmission } from './admission.ts';
 import type { Authenticator } from '../access/auth/index.ts';
 import { createBodyBudget } from './body-budget.ts';
-import { bindCiJob, isCiJob } from '../connect/identity/index.ts';
-import type { CiJobCaller } from '../connect/identity/index.ts';
+import { bindCiJob, isCiJob, type CiJobCaller } from '../connect/identity/index.ts';
 import type { Limits } from '../base/settings.ts';
 import { authorise, authorisePath } from '../kit/authorise.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Caller, Ctx } from '../kit/context.ts';
 import type { Cursors } from '../kit/cursor.ts';
 import type { CredentialChanges } from '../kit/credential-changes.ts';
-import { mapDatabaseError } from '../base/db/index.ts';
-import type { Database } from '../base/db/index.ts';
+import { mapDatabaseError, type Database } from '../base/db/index.ts';
 import type { FeatureGate } from '../kit/feature-gate.ts';
 import { claimFor, idempotencyKey, runKeyed } from '../kit/idempotency.ts';
 import { STAFF_SCOPE } from '../kit/scopes.ts';
@@ -38,7 +35,7 @@ export interface AppDeps {
   readonly changes: CredentialChanges;
   readonly gate: FeatureGate;
   readonly limits: Limits;
-  /** Of services and parts of them; together they must implement every public RPC, each once. */
+  /** Handlers of services and of parts of them; together they must implement every public RPC, each once. */
   readonly handlers: ReadonlyArray<Handlers<Ctx>>;
   /** Default: the public RPCs of the contract. */
   readonly rpcs?: readonly RpcInfo[];
@@ -54,8 +51,8 @@ export function createApp(deps: AppDeps): App<Caller> {
   const rpcs = deps.rpcs ?? everyRpc.filter((rpc) => rpc.audience === 'public');
   const methods = collectMethods(rpcs, deps.handlers);
   const { admit, countIdToken } = createAdmission(deps);
-  const guard = createStreamGuard(deps);
-  const slots = createStreamSlots(deps.limits.streams);
+  const watch = createStreamGuard(deps);
+  const takeSlots = createStreamSlots(deps.limits.streams);
 
   const contextOf = ({ call, caller, db = deps.db }: Calling, request: Message): Ctx => ({
     call,
@@ -110,8 +107,8 @@ export function createApp(deps: AppDeps): App<Caller> {
       }
     },
     stream: async (call, caller, request) => {
-      const leave = slots.take(call, caller);
-      const unwatch = guard.watch({ call, caller, request });
+      const leave = takeSlots(call, caller);
+      const unwatch = watch({ call, caller, request });
       const onEnd = (): void => {
         unwatch();
         leave();
@@ -184,10 +181,7 @@ function method(methods: ReadonlyMap<string, Handler<Ctx>>, rpc: RpcInfo): Handl
 }
 
 /** Fails at the start, not at the first call, when the contract and the implementations do not meet. */
-function collectMethods(
-  rpcs: readonly RpcInfo[],
-  handlers: ReadonlyArray<Handlers<Ctx>>,
-): ReadonlyMap<string, Handler<Ctx>> {
+function collectMethods(rpcs: readonly RpcInfo[], handlers: ReadonlyArray<Handlers<Ctx>>) {
   const methods = joinMethods(handlers);
   const missing = rpcs.filter((rpc) => !methods.has(rpc.id)).map((rpc) => rpc.id);
   if (missing.length > 0) throw new Error(`no implementation for ${missing.join(', ')}`);

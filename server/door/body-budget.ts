@@ -7,8 +7,7 @@ import type { CallContext } from '@svc/proto/http/call.ts';
 import type { Limits } from '../base/settings.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Caller } from '../kit/context.ts';
-import { createRateLimiter, tooMany } from '../base/rate-limit.ts';
-import type { RateLimiter, RateRule } from '../base/rate-limit.ts';
+import { createRateLimiter, tooMany, type RateLimiter, type RateRule } from '../base/rate-limit.ts';
 
 const MINUTE_MS = 60_000;
 const MIB = 1_048_576;

@@ -110,11 +110,7 @@ function withoutInternal(operation: JsonObject): JsonObject {
  * Takes out what the operations that are gone used and no other does. What none ever used stays: it is not
  * theirs.
  */
-function withoutOrphans(
-  shown: JsonObject,
-  kept: readonly Operation[],
-  gone: readonly Operation[],
-): JsonObject {
+function withoutOrphans(shown: JsonObject, kept: readonly Operation[], gone: readonly Operation[]) {
   const components = shown['components'] as Record<string, JsonObject>;
   const schemas = components['schemas'] ?? {};
   const only = (of: (operation: Operation) => Iterable<string>): ReadonlySet<string> => {
@@ -144,7 +140,7 @@ function without(object: JsonObject, names: ReadonlySet<string>): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.has(name)));
 }
 
-/** Names of all schemas that a value refers to, directly or by other schemas. */
+/** This returns the names of all schemas that a value refers to, directly or by other schemas. */
 function schemasUnder(value: Json, schemas: JsonObject, found = new Set<string>()): ReadonlySet<string> {
   if (value === null || typeof value !== 'object') return found;
   for (const [name, inner] of Object.entries(value)) {
@@ -158,7 +154,7 @@ function schemasUnder(value: Json, schemas: JsonObject, found = new Set<string>(
   return found;
 }
 
-/** Scopes that open nothing any more: as values, and as the lines that describe them. */
+/** Takes out scopes that open nothing any more, as values and as the lines that describe them. */
 function withoutScopes(value: Json, scopes: ReadonlySet<string>): Json {
   if (scopes.size === 0) return value;
   if (typeof value === 'string') {

@@ -1,12 +1,11 @@
-/** Idempotency-Key over the real door and a real PostgreSQL. */
+/** This file tests Idempotency-Key over HTTP against the real server. */
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ProjectsService } from '@svc/proto/gen/svc/projects/v1/projects_pb.ts';
 import { has } from '../../test/setup/needs.ts';
 import { join, newKey } from '../../test/setup/people.ts';
-import { startTestServer } from '../../test/setup/server.ts';
-import type { TestServer } from '../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../test/setup/server.ts';
 import { createFakeClock } from '../../test/setup/clock.ts';
 import { purgeIdempotencyKeys } from '../kit/idempotency.ts';
 

@@ -1,20 +1,20 @@
-/** The public port: every app behind one door, the pages beside them, and what is told of each call. */
+/**
+ * This file opens the public port: every app behind one door, the pages beside them, and what is told of each
+ * call.
+ */
 import type { App } from '@svc/proto/http/call.ts';
 import type { CallRecord } from '@svc/proto/http/active-call.ts';
-import { createDoor } from '@svc/proto/http/door.ts';
-import type { Endpoint } from '@svc/proto/http/door.ts';
+import { createDoor, type Endpoint } from '@svc/proto/http/door.ts';
 import { orWrongSetting } from '@svc/proto/process/bound.ts';
 import type { ProcessSettings } from '../base/settings.ts';
 import type { Clock } from '../base/clock.ts';
 import { fullDisk } from '../base/data-folder.ts';
-import { lastDiskFull } from '../base/db/index.ts';
-import type { Database } from '../base/db/index.ts';
+import { lastDiskFull, type Database } from '../base/db/index.ts';
 import type { FeatureGate } from '../kit/feature-gate.ts';
 import type { Logger } from '@svc/proto/process/log.ts';
 import { ownMetricsToken } from '../base/metrics-token.ts';
 import type { Secrets } from '../base/secrets.ts';
-import { createPages } from './pages.ts';
-import type { Metrics } from './pages.ts';
+import { createPages, type Metrics } from './pages.ts';
 
 export interface ListenDeps {
   readonly config: ProcessSettings;
@@ -26,20 +26,12 @@ export interface ListenDeps {
   readonly clock: Clock;
 }
 
-export interface PublicDoor {
-  /** Returns the port. */
-  listen(what: Served): Promise<number>;
-  /** From now on the pages say that the server stops. */
-  announceStop(): void;
-  close(): Promise<void>;
-}
-
 export interface Served {
   readonly apps: ReadonlyArray<App<unknown>>;
   readonly endpoints: Readonly<Record<string, Endpoint>>;
 }
 
-export function createPublicDoor(deps: ListenDeps): PublicDoor {
+export function createPublicDoor(deps: ListenDeps) {
   const { config, log, metrics } = deps;
   let stopping = false;
   let untrustedProxySeen = false;
@@ -63,7 +55,8 @@ export function createPublicDoor(deps: ListenDeps): PublicDoor {
     untrustedProxySeen = true;
   };
   return {
-    listen: async ({ apps, endpoints }) => {
+    /** Returns the port. */
+    listen: async ({ apps, endpoints }: Served): Promise<number> => {
       const served = { apps, pages: { ...pages, ...endpoints } };
       const door = createDoor({ ...served, log, trustedProxies, onUntrustedProxy, hsts, onCall });
       opened = await orWrongSetting(door.listen({ port: config.port, host: config.host }), {
@@ -72,10 +65,11 @@ export function createPublicDoor(deps: ListenDeps): PublicDoor {
       });
       return opened.port;
     },
-    announceStop: () => {
+    /** From now on the pages say that the server stops. */
+    announceStop: (): void => {
       stopping = true;
     },
-    close: async () => await opened?.close(config.stopGraceMs),
+    close: async (): Promise<void> => await opened?.close(config.stopGraceMs),
   };
 }
 

@@ -4,10 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { newKey, stranger } from '../../test/setup/people.ts';
-import type { Person } from '../../test/setup/people.ts';
-import { startTestServer } from '../../test/setup/server.ts';
-import type { TestServer } from '../../test/setup/server.ts';
+import { newKey, stranger, type Person } from '../../test/setup/people.ts';
+import { startTestServer, type TestServer } from '../../test/setup/server.ts';
 import { formatKey } from '../access/apikeys/key.ts';
 import { createFakeClock } from '../../test/setup/clock.ts';
 

@@ -3,8 +3,8 @@ import type { Message } from '@bufbuild/protobuf';
 import { mapDatabaseError } from '../base/db/index.ts';
 
 /**
- * What `start` opens. `onEnd` runs when that is refused, and when its messages are over, fail or are closed,
- * also before the first was asked for, which a generator would not notice. It may run more than once.
+ * Returns what `start` opens. `onEnd` runs when that is refused, and when its messages are over, fail or are
+ * closed, also before the first was asked for, which a generator would not notice. It may run more than once.
  */
 export async function openStream(
   start: () => Promise<unknown>,

@@ -1,12 +1,10 @@
 /** What anybody may read, asked for more often than it is read. */
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { request as httpRequest } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { startTestServer } from '../../test/setup/server.ts';
-import type { TestServer } from '../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../test/setup/server.ts';
 import { diskFull } from '../base/db/index.ts';
 import { createFakeClock } from '../../test/setup/clock.ts';
 
@@ -97,7 +95,8 @@ describe.skipIf(!postgresHere)('the contract page', () => {
       const once = await unread(1);
       ratio = Math.min(ratio, (await unread(20)) / once);
     }
-    // Twenty times as much without the bound. A kernel keeps a few answers for each reader, which are served.
+    // Without the bound it is twenty times as much. A kernel keeps a few answers for each reader, which are
+    // served.
     expect(ratio).toBeLessThan(8);
     // 60 connections × 20 answers × 0.7 MiB would be 840.
     expect(grown).toBeLessThan(150);

@@ -1,4 +1,6 @@
-/** What operators and tools read with a plain GET: health, readiness, figures, the contract. */
+/**
+ * This file serves what operators and tools read with a plain GET: health, readiness, figures, the contract.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,8 +14,8 @@ import { createConsolePages } from './console-pages.ts';
 import { createContractPage } from './contract-page.ts';
 import type { Clock } from '../base/clock.ts';
 import { createDurations } from '../base/durations.ts';
-import { isStandbyOnly } from '../base/db/index.ts';
-import type { Database } from '../base/db/index.ts';
+import { sharedCall } from '../base/shared-call.ts';
+import { isStandbyOnly, type Database } from '../base/db/index.ts';
 import type { FeatureGate } from '../kit/feature-gate.ts';
 import { createRateLimiter, tooMany } from '../base/rate-limit.ts';
 
@@ -75,14 +77,14 @@ export interface PagesDeps {
 }
 
 /**
- * Live while the event loop turns; ready while a database answers that takes writes, and no disk is full.
- * Without the broker work is slower, not lost: that is a metric.
+ * The server is live while the event loop turns, and ready while a database answers that takes writes, and no
+ * disk is full. Without the broker work is slower, not lost: that is a metric.
  */
 export function createPages(deps: PagesDeps): Pages {
   const { metrics, metricsToken, gate, ...state } = deps;
   const contract = findContract();
   const contractPages = contract === undefined ? {} : { '/openapi.json': createContractPage(contract, gate) };
-  const databaseProblem = askOnce(deps.db);
+  const databaseProblem = sharedCall(async () => await problemOf(deps.db));
   return {
     ...limited(deps, { ...createConsolePages(), ...contractPages }),
     // Never refused: whoever is behind the same address as a stranger's flood would take a healthy server for
@@ -106,20 +108,14 @@ export function createPages(deps: PagesDeps): Pages {
 
 const STANDBY = 'the database is a standby: it takes no writes until it is promoted';
 
-/** Undefined: none. Those who ask at the same time share one question. */
-function askOnce({ sql }: Database): () => Promise<string | undefined> {
-  let asked: Promise<string | undefined> | undefined;
-  const ask = async (): Promise<string | undefined> => {
-    try {
-      const [row] = await sql<Array<{ standby: boolean }>>`select pg_is_in_recovery() as standby`;
-      return row?.standby === true ? STANDBY : undefined;
-    } catch (error) {
-      return isStandbyOnly(error) ? STANDBY : 'the database does not answer'; // the reason is in the database's own log
-    } finally {
-      asked = undefined;
-    }
-  };
-  return () => (asked ??= ask());
+/** Says what is wrong with the database, if anything is. */
+async function problemOf({ sql }: Database): Promise<string | undefined> {
+  try {
+    const [row] = await sql<Array<{ standby: boolean }>>`select pg_is_in_recovery() as standby`;
+    return row?.standby === true ? STANDBY : undefined;
+  } catch (error) {
+    return isStandbyOnly(error) ? STANDBY : 'the database does not answer'; // the reason is in the database's own log
+  }
 }
 
 function limited(

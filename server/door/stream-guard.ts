@@ -11,8 +11,7 @@ import type { Message } from '@bufbuild/protobuf';
 import type { StreamCall } from '@svc/proto/http/call.ts';
 import { apiError, toApiError } from '@svc/proto/http/errors.ts';
 import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
-import { concerns } from '../access/auth/index.ts';
-import type { Authenticator } from '../access/auth/index.ts';
+import { concerns, type Authenticator } from '../access/auth/index.ts';
 import { authorise } from '../kit/authorise.ts';
 import type { Caller } from '../kit/context.ts';
 import type { CredentialChanges } from '../kit/credential-changes.ts';
@@ -28,16 +27,14 @@ interface Open {
   readonly request: Message;
 }
 
-export interface StreamGuard {
-  /** Watches over a stream until the returned function is called. */
-  watch(open: Open): () => void;
-}
+/** Watches over a stream until the returned function is called. */
+type WatchStream = (open: Open) => () => void;
 
 export function createStreamGuard(deps: {
   readonly gate: FeatureGate;
   readonly authenticator: Authenticator;
   readonly changes: CredentialChanges;
-}): StreamGuard {
+}): WatchStream {
   const { gate, authenticator, changes } = deps;
   const streams = new Set<Open>();
   let timer: NodeJS.Timeout | undefined;
@@ -76,17 +73,15 @@ export function createStreamGuard(deps: {
     }
   };
 
-  return {
-    watch: (open) => {
-      streams.add(open);
-      timer ??= setInterval(tick, GATES_EVERY_MS).unref();
-      return () => {
-        streams.delete(open);
-        if (streams.size > 0) return;
-        clearInterval(timer);
-        timer = undefined;
-      };
-    },
+  return (open) => {
+    streams.add(open);
+    timer ??= setInterval(tick, GATES_EVERY_MS).unref();
+    return () => {
+      streams.delete(open);
+      if (streams.size > 0) return;
+      clearInterval(timer);
+      timer = undefined;
+    };
   };
 }
 

@@ -1,14 +1,16 @@
-/** Streams over every door: when their head comes, and how many may be open at once. */
+/** Tests streams over every door: when their head comes, and how many may be open at once. */
 import { create, toBinary } from '@bufbuild/protobuf';
-import { connect } from 'node:http2';
-import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
+import {
+  connect,
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type IncomingHttpHeaders,
+} from 'node:http2';
 import { StreamLogsRequestSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { newKey, stranger } from '../../test/setup/people.ts';
-import type { Person } from '../../test/setup/people.ts';
-import { startTestServer } from '../../test/setup/server.ts';
-import type { TestServer } from '../../test/setup/server.ts';
+import { newKey, stranger, type Person } from '../../test/setup/people.ts';
+import { startTestServer, type TestServer } from '../../test/setup/server.ts';
 
 const postgresHere = await has('postgres');
 

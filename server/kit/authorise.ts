@@ -1,7 +1,8 @@
 /**
- * Scope and role: who may do what on which team. Makes the TeamScope that stores demand. The order of answers
- * is fixed: what the credential may not do on any team is refused first, from the head of the request; then a
- * team that is not the caller's is 404; a role that is too low is told only to those who may see the team.
+ * This file decides by scope and role who may do what on which team. It makes the TeamScope that stores
+ * demand. The order of answers is fixed: what the credential may not do on any team is refused first, from
+ * the head of the request; then a team that is not the caller's is 404; a role that is too low is told only
+ * to those who may see the team.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
@@ -88,7 +89,7 @@ function teamScope(rpc: RpcInfo, caller: Caller, only: string | undefined): Team
 }
 
 export interface RoleNeed {
-  /** Where the role counts. Default: `team`. */
+  /** Thing in which the role counts. Default: `team`. */
   readonly of?: 'team' | 'space';
   /** What needs it, as in "… needs admin". Default: `this`. */
   readonly act?: string;

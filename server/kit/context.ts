@@ -1,4 +1,4 @@
-/** What an implementation is told about a call: who calls, for which teams, and with what to work. */
+/** An implementation is told this about a call: who calls, for which teams, and with what to work. */
 import type { CallContext } from '@svc/proto/http/call.ts';
 import type { Role } from '@svc/proto/http/rpc.ts';
 import type { Clock } from '../base/clock.ts';
@@ -36,17 +36,19 @@ export interface Caller {
   readonly userId: string;
   /** `key_…`, `ses_…`, or of a CI job `<provider>:<repository id>:<run id>:<attempt>`; empty for nobody. */
   readonly credentialId: string;
-  /** What people call the account and its key; empty for nobody and for jobs of CI systems. */
+  /** Names of the account and its key for people; they are empty for nobody and for jobs of CI systems. */
   readonly names: CallerNames;
   /** The account belongs to platform staff. What it may do as staff also needs the scope `staff`. */
   readonly staff: boolean;
-  /** What the credential may do at most; on a team only the part counts that the role there also grants. */
+  /** Scopes that the credential holds; on a team only those count that the role there also grants. */
   readonly scopes: ReadonlySet<string>;
   /** Teams of the account that the credential reaches, with the role in each. */
   readonly memberships: ReadonlyMap<string, Role>;
   /** The API key is narrowed to this team: `memberships` holds at most this one. */
   readonly onlyTeamId?: string;
-  /** Of a CI job. What it may do is decided with the request (app.ts): until then it belongs to no team. */
+  /**
+   * CI job that calls. What it may do is decided with the request (app.ts): until then it belongs to no team.
+   */
   readonly ciJob?: CiJob;
   /** The job showed the id_token itself, which is good for one call. */
   readonly idToken?: { readonly jti: string; readonly expiresAt: Date };

@@ -15,7 +15,7 @@ export const CREDENTIAL_CHANNEL = 'svc_credentials';
 export interface CredentialChanges {
   /** Call it in the transaction of the change. */
   announce(db: Database, change: CredentialChange): Promise<void>;
-  /** `undefined`: anything may have changed. */
+  /** Listens to changes; `undefined` means that anything may have changed. */
   onChange(listener: (change: CredentialChange | undefined) => void): void;
   /** Begins to hear other processes. Returns the stop function. */
   start(db: Database): Promise<() => Promise<void>>;

@@ -1,7 +1,7 @@
 /**
- * Cursors: opaque, signed, bound to what they page through. `<payload>.<tag>`; the payload is the JSON of the
- * last row's sort key, the tag an HMAC over payload and binding. A cursor is a place in a list, never a
- * permission.
+ * Cursors are opaque, signed, and bound to what they page through. One is `<payload>.<tag>`; the payload is
+ * the JSON of the last row's sort key, the tag an HMAC over payload and binding. A cursor is a place in a
+ * list, never a permission.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';

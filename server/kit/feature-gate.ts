@@ -1,5 +1,5 @@
 /**
- * What the pipeline asks about a platform feature before anything else; the resolver of platform features
+ * The pipeline asks this about a platform feature before anything else; the resolver of platform features
  * implements it.
  */
 import type { FeatureKey } from '@svc/proto/features/manifest.ts';

@@ -11,8 +11,7 @@ import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Registry } from 'prom-client';
 import type { ProcessSettings } from '../base/settings.ts';
 import type { SettingsOf, SettingsTable } from '@svc/proto/process/settings.ts';
-import { declareEvents } from './events/kinds.ts';
-import type { EventKinds } from './events/kinds.ts';
+import { declareEvents, type EventKinds } from './events/kinds.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Caller, Ctx } from './context.ts';
 import type { CredentialChanges } from './credential-changes.ts';
@@ -34,7 +33,7 @@ export interface System {
   readonly fetch: SafeFetch;
   readonly registry: Registry;
   readonly passwords: Passwords;
-  /** Where people reach the console, and providers the service. */
+  /** Returns the address at which people reach the console, and providers the service. */
   publicUrl(): string;
   publicUrls(): readonly string[];
   /**
@@ -80,21 +79,21 @@ export interface Running {
 }
 
 /**
- * What a feature does with events, once for each: a CTE with a name of its own that reads the CTE `published`
- * (id, team_id, kind, dedupe_key, payload, created_at). By the name of its first CTE it is known where it
- * waits for an event that it could not take, so that the name stays.
+ * An effect is what a feature does with each event, once. It is a CTE with a name of its own that reads the
+ * CTE `published` (id, team_id, kind, dedupe_key, payload, created_at). By the name of its first CTE it is
+ * known where it waits for an event that it could not take, so that the name stays.
  */
 export type EventEffect = (sql: SqlTag) => Fragment;
 
 export interface Feature {
   readonly services?: ReadonlyArray<Handlers<Ctx>>;
-  /** Paths of foreign protocols, which no contract describes. */
+  /** These are endpoints of foreign protocols, which no contract describes, by path. */
   readonly endpoints?: (app: Pick<App<Caller>, 'admit'>) => Readonly<Record<string, Endpoint>>;
-  /** On workers: what repeats. Any number of servers may run it at once. */
+  /** Work that repeats on workers. Any number of servers may run it at once. */
   readonly loops?: ReadonlyArray<() => Running>;
-  /** On workers: background work that must not be lost. */
+  /** Background work that must not be lost, done by workers. */
   readonly jobs?: readonly JobKind[];
-  /** Every hour on workers: deletes what has been kept for long enough. */
+  /** Deletes what has been kept for long enough, every hour on workers. */
   readonly purges?: ReadonlyArray<(nowMs: number) => Promise<unknown>>;
   readonly effects?: readonly EventEffect[];
   readonly fills?: readonly Fill[];

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NAMELESS } from './context.ts';
-import type { Caller } from './context.ts';
+import { NAMELESS, type Caller } from './context.ts';
 import { assertMayGrantRole } from './grants.ts';
 import { KEY_SCOPE, ROLES, scopesOf, STAFF_SCOPE, TEAM_SCOPES } from './scopes.ts';
 

@@ -8,8 +8,8 @@ import type { Caller, Role } from './context.ts';
 import { roleAtLeast, scopesOf } from './scopes.ts';
 
 /**
- * Of the credential alone; whether the person's own role allows it is asked beside it. `brings`: what the
- * role grants, where that is not a team's.
+ * This checks the credential alone; whether the person's own role allows it is asked beside it. `brings` is
+ * what the role grants, where it is not a team's role.
  */
 export function assertMayGrantRole(
   caller: Caller,

@@ -1,16 +1,14 @@
 /**
- * Idempotency-Key: a repeated call gets the first call's answer. The row with the answer is written in the
- * transaction of the effect, so that there is never one without the other. What runs here for a keyed call,
- * in one transaction: an advisory lock on (principal, rpc, key), tried and never waited for, which holds
- * while the first call runs; a look for a stored answer; the implementation; the store. A definite refusal
- * (404, 409 …) has no effect, so it is stored after the rollback.
+ * A repeated call with the same Idempotency-Key gets the first call's answer. The row with the answer is
+ * written in the transaction of the effect, so that there is never one without the other. What runs here for
+ * a keyed call, in one transaction: an advisory lock on (principal, rpc, key), tried and never waited for,
+ * which holds while the first call runs; a look for a stored answer; the implementation; the store. A
+ * definite refusal (404, 409 …) has no effect, so it is stored after the rollback.
  */
 import { createHash } from 'node:crypto';
-import { fromBinary, toBinary, toJson } from '@bufbuild/protobuf';
-import type { DescMessage, Message } from '@bufbuild/protobuf';
+import { fromBinary, toBinary, toJson, type DescMessage, type Message } from '@bufbuild/protobuf';
 import type { CallContext } from '@svc/proto/http/call.ts';
-import { ApiError, apiError, ERRORS } from '@svc/proto/http/errors.ts';
-import type { ErrorCode } from '@svc/proto/http/errors.ts';
+import { ApiError, apiError, ERRORS, type ErrorCode } from '@svc/proto/http/errors.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Caller, IdempotencyClaim } from './context.ts';
@@ -48,7 +46,7 @@ export function idempotencyKey(call: CallContext): string | undefined {
  * credential did in another team.
  */
 function principalOf({ kind, credentialId, userId, onlyTeamId }: Caller): string {
-  // Of a job its run's: a repeated call may come with another id_token than the first.
+  // A job is known by its run, since a repeated call may come with another id_token than the first.
   if (kind === 'ci_job') return `ci_job:${credentialId}`;
   return onlyTeamId === undefined ? `user:${userId}` : `user:${userId}/${onlyTeamId}`;
 }
@@ -65,8 +63,8 @@ export function claimFor({ rpc, caller, key, request }: KeyedRequest): Idempoten
 }
 
 /**
- * The same over every protocol: the message's JSON with sorted names, since maps and optional fields have no
- * order on the wire.
+ * The fingerprint is the same over every protocol. It is of the message's JSON with sorted names, since maps
+ * and optional fields have no order on the wire.
  */
 function fingerprint(rpc: RpcInfo, request: Message): Uint8Array {
   const json = JSON.stringify(toJson(rpc.desc.input, request), (_name, value: unknown) =>
@@ -90,7 +88,7 @@ export interface KeyedCall {
   readonly claim: IdempotencyClaim;
 }
 
-/** Runs `work` at most once per key. It must do all of its writing with the database handle that it gets. */
+/** Does `work` at most once per key. It must do all of its writing with the database handle that it gets. */
 export async function runKeyed(keyed: KeyedCall, work: (db: Database) => Promise<Message>): Promise<Message> {
   const { call, db, clock, claim } = keyed;
   try {
@@ -145,7 +143,7 @@ async function store(
   { now, ...answer }: Omit<StoredAnswer, 'fingerprint'> & { readonly now: Date },
 ): Promise<void> {
   const oldest = new Date(now.getTime() - KEY_LIFE_MS);
-  // A living row stays: of two refusals that race, the first one stands.
+  // A row that has not expired stays, so that of two refusals that race the first one stands.
   await sql`
     insert into idempotency_keys (principal, rpc, key, fingerprint, status, response, created_at)
     values (${claim.principal}, ${claim.rpc}, ${claim.key}, ${claim.fingerprint}, ${answer.status}, ${answer.response}, ${now})

@@ -1,11 +1,12 @@
 /**
- * Keyset pages: ask for one row more than the page holds; the extra row only says that there is a next page.
+ * Lists are paged by key. A page asks for one row more than the page holds; the extra row only says that
+ * there is a next page.
  */
 import type { Ctx } from './context.ts';
 import type { CursorKey } from './cursor.ts';
 
 export interface PageRequest {
-  /** As in the request; validated by the contract. */
+  /** Limit of the request, which the contract has validated. */
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
 }
@@ -23,11 +24,11 @@ export interface Page {
 
 export interface PageResult<T> {
   readonly items: readonly T[];
-  /** Absent on the last page: the only sign of the end. */
+  /** Cursor of the next page; its absence is the only sign of the end. */
   readonly nextCursor?: string;
 }
 
-/** `of`: the filter of the list in a fixed spelling; the RPC's id is added. */
+/** Opens a page; `of` is the filter of the list in a fixed spelling, to which the RPC's id is added. */
 export function openPage(
   { call: { rpc }, cursors }: Pick<Ctx, 'call' | 'cursors'>,
   of: string,

@@ -1,10 +1,12 @@
-/**
- * The closed list of scopes, and which of them each role grants on its team. The one place where this stands.
- */
+/** This is the closed list of scopes, with what each role grants on its team. It stands nowhere else. */
 import { enumNames } from '@svc/proto/http/enum-names.ts';
 import type { Role } from '@svc/proto/http/rpc.ts';
-import { RoleSchema, ScopeSchema } from '@svc/proto/gen/svc/options/v1/options_pb.ts';
-import type { Role as RoleNumber, Scope as ScopeNumber } from '@svc/proto/gen/svc/options/v1/options_pb.ts';
+import {
+  RoleSchema,
+  ScopeSchema,
+  type Role as RoleNumber,
+  type Scope as ScopeNumber,
+} from '@svc/proto/gen/svc/options/v1/options_pb.ts';
 
 const VIEWER = [
   'team:read',
@@ -49,12 +51,12 @@ export const KEY_SCOPE = 'key:manage';
 /** No key has them unless somebody asked for them by name. */
 export const BY_NAME_ALONE: ReadonlySet<string> = new Set([STAFF_SCOPE, KEY_SCOPE, 'release:approve']);
 
-/** What a team's role grants there, before the credential narrows it. */
+/** Scopes that a team's role grants there, before the credential narrows them. */
 export function roleGrants(role: Role, scope: string): boolean {
   return GRANTED[role].has(scope);
 }
 
-/** All that the role grants on its team. */
+/** This returns all that the role grants on its team. */
 export function scopesOf(role: Role): ReadonlySet<string> {
   return GRANTED[role];
 }
@@ -83,7 +85,9 @@ export function roleName(role: RoleNumber): Role {
   return roleNames.byNumber.get(role) as Role;
 }
 
-/** What a session may do at most. Reporting CI runs is for CI credentials, not for people (SPEC 5.1). */
+/**
+ * Scopes that a session may hold at most. Reporting CI runs is for CI credentials, not for people (SPEC 5.1).
+ */
 export function sessionScopes(staff: boolean): ReadonlySet<string> {
   return new Set([
     ...TEAM_SCOPES.filter((scope) => scope !== 'ci:write'),

@@ -1,6 +1,6 @@
 /**
- * Streams of how something stands, for any number of watchers in this process. Those who watch the same thing
- * share one look at the database: it is made every second while somebody watches, and never otherwise.
+ * This file streams how something stands, to any number of watchers in this process. Those who watch the same
+ * thing share one look at the database: it is made every second while somebody watches, and never otherwise.
  * Looking, rather than being told, is what sees every change, whichever process and whichever statement made
  * it.
  *

@@ -6,8 +6,7 @@
 import type { SwitchState } from '@svc/proto/features/definition.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Database } from '../base/db/index.ts';
-import { effectiveOf } from './effective.ts';
-import type { Rules } from './effective.ts';
+import { effectiveOf, type Rules } from './effective.ts';
 import { writeMove } from './move.ts';
 import { lockStates, readStates } from './store.ts';
 

@@ -1,4 +1,4 @@
-/** What is remembered about one move of one switch. */
+/** This is what is remembered about one move of one switch. */
 import type { SwitchState } from '@svc/proto/features/definition.ts';
 import type { FeatureReason } from './snapshot.ts';
 

@@ -1,13 +1,11 @@
 /** The far end of the wire is a real server that answers as it is told. */
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { create } from '@bufbuild/protobuf';
 import { CompanionFeaturesSchema } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import { encoder } from '@svc/proto/http/json.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../test/setup/clock.ts';
-import { createCompanion } from './companion.ts';
-import type { ReadCompanion } from './companion.ts';
+import { createCompanion, type ReadCompanion } from './companion.ts';
 import { TIMED } from '../../test/setup/timed.ts';
 
 describe('createCompanion()', () => {
@@ -107,7 +105,7 @@ describe('createCompanion()', () => {
       asOf: '2026-03-01T12:00:00Z',
       features: good,
     });
-    // A failed try counts: the next page does not wait for a service that is away.
+    // A failed try counts, so that the next page does not wait for a service that is away.
     await shown();
     expect(asked).toHaveLength(2);
     clock.advance(10_000);

@@ -11,10 +11,8 @@ import {
   FeatureReasonSchema,
   LifecycleSchema,
   VisibilitySchema,
-} from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
-import type {
-  CompanionFeaturesSchema,
-  ResolvedFeatureSchema,
+  type CompanionFeaturesSchema,
+  type ResolvedFeatureSchema,
 } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import type { Clock } from '../base/clock.ts';
 import { isObject } from './is-object.ts';
@@ -80,7 +78,10 @@ export function createCompanion({
   };
 }
 
-/** What is wrong with the answer, in words for staff; anything else that is thrown is the network's. */
+/**
+ * This error says in words for staff what is wrong with the answer; anything else that is thrown is the
+ * network's.
+ */
 class OddAnswer extends Error {}
 
 function sentence(error: unknown, withinMs: number): string {
@@ -124,7 +125,7 @@ async function readText(body: ReadableStream<Uint8Array> | null): Promise<string
   return Buffer.concat(pieces).toString('utf8');
 }
 
-/** Both shapes of the resolver: `true` for what is enabled, or an object for each feature. */
+/** This parses both shapes of the resolver: `true` for what is enabled, or an object for each feature. */
 export function parseFeatures(text: string): Features {
   let answer: unknown;
   try {
@@ -169,7 +170,7 @@ function known(words: DescEnum, word: unknown): number | undefined {
   return (typeof word === 'string' && enumNames(words).byName.get(word)) || undefined;
 }
 
-/** One key or a list of them. */
+/** Reads one key or a list of them. */
 function blockersOf(value: unknown): string[] {
   const keys = Array.isArray(value) ? value : [value];
   return keys.filter((key): key is string => typeof key === 'string').slice(0, FEATURES_MAX);

@@ -54,7 +54,9 @@ export function stronglyConnected(edges: Edges): number[][] {
   return groups;
 }
 
-/** Whether a group of `stronglyConnected` is a cycle: more than one node, or one that points at itself. */
+/**
+ * Says whether a group of `stronglyConnected` is a cycle: more than one node, or one that points at itself.
+ */
 export function isCycle(group: readonly number[], edges: Edges): boolean {
   const [first] = group;
   return group.length > 1 || (first !== undefined && edges[first]!.includes(first));

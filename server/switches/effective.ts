@@ -4,7 +4,7 @@ import type { Snapshot } from './snapshot.ts';
 import { resolveFeatures } from './resolve.ts';
 import type { StoredStates } from './store.ts';
 
-/** What this process's environment says, by the names of variables in the manifest. */
+/** Values of this process's environment, by the names of variables in the manifest. */
 export type Variables = Readonly<Record<string, boolean>>;
 
 export interface Rules {
@@ -15,7 +15,7 @@ export interface Rules {
 export interface Effective {
   readonly stored: StoredStates;
   readonly snapshot: Snapshot;
-  /** Where each switch of the manifest counts as being. */
+  /** State that each switch of the manifest counts as having. */
   readonly states: ReadonlyMap<string, SwitchState>;
 }
 

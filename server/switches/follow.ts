@@ -1,16 +1,15 @@
 /**
- * The present view of one process. The one pointer to it is owned by this closure and moves in two ways: by
- * `install`, when this process itself has committed a change, and by `refresh`, when the database turns out
- * to hold another revision. That is noticed by NOTIFY at once, and by looking twice a second, because what is
- * sent while the listening connection is down is lost. While the database is away the last view stays.
+ * This file holds the present view of one process. The one pointer to it is owned by this closure and moves
+ * in two ways: by `install`, when this process itself has committed a change, and by `refresh`, when the
+ * database turns out to hold another revision. That is noticed by NOTIFY at once, and by looking twice a
+ * second, because what is sent while the listening connection is down is lost. While the database is away the
+ * last view stays.
  */
 import { startLoop } from '../base/loop.ts';
 import type { Database } from '../base/db/index.ts';
 import type { Rules } from './effective.ts';
-import { FEATURES_CHANNEL, readRevision, readStates } from './store.ts';
-import type { StoredStates } from './store.ts';
-import { createView } from './view.ts';
-import type { View } from './view.ts';
+import { FEATURES_CHANNEL, readRevision, readStates, type StoredStates } from './store.ts';
+import { createView, type View } from './view.ts';
 
 /**
  * With NOTIFY lost every process is up to date within this time and one read: below the second that is
@@ -25,7 +24,7 @@ export interface Follower {
   install(states: StoredStates): void;
   /** Reads the states when the database holds another revision than the view. */
   catchUp(): Promise<void>;
-  /** Runs after each new view. Returns the function that ends it. */
+  /** This calls the listener after each new view. Returns the function that ends this. */
   onChange(listener: () => void): () => void;
   stop(): Promise<void>;
 }
@@ -36,20 +35,13 @@ export interface FollowDeps {
   onError(error: unknown): void;
 }
 
-/** The pointer itself and who hears of its moves. */
-interface Holder {
-  view(): View;
-  swap(states: StoredStates): void;
-  onChange(listener: () => void): () => void;
-  clear(): void;
-}
-
-function createHolder(rules: Rules, first: StoredStates, onError: (error: unknown) => void): Holder {
+/** Holds the pointer itself, and who hears of its moves. */
+function createHolder(rules: Rules, first: StoredStates, onError: (error: unknown) => void) {
   const listeners = new Set<() => void>();
   let view = createView(rules, first);
   return {
-    view: () => view,
-    swap: (states) => {
+    view: (): View => view,
+    swap: (states: StoredStates): void => {
       view = createView(rules, states);
       for (const listener of listeners) {
         try {
@@ -59,12 +51,12 @@ function createHolder(rules: Rules, first: StoredStates, onError: (error: unknow
         }
       }
     },
-    onChange: (added) => {
+    onChange: (added: () => void) => {
       const own = (): void => added();
       listeners.add(own);
       return () => void listeners.delete(own);
     },
-    clear: () => listeners.clear(),
+    clear: (): void => listeners.clear(),
   };
 }
 

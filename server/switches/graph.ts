@@ -1,4 +1,4 @@
-/** A manifest as a graph of numbered features: what both the resolver and the lint walk. */
+/** The resolver and the lint walk a manifest as a graph of numbered features. */
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 
 const NONE: readonly string[] = Object.freeze([]);

@@ -1,12 +1,10 @@
-/** What remains of each change: the history, the audit ledger, the list, the events. */
+/** Tests what remains of each change: the history, the audit ledger, the list, the events. */
 import postgres from 'postgres';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { has } from '../../test/setup/needs.ts';
-import { FIGURES, startTestServer } from '../../test/setup/server.ts';
-import type { TestServer } from '../../test/setup/server.ts';
-import { operationsOf, REASON } from '../../test/setup/platformfeatures/operations.ts';
-import type { Feature } from '../../test/setup/platformfeatures/operations.ts';
+import { FIGURES, startTestServer, type TestServer } from '../../test/setup/server.ts';
+import { operationsOf, REASON, type Feature } from '../../test/setup/platformfeatures/operations.ts';
 
 const postgresHere = await has('postgres');
 

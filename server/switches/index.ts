@@ -1,11 +1,10 @@
-/** Platform features: what is switched on, and why not. */
+/** This file starts platform features, which say what is switched on, and why something is not. */
 import { declareFeature } from '../kit/feature.ts';
 import { settings } from './platformfeatures.settings.ts';
 import { addFeatureMetrics } from './metrics.ts';
 import { createOfrep } from './ofrep.ts';
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
-import { MANIFEST } from '@svc/proto/features/manifest.ts';
-import type { FeatureKey } from '@svc/proto/features/manifest.ts';
+import { MANIFEST, type FeatureKey } from '@svc/proto/features/manifest.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ctx } from '../kit/context.ts';
@@ -24,7 +23,7 @@ export interface PlatformFeaturesDeps {
   readonly clock: Clock;
   readonly secrets: Pick<Secrets, 'mac'>;
   /**
-   * What this process's environment says, by the names of variables in the manifest; a variable that is not
+   * Values of this process's environment, by the names of variables in the manifest; a variable that is not
    * set has its default.
    */
   readonly variables: Readonly<Record<string, boolean>>;
@@ -44,7 +43,7 @@ export interface PlatformFeatures {
   isEnabled(key: FeatureKey): boolean;
   /** Grows with each change of a switch. */
   revision(): number;
-  /** Runs after each new snapshot. Returns the function that ends it. */
+  /** This calls the listener after each new snapshot. Returns the function that ends this. */
   onChange(listener: () => void): () => void;
   stop(): Promise<void>;
 }

@@ -228,7 +228,7 @@ describe('assertManifest', () => {
 });
 
 describe('a gate on a key that is not in the manifest', () => {
-  // What the compiler checks; `npm run check` fails when one of these lines compiles after all.
+  // The compiler checks these; `npm run check` fails when one of these lines compiles after all.
   const snapshot = resolveFeatures(MANIFEST, new Map());
 
   it('does not compile', () => {

@@ -1,7 +1,7 @@
 /**
- * What is wrong with a manifest. The resolver lives with every mistake; this is what keeps them out of a
- * release: a test runs it on the manifest and every process that resolves features refuses to start on one
- * with errors.
+ * This file finds what is wrong with a manifest. The resolver lives with every mistake; this is what keeps
+ * them out of a release: a test runs it on the manifest and every process that resolves features refuses to
+ * start on one with errors.
  */
 import type { FeatureDefinition, Lifecycle } from '@svc/proto/features/definition.ts';
 import { shortestCycle, stronglyConnected } from './cycles.ts';
@@ -54,7 +54,7 @@ export function lintManifest(
   return { errors, warnings: manifest.flatMap((feature) => ofVisibility(feature, find)) };
 }
 
-/** Throws all errors at once. For the start of a process. */
+/** This throws all errors at once, at the start of a process. */
 export function assertManifest(manifest: readonly FeatureDefinition[]): void {
   const { errors } = lintManifest(manifest);
   if (errors.length === 0) return;

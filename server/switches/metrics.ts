@@ -1,9 +1,8 @@
 /**
- * What a scrape is told about the features: read from the present view at that moment, so that nothing needs
- * to be kept up to date.
+ * A scrape is told about the features from the present view at that moment, so that nothing needs to be kept
+ * up to date.
  */
-import type { Registry } from 'prom-client';
-import { Gauge } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
 import type { Snapshot } from './snapshot.ts';
 
 export function addFeatureMetrics(

@@ -3,15 +3,13 @@
  * the word to others.
  */
 import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';
-import { appendAudit, PLATFORM_CHAIN } from '../kit/ledger/index.ts';
-import type { AuditActor } from '../kit/ledger/index.ts';
+import { appendAudit, PLATFORM_CHAIN, type AuditActor } from '../kit/ledger/index.ts';
 import type { Database } from '../base/db/index.ts';
 import { newId } from '../base/ids.ts';
 import type { ActorKind, Affected, Change, ChangeSource } from './change.ts';
 import type { Effective, Rules } from './effective.ts';
 import { affectedBy, resolveFeatures } from './resolve.ts';
-import { writeChange } from './store.ts';
-import type { StoredStates } from './store.ts';
+import { writeChange, type StoredStates } from './store.ts';
 
 export interface Move {
   readonly definition: FeatureDefinition;

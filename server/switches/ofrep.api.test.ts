@@ -1,18 +1,16 @@
 /** OFREP as its real clients use it: the published OpenFeature providers, against a real server. */
 import { OFREPProvider } from '@openfeature/ofrep-provider';
 import { OFREPWebProvider } from '@openfeature/ofrep-web-provider';
-import { ErrorCode, OpenFeature, ProviderStatus } from '@openfeature/server-sdk';
-import type { Client } from '@openfeature/server-sdk';
+import { ErrorCode, OpenFeature, ProviderStatus, type Client } from '@openfeature/server-sdk';
 import {
   OpenFeature as WebOpenFeature,
   ProviderEvents,
   ProviderStatus as WebStatus,
+  type Provider as WebProvider,
 } from '@openfeature/web-sdk';
-import type { Provider as WebProvider } from '@openfeature/web-sdk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { startTestServer } from '../../test/setup/server.ts';
-import type { TestServer } from '../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../test/setup/server.ts';
 
 const postgresHere = await has('postgres');
 const REASON = 'webhook storm, see INC-12';
@@ -116,7 +114,7 @@ describe.skipIf(!postgresHere)('platform features by OFREP', () => {
   });
 
   describe('with the web SDK, all flags at once', () => {
-    /** What the provider asked, by status. */
+    /** This lists what the provider asked, by status. */
     let answers: number[] = [];
     // The provider's own types do not know exactOptionalPropertyTypes.
     const providerOf = (credential?: string, pollInterval = 0): WebProvider => {
@@ -189,7 +187,7 @@ describe.skipIf(!postgresHere)('platform features by OFREP', () => {
       const client = OpenFeature.getClient('strict');
       expect(client.providerStatus).toBe(ProviderStatus.READY);
       for (let n = 0; n < 3; n += 1) expect(await client.getBooleanValue('host.ci', false)).toBe(true);
-      // The same bucket as the resolver's own path.
+      // This is the same bucket as that of the resolver's own path.
       expect((await strict.call('GET /platform-features/resolved')).status).toBe(429);
       const limited = await client.getBooleanDetails('host.ci', false);
       expect(limited).toMatchObject({ value: false, errorCode: ErrorCode.GENERAL });

@@ -1,9 +1,10 @@
-/** OFREP at a real door, with any features and any caller. The real clients are in ofrep.api.test.ts. */
+/**
+ * This file tests OFREP at a real door, with any features and any caller. The real clients are in
+ * ofrep.api.test.ts.
+ */
 import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
-import type { CallRecord } from '@svc/proto/http/door.ts';
-import { createDoor } from '@svc/proto/http/door.ts';
-import type { OpenDoor } from '@svc/proto/http/door.ts';
+import { createDoor, type CallRecord, type OpenDoor } from '@svc/proto/http/door.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ANONYMOUS } from '../access/auth/index.ts';

@@ -13,8 +13,7 @@ import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import { assertJsonType } from '@svc/proto/http/body.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import type { Endpoint, EndpointRequest, PageResponse } from '@svc/proto/http/door.ts';
-import { toApiError } from '@svc/proto/http/errors.ts';
-import type { ApiError } from '@svc/proto/http/errors.ts';
+import { toApiError, type ApiError } from '@svc/proto/http/errors.ts';
 import type { Caller } from '../kit/context.ts';
 import { STAFF_SCOPE } from '../kit/scopes.ts';
 import { isObject } from './is-object.ts';
@@ -48,7 +47,7 @@ interface Flag {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** What one kind of caller is shown. */
+/** Flags that one kind of caller is shown. */
 interface Flags {
   readonly byKey: ReadonlyMap<string, Flag>;
   readonly bulkText: string;
@@ -103,7 +102,9 @@ function answer(status: number, body: object): PageResponse {
   return { status, headers: JSON_TYPE, body: JSON.stringify(body) };
 }
 
-/** A refusal of our own pipeline in OFREP's words; the status says most of it: 401, 413, 415, 429, 5xx. */
+/**
+ * Writes a refusal of our own pipeline in OFREP's words; the status says most of it: 401, 413, 415, 429, 5xx.
+ */
 function refusal(error: ApiError, key: { readonly key?: string }): PageResponse {
   const failure: Failure = { errorCode: 'GENERAL', errorDetails: `${error.message} (${error.code})` };
   return { ...answer(error.status, { ...key, ...failure }), error };
@@ -129,7 +130,7 @@ function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {
-    // No JSON, or no UTF-8: the same to whoever sent it.
+    // It is no JSON, or no UTF-8, which is the same to whoever sent it.
     return undefined;
   }
 }

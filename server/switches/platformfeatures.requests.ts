@@ -1,6 +1,5 @@
-/** Valid requests of each RPC, for the tests of the contract. */
-import { nothing } from '../../test/contract/requests.ts';
-import type { Requests } from '../../test/contract/requests.ts';
+/** This file lists valid requests of each RPC, for the tests of the contract. */
+import { nothing, type Requests } from '../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.platformfeatures.v1.PlatformFeaturesService/Companion': { gives: 'nothing', fields: nothing },
@@ -16,7 +15,7 @@ export const requests: Requests = {
   'svc.platformfeatures.v1.PlatformFeaturesService/Resolved': { gives: 'nothing', fields: nothing },
   'svc.platformfeatures.v1.PlatformFeaturesService/SetState': {
     gives: 'nothing',
-    // Off at the first start; a switch that other rows of the matrix do not stand behind.
+    // This switch is off at the first start, and other rows of the matrix do not stand behind it.
     fields: () => ({ key: 'host.automation.maintenance', state: 'enabled', reason: 'seen by the matrix' }),
   },
   'svc.platformfeatures.v1.PlatformFeaturesService/Watch': { gives: 'nothing', fields: nothing },

@@ -1,7 +1,7 @@
 /** `If-Match` of RFC 9110 for a resource whose entity tag is its revision in quotes. */
 import { apiError } from '@svc/proto/http/errors.ts';
 
-/** What a change asks of the revision that it meets. */
+/** Condition of a change on the revision that it meets. */
 export type Precondition = (revision: number) => boolean;
 
 /**

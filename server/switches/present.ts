@@ -3,14 +3,11 @@ import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 import {
   PlatformFeatureSchema,
   ResolvedResponseSchema,
-} from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
-import type {
-  PlatformFeature,
-  ResolvedResponse,
+  type PlatformFeature,
+  type ResolvedResponse,
 } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import { shown } from '../kit/resource/index.ts';
-import { decidingVariable, isToggleable } from './effective.ts';
-import type { Effective, Rules } from './effective.ts';
+import { decidingVariable, isToggleable, type Effective, type Rules } from './effective.ts';
 import { publicFeatures } from './resolve.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -34,14 +31,14 @@ export function presentFeature(
   });
 }
 
-/** What staff see: every feature, and why. */
+/** Shows staff every feature, and why it is as it is. */
 export function presentForStaff({ features }: Snapshot): ResolvedResponse {
   return shown(ResolvedResponseSchema, {
     features: Object.fromEntries(features.map((feature) => [feature.key, feature])),
   });
 }
 
-/** What everybody sees: nothing but the names of what they can use. */
+/** Shows everybody nothing but the names of what they can use. */
 export function presentForEverybody(snapshot: Snapshot): ResolvedResponse {
   return shown(ResolvedResponseSchema, {
     features: Object.fromEntries(publicFeatures(snapshot).map(({ key }) => [key, { enabled: true }])),

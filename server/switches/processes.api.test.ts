@@ -4,16 +4,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 import type { FeatureKey } from '@svc/proto/features/manifest.ts';
 import { WatchRequestSchema } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
-import { createTestDatabase } from '../../test/setup/database.ts';
-import type { TestDatabase } from '../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/setup/database.ts';
 import { has } from '../../test/setup/needs.ts';
-import { startTestServer } from '../../test/setup/server.ts';
-import type { TestServer } from '../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../test/setup/server.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Ctx } from '../kit/context.ts';
 import { createSecrets } from '../base/secrets.ts';
-import { startPlatformFeatures } from './index.ts';
-import type { PlatformFeatures, PlatformFeaturesDeps } from './index.ts';
+import { startPlatformFeatures, type PlatformFeatures, type PlatformFeaturesDeps } from './index.ts';
 import { operationsOf, REASON } from '../../test/setup/platformfeatures/operations.ts';
 
 const postgresHere = await has('postgres');

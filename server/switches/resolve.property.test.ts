@@ -226,7 +226,7 @@ describe('resolveFeatures', () => {
   });
 });
 
-/** What ties the parts of one entry together. */
+/** Expects what ties the parts of one entry together. */
 function expectSound(one: ResolvedFeature, snapshot: Snapshot): void {
   const isBlocked = one.reason === 'dependency_disabled' || one.reason === 'cycle_detected';
   expect(one.enabled).toBe(one.reason === 'enabled');

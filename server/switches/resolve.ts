@@ -1,7 +1,7 @@
 /**
- * Effective state of every feature. Total: whatever the manifest and the switches say, there is an answer,
- * and a mistake in one corner of the manifest reaches only the features that depend on it. Each feature is
- * looked at once, so that diamonds cost nothing.
+ * This file resolves the effective state of every feature. Whatever the manifest and the switches say, there
+ * is an answer, and a mistake in one corner of the manifest reaches only the features that depend on it. Each
+ * feature is looked at once, so that diamonds cost nothing.
  *
  * The first of these that holds is the reason:
  * 1. `disabled`: the feature's own switch is off, whatever it depends on, even when it is a member of a
@@ -69,11 +69,7 @@ function resolveOne(index: number, cycle: boolean, work: Work): ResolvedFeature 
   });
 }
 
-function rootCauses(
-  blockers: readonly number[],
-  strangers: readonly string[],
-  { graph, resolved }: Work,
-): readonly string[] {
+function rootCauses(blockers: readonly number[], strangers: readonly string[], { graph, resolved }: Work) {
   const ends = blockers.map((index) => endsOf(resolved[index]!));
   // Chains share one list; without that, a long one would hold a copy a link.
   if (ends.length === 1 && strangers.length === 0) return ends[0]!;
@@ -115,7 +111,9 @@ function unknownFeature(key: string): ResolvedFeature {
   });
 }
 
-/** What everybody may know: the features that are enabled and public, in the order of the manifest. */
+/**
+ * Returns what everybody may know: the features that are enabled and public, in the order of the manifest.
+ */
 export function publicFeatures(snapshot: Snapshot): ResolvedFeature[] {
   return snapshot.features.filter(({ enabled, visibility }) => enabled && visibility === 'public');
 }

@@ -1,10 +1,9 @@
-/** What everybody and what staff are shown of the features, over the real door. */
+/** Tests what everybody and what staff are shown of the features, over HTTP against the real server. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { has } from '../../test/setup/needs.ts';
 import { join, newKey } from '../../test/setup/people.ts';
-import { startTestServer } from '../../test/setup/server.ts';
-import type { TestServer } from '../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../test/setup/server.ts';
 import { operationsOf } from '../../test/setup/platformfeatures/operations.ts';
 
 const postgresHere = await has('postgres');

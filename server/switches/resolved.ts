@@ -1,5 +1,6 @@
 /**
- * `GET /platform-features/resolved`: from memory, in one of two shapes, with 304 for whoever has it already.
+ * `GET /platform-features/resolved` is answered from memory, in one of two shapes, with 304 for whoever has
+ * it already.
  */
 import type { ResolvedResponse } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import { holdsTag } from '@svc/proto/http/etag.ts';

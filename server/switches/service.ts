@@ -1,12 +1,11 @@
-/** The operations of platform features. */
+/** This file implements the operations of platform features. */
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 import {
   FeatureChangeSchema,
   PlatformFeaturesService,
 } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../kit/context.ts';
 import { closePage, openPage } from '../kit/paging.ts';
 import { shown } from '../kit/resource/index.ts';

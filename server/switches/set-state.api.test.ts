@@ -1,10 +1,8 @@
 /** Moving a switch, over the real door and a real PostgreSQL. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { startTestServer } from '../../test/setup/server.ts';
-import type { TestServer } from '../../test/setup/server.ts';
-import { operationsOf, REASON } from '../../test/setup/platformfeatures/operations.ts';
-import type { Feature } from '../../test/setup/platformfeatures/operations.ts';
+import { startTestServer, type TestServer } from '../../test/setup/server.ts';
+import { operationsOf, REASON, type Feature } from '../../test/setup/platformfeatures/operations.ts';
 
 const postgresHere = await has('postgres');
 

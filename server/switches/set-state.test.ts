@@ -1,6 +1,6 @@
 /**
- * What needs no database: refusals before the transaction, what a move would do, and who says where it came
- * from.
+ * Tests what needs no database: refusals before the transaction, what a move would do, and who says where it
+ * came from.
  */
 import { create } from '@bufbuild/protobuf';
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';

@@ -1,7 +1,7 @@
 /**
- * Moves a switch for a person or a program. What can be refused without the database is refused before the
- * transaction; the rest is decided under the lock, on the state that is really changed. The order of the
- * checks is part of the contract.
+ * This file moves a switch for a person or a program. What can be refused without the database is refused
+ * before the transaction; the rest is decided under the lock, on the state that is really changed. The order
+ * of the checks is part of the contract.
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';
@@ -9,10 +9,8 @@ import {
   AffectedFeatureSchema,
   PlatformFeatureSchema,
   SwitchStateSchema,
-} from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
-import type {
-  SetStateRequest,
-  SetStateResponseSchema,
+  type SetStateRequest,
+  type SetStateResponseSchema,
 } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -22,14 +20,11 @@ import { auditActor } from '../kit/ledger/index.ts';
 import type { Caller, Ctx } from '../kit/context.ts';
 import { enumWord, shown } from '../kit/resource/index.ts';
 import type { Affected, ChangeSource } from './change.ts';
-import { decidingVariable, effectiveOf } from './effective.ts';
-import type { Effective, Rules } from './effective.ts';
+import { decidingVariable, effectiveOf, type Effective, type Rules } from './effective.ts';
 import { foresee, writeMove } from './move.ts';
-import { entityTag, readPrecondition } from './precondition.ts';
-import type { Precondition } from './precondition.ts';
+import { entityTag, readPrecondition, type Precondition } from './precondition.ts';
 import { presentFeature } from './present.ts';
-import { lockStates, readStates } from './store.ts';
-import type { StoredStates } from './store.ts';
+import { lockStates, readStates, type StoredStates } from './store.ts';
 
 /** Characters (Unicode code points) of a reason without the blanks around it. */
 const REASON_CHARS_MIN = 1;
@@ -38,7 +33,7 @@ const REASON_CHARS_MAX = 500;
 export interface SetStateDeps {
   readonly rules: Rules;
   find(key: string): FeatureDefinition;
-  /** At the commit. */
+  /** Installs the states at the commit. */
   install(states: StoredStates): void;
 }
 
@@ -169,7 +164,7 @@ function assertUnchanged({ definition, precondition }: WantedState, before: Effe
   );
 }
 
-/** A courtesy to readers of the history, no proof: callers name themselves. */
+/** The source is a courtesy to readers of the history and proves nothing: callers name themselves. */
 export function sourceOf(call: Pick<CallContext, 'header'>): ChangeSource {
   const client = call.header('x-svc-client');
   if (client === 'console' || client === 'cli') return client;

@@ -1,4 +1,4 @@
-/** What the resolver yields: every feature's effective state, frozen for one state of all switches. */
+/** The resolver yields this: every feature's effective state, frozen for one state of all switches. */
 import type {
   FeatureDefinition,
   Lifecycle,
@@ -24,11 +24,11 @@ export interface ResolvedFeature {
    */
   readonly blockedBy: readonly string[];
   /**
-   * Where the chains of `blockedBy` end: features whose own switch is off, unknown keys, members of cycles.
-   * Manifest order.
+   * Ends of the chains of `blockedBy`: features whose own switch is off, unknown keys, members of cycles.
+   * They stand in the order of the manifest.
    */
   readonly rootCauses: readonly string[];
-  /** Absent for an unknown key. */
+  /** It is absent for an unknown key. */
   readonly lifecycle?: Lifecycle;
   readonly visibility?: Visibility;
 }
@@ -37,7 +37,7 @@ export interface ResolvedFeature {
 export type SwitchStates = ReadonlyMap<string, SwitchState>;
 
 export interface Snapshot {
-  /** In the order of the manifest. */
+  /** Features in the order of the manifest. */
   readonly features: readonly ResolvedFeature[];
   /** The gate's check: one look-up. */
   isEnabled(key: FeatureKey): boolean;

@@ -1,7 +1,7 @@
 /** The only file that knows the tables of the switches. */
 import type { SwitchState } from '@svc/proto/features/definition.ts';
 import type { SqlTag } from '../base/db/index.ts';
-import type { Affected, ActorKind, Change, ChangeSource } from './change.ts';
+import type { Change } from './change.ts';
 
 /** A switch that somebody has moved. */
 export interface StoredSwitch {
@@ -19,39 +19,10 @@ export interface StoredStates {
   readonly switches: ReadonlyMap<string, StoredSwitch>;
 }
 
-interface ChangeRow {
-  readonly id: string;
-  readonly at: Date;
-  readonly key: string;
-  readonly from_state: SwitchState;
-  readonly to_state: SwitchState;
-  readonly revision_from: number;
-  readonly revision_to: number;
-  readonly reason: string;
-  readonly actor_kind: ActorKind;
-  readonly actor_id: string;
-  readonly actor_display: string;
-  readonly source: ChangeSource;
-  readonly request_id: string;
-  readonly affected: readonly Affected[];
-}
-
-function toChange(row: ChangeRow): Change {
-  return {
-    id: row.id,
-    at: row.at,
-    key: row.key,
-    from: row.from_state,
-    to: row.to_state,
-    revisionFrom: row.revision_from,
-    revisionTo: row.revision_to,
-    reason: row.reason,
-    actor: { kind: row.actor_kind, id: row.actor_id, display: row.actor_display },
-    source: row.source,
-    requestId: row.request_id,
-    affected: row.affected,
-  };
-}
+/** Columns of a `Change` of `platform_feature_changes c`. */
+const columnsOf = (sql: SqlTag) => sql`
+    c.id, c.at, c.key, c.from_state as "from", c.to_state as "to", c.revision_from as "revisionFrom", c.revision_to as "revisionTo", c.reason,
+    json_build_object('kind', c.actor_kind, 'id', c.actor_id, 'display', c.actor_display) as actor, c.source, c.request_id as "requestId", c.affected`;
 
 const noRevision = (): never => {
   throw new Error('platform_feature_revision has no row: the migration that makes it has not run');
@@ -64,16 +35,19 @@ export async function readRevision(sql: SqlTag): Promise<number> {
 
 /** One statement, so that the revision and the switches are of the same moment. */
 export async function readStates(sql: SqlTag): Promise<StoredStates> {
-  type Row = ChangeRow & { installation: number; state: SwitchState; revision: number };
+  type Row = Change & { installation: number; state: SwitchState; revision: number };
   const rows = await sql<Array<Row & { key: string | null }>>`
-    select r.revision as installation, s.state, s.revision, c.*
+    select r.revision as installation, s.state, s.revision, ${columnsOf(sql)}
     from platform_feature_revision r
     left join (platform_feature_states s join platform_feature_changes c on c.id = s.last_change_id) on true`;
-  const moved = rows.filter((row) => row.key !== null);
+  const moved = rows.filter(({ key }) => key !== null);
   return {
     revision: rows[0]?.installation ?? noRevision(),
     switches: new Map(
-      moved.map((row) => [row.key, { state: row.state, revision: row.revision, lastChange: toChange(row) }]),
+      moved.map(({ installation: _, state, revision, ...change }) => [
+        change.key,
+        { state, revision, lastChange: change },
+      ]),
     ),
   };
 }
@@ -108,14 +82,13 @@ export async function writeChange(sql: SqlTag, states: StoredStates, change: Cha
   };
 }
 
-/** Newest first; `before`: revisions below this one. */
+/** Lists changes, newest first; `before` leaves revisions below this one. */
 export async function listChanges(
   sql: SqlTag,
   { key, before, take }: { readonly key: string; readonly before: number | undefined; readonly take: number },
 ): Promise<readonly Change[]> {
-  const rows = await sql<ChangeRow[]>`
-    select * from platform_feature_changes
+  return await sql<Change[]>`
+    select ${columnsOf(sql)} from platform_feature_changes c
     where key = ${key} and (${before ?? null}::int is null or revision_to < ${before ?? null}::int)
     order by revision_to desc limit ${take}`;
-  return rows.map(toChange);
 }

@@ -1,22 +1,23 @@
 /**
- * What a process answers from: one state of all switches, resolved, with the answers of the hot paths made
+ * A process answers from a view: one state of all switches, resolved, with the answers of the hot paths made
  * ready. A view never changes; a new state makes a new view, and swapping the one pointer to it changes
  * everything at once.
  */
 import { createHash } from 'node:crypto';
-import { ResolvedResponseSchema } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
-import type { ResolvedResponse } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
+import {
+  ResolvedResponseSchema,
+  type ResolvedResponse,
+} from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import type { Gate } from '@svc/proto/http/call.ts';
 import { prepareJson } from '@svc/proto/http/prepared.ts';
-import { effectiveOf } from './effective.ts';
-import type { Effective, Rules } from './effective.ts';
+import { effectiveOf, type Effective, type Rules } from './effective.ts';
 import { presentForEverybody, presentForStaff } from './present.ts';
 import type { ResolvedFeature } from './snapshot.ts';
 import type { StoredStates } from './store.ts';
 
 export interface ReadyAnswer {
   readonly message: ResolvedResponse;
-  /** Of the very bytes of the JSON body: a change that its reader cannot see does not change it. */
+  /** Tag of the very bytes of the JSON body: a change that its reader cannot see does not change it. */
   readonly etag: string;
 }
 

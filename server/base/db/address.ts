@@ -8,22 +8,22 @@ import { isIPv6 } from 'node:net';
 import { Wrong } from '@svc/proto/process/settings.ts';
 
 export interface Host {
-  /** For people, and for the certificate of TLS. */
+  /** Name for people, and for the certificate of TLS. */
   readonly name: string;
   readonly port: number;
-  /** Of a Unix socket, in place of both. */
+  /** Path of a Unix socket, which takes the place of both. */
   readonly path?: string;
 }
 
 /**
- * Which hosts are taken: `primary` is one that is not in recovery, `read-write` one whose transactions write,
- * `any` the first that answers.
+ * This says which hosts are taken: `primary` is one that is not in recovery, `read-write` one whose
+ * transactions write, `any` the first that answers.
  */
 export type Target = 'primary' | 'read-write' | 'any';
 
 export interface DatabaseAddress {
   readonly hosts: readonly Host[];
-  /** Undefined: nothing is said. */
+  /** It is undefined where the address says nothing. */
   readonly target: Target | undefined;
   readonly user?: string;
   readonly password?: string;
@@ -78,10 +78,7 @@ class WrongPart extends Error {
   }
 }
 
-function readParameters(
-  authority: string,
-  parameters: URLSearchParams,
-): Pick<DatabaseAddress, 'hosts' | 'target' | 'ssl'> {
+function readParameters(authority: string, parameters: URLSearchParams) {
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name));
   if (unknown !== undefined)
     throw new WrongPart(new Wrong(`holds the parameter "${unknown}", expected ${PARAMETERS.join(', ')}`));
@@ -92,11 +89,7 @@ function readParameters(
   };
 }
 
-function chosen<T extends string>(
-  parameters: URLSearchParams,
-  name: string,
-  words: readonly T[],
-): T | undefined {
+function chosen<T extends string>(parameters: URLSearchParams, name: string, words: readonly T[]) {
   const given = parameters.get(name);
   if (given === null) return undefined;
   const word = words.find((one) => one === given);
@@ -105,7 +98,7 @@ function chosen<T extends string>(
   return word;
 }
 
-/** `ports`: one for all hosts that name none, or one for each. */
+/** Reads the hosts; `ports` has one for all hosts that name none, or one for each. */
 function readHosts(list: string, ports: string | null): readonly Host[] {
   const given = ports?.split(',') ?? [];
   const texts = list.split(',');

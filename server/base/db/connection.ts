@@ -1,19 +1,16 @@
 /**
- * One connection to the database for all its life. When it is lost its client gets nothing any more and no
- * second socket (client.ts), and what it was given and has not answered is rejected here: the driver forgets
- * some of that.
+ * This file keeps one connection to the database for all its life. When it is lost its client gets nothing
+ * any more and no second socket (client.ts), and what it was given and has not answered is rejected here: the
+ * driver forgets some of that.
  *
  * It is opened once, at its first statement: host after host is dialled, each with a client of its own, until
  * one is of the kind that is wanted and its session is as it must be (opening.ts). Nobody's statement is sent
  * before.
  */
-import { CONNECT_TIMEOUT_MS, connectionError, createClient, sendOn } from './client.ts';
-import type { Client } from './client.ts';
+import { CONNECT_TIMEOUT_MS, connectionError, createClient, sendOn, type Client } from './client.ts';
 import type { Host } from './address.ts';
-import { reachOne } from './hosts.ts';
-import type { Hosts } from './hosts.ts';
-import { openSession } from './opening.ts';
-import type { SessionOptions } from './opening.ts';
+import { reachOne, type Hosts } from './hosts.ts';
+import { openSession, type SessionOptions } from './opening.ts';
 import type { Query, Run } from './statement.ts';
 
 export interface ConnectionOptions extends SessionOptions {
@@ -48,7 +45,7 @@ const READ_ONLY = '25006';
 export function openConnection(options: ConnectionOptions, events: ConnectionEvents): Connection {
   const { hosts } = options;
   const pending = new Set<(error: Error) => void>();
-  /** What waits for the session. */
+  /** Statements that wait for the session. */
   const early: Array<() => void> = [];
   let whenIdle: (() => void) | undefined;
   let over: Error | undefined;

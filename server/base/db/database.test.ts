@@ -1,18 +1,20 @@
 /**
- * The database handle against a real PostgreSQL: values, transactions, waiting, listening, a database that
- * goes away.
+ * This file tests the database handle against a real PostgreSQL: values, transactions, waiting, listening, a
+ * database that goes away.
  */
 import { and, arrayContains, eq, gt, sql as fragment } from 'drizzle-orm';
 import { bigint, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '@svc/proto/http/errors.ts';
-import { createMigratedDatabase, createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import {
+  createMigratedDatabase,
+  createTestDatabase,
+  type TestDatabase,
+} from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { startTcpProxy } from '../../../test/setup/tcp-proxy.ts';
 import { bytes, instant } from './columns.ts';
-import { isUniqueViolation, mapDatabaseError, migrate, openDatabase } from './index.ts';
-import type { Database } from './index.ts';
+import { isUniqueViolation, mapDatabaseError, migrate, openDatabase, type Database } from './index.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 
@@ -160,7 +162,8 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
       const refusal = small.transact(async (outer) => {
         await outer.transact(async (db) => {
           db.afterRollback(async () => {
-            // The only connection for transactions: it would be waited for in vain if it were still held.
+            // It is the only connection for transactions, so that this would wait in vain if it were still
+            // held.
             await small.transact(async ({ sql }) => void (await sql`select 1`));
             seen.push('first');
           });

@@ -1,19 +1,15 @@
 /**
- * One database handle for the whole server: `sql` for statements that are written by hand, `orm` for typed
- * ones by drizzle (both prepared), `transact` for several in one transaction.
+ * This is the one database handle of the server: `sql` for statements that are written by hand, `orm` for
+ * typed ones by drizzle (both prepared), `transact` for several in one transaction.
  */
-import { drizzle } from 'drizzle-orm/postgres-js';
-import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
+import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import type postgres from 'postgres';
 import type { Target } from './address.ts';
 import { createHosts } from './hosts.ts';
-import { startListener } from './listener.ts';
-import type { Listener } from './listener.ts';
-import { createPool } from './pool.ts';
-import type { Pool } from './pool.ts';
+import { startListener, type Listener } from './listener.ts';
+import { createPool, type Pool } from './pool.ts';
 import { followReplica } from './replica.ts';
-import { createSql } from './statement.ts';
-import type { Run, SqlTag } from './statement.ts';
+import { createSql, type Run, type SqlTag } from './statement.ts';
 import { runTransaction } from './transaction.ts';
 
 export const STATEMENT_TIMEOUT_MS = 5_000;
@@ -38,13 +34,13 @@ export interface Database {
   /** True for the handle that `transact` passes. */
   readonly inTransaction: boolean;
   /**
-   * All or nothing. Inside of a transaction it joins the one that runs. The callback must use the handle that
-   * it gets.
+   * Does all of the work or nothing. Inside of a transaction it joins the one that runs. The callback must
+   * use the handle that it gets.
    */
   transact<T>(work: (db: Database) => Promise<T>): Promise<T>;
   /**
-   * Runs after the commit of the outermost transaction, not at all after a rollback; outside of one, at once.
-   * Must not throw.
+   * This runs the action after the commit of the outermost transaction, and not at all after a rollback;
+   * outside of a transaction it runs at once. The action must not throw.
    */
   afterCommit(action: () => void): void;
   /**
@@ -67,7 +63,7 @@ export interface DatabaseOptions {
   readonly url: string;
   /** Around a pooler, for LISTEN. Default: `url`. */
   readonly listenUrl?: string | undefined;
-  /** Of a replica, for `behind`. */
+  /** Address of a replica, for `behind`. */
   readonly replicaUrl?: string | undefined;
   /** Of all hosts this one alone, as `hostName` writes it. */
   readonly only?: string;
@@ -77,7 +73,7 @@ export interface DatabaseOptions {
   readonly max?: number;
   /** Server-side limit of one statement. Default STATEMENT_TIMEOUT_MS. */
   readonly statementTimeoutMs?: number;
-  /** How long a transaction waits for a connection. Default 5,000 ms. */
+  /** Time that a transaction waits for a connection. Default 5,000 ms. */
   readonly poolWaitMs?: number;
   /** Shown in pg_stat_activity. */
   readonly name?: string;
@@ -188,7 +184,7 @@ interface After {
   readonly rollback: Array<() => Promise<void>>;
 }
 
-/** Of one transaction. */
+/** Makes the handle of one transaction. */
 function handleOf(run: Run, after: After): Database {
   let orm: Orm | undefined;
   const refuse = async (what: string): Promise<never> =>

@@ -67,8 +67,8 @@ export function clusterHome(dataDir: string, binaries: Binaries, { uid, gid }: I
 }
 
 /**
- * One copy for all data folders of this version; beside first, then in place at once, so that nobody meets
- * half of it.
+ * Makes one copy for all data folders of this version. It is made beside and then moved at once, so that
+ * nobody meets half of it.
  */
 function copied({ root, version }: Binaries): Binaries {
   const copy = join('/var/lib', `svc-postgres-programs-${version}`);
@@ -98,7 +98,7 @@ export function dataArgument(folder: string, { uid }: Identity): string {
   return uid !== undefined && process.platform === 'linux' ? '/proc/self/cwd' : folder;
 }
 
-/** Whether an account without special rights may walk into the folder. */
+/** Says whether an account without special rights may walk into the folder. */
 function reachable(path: string, uid: number): boolean {
   for (let at = path; ; at = dirname(at)) {
     const stat = statSync(at, { throwIfNoEntry: false });

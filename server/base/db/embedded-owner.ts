@@ -1,5 +1,5 @@
 /**
- * One server process for one data folder: a file names it by pid and start time, since pid numbers are used
+ * Only one server process uses a data folder: a file names it by pid and start time, since pids are used
  * again.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';

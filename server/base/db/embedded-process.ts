@@ -30,7 +30,7 @@ export function isAlive(pid: number): boolean {
   return state !== 'Z' && state !== 'X';
 }
 
-/** `<pid> <start time>`; without /proc the pid alone. */
+/** Returns `<pid> <start time>`, or the pid alone where there is no /proc. */
 export function nameOf(pid: number): string {
   const startedAt = stat(pid)?.startedAt;
   return startedAt === undefined ? String(pid) : `${pid} ${startedAt}`;

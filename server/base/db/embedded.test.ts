@@ -86,7 +86,7 @@ describe('startEmbeddedPostgres()', () => {
     const pid = postmasterPid();
     process.kill(pid, 'SIGKILL');
     await gone(pid);
-    // As after a reboot: the number belongs to somebody else now.
+    // This is as after a reboot: the number belongs to somebody else now.
     const stale = join(data, 'postmaster.pid');
     writeFileSync(stale, readFileSync(stale, 'utf8').replace(/^\d+/, '1'));
 
@@ -163,7 +163,7 @@ describe('an embedded PostgreSQL that ends by itself', () => {
   );
 });
 
-/** Until nothing more fits. */
+/** This fills it until nothing more fits. */
 function fill(path: string): void {
   const file = openSync(path, 'a');
   try {

@@ -1,5 +1,5 @@
 /**
- * A real PostgreSQL of our own in the data folder, for one machine without a database server.
+ * This file runs a PostgreSQL of our own in the data folder, for one machine without a database server.
  *
  * The server process owns the cluster: `postgres.owner` names it, and a second one is refused. The cluster is
  * a process group of its own, so that Ctrl-C reaches the server first and the database last. After a kill -9
@@ -10,8 +10,7 @@
  * starter is not used, because it takes over the process's signal handlers and would stop the database in the
  * middle of a graceful stop.
  */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chownSync,
@@ -29,14 +28,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import { findBinaries } from './embedded-binaries.ts';
-import type { Binaries } from './embedded-binaries.ts';
-import { clusterHome, dataArgument, runAs } from './embedded-home.ts';
-import type { Identity } from './embedded-home.ts';
+import { findBinaries, type Binaries } from './embedded-binaries.ts';
+import { clusterHome, dataArgument, runAs, type Identity } from './embedded-home.ts';
 import { releaseOwner, takeOwner } from './embedded-owner.ts';
 import { isAlive, isPostgres } from './embedded-process.ts';
-import { startLoop } from '../loop.ts';
-import type { Loop } from '../loop.ts';
+import { startLoop, type Loop } from '../loop.ts';
 
 export interface EmbeddedPostgres {
   readonly url: string;

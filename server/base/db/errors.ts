@@ -44,7 +44,7 @@ const RETRY_CODES = new Set([
 
 const TEXT_CODES = new Set(['22021', '22P05']); // text that PostgreSQL cannot store, such as U+0000
 
-/** The driver's own error, also from inside of drizzle's wrapper. */
+/** This returns the driver's own error, also from inside of drizzle's wrapper. */
 function driverError(error: unknown): DriverError | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
     if (typeof (at as DriverError).code === 'string' && !(at instanceof ApiError)) return at;
@@ -80,7 +80,7 @@ export function diskFull(error: unknown): string | undefined {
   return met;
 }
 
-/** Whether this process has met a full disk just now. */
+/** Returns which full disk this process has met within the last minute, if any. */
 export const lastDiskFull = (): string | undefined =>
   performance.now() - metFullMs < FULL_MS ? metFull : undefined;
 
@@ -103,66 +103,48 @@ export function isRefusal(error: unknown): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('53');
 }
 
-export function isTableMissing(error: unknown): boolean {
-  return driverError(error)?.code === '42P01';
-}
+const hasCode =
+  (code: string) =>
+  (error: unknown): boolean =>
+    driverError(error)?.code === code;
 
+export const isTableMissing = hasCode('42P01');
 /** True when the host that answered holds the database of another installation. */
-export function isWrongDatabase(error: unknown): boolean {
-  return driverError(error)?.code === 'WRONG_DATABASE';
-}
-
-export function isStatementTimeout(error: unknown): boolean {
-  return driverError(error)?.code === '57014';
-}
-
+export const isWrongDatabase = hasCode('WRONG_DATABASE');
+export const isStatementTimeout = hasCode('57014');
 /** True when hosts answered, and the last one is a standby. */
-export function isStandbyOnly(error: unknown): boolean {
-  return driverError(error)?.code === 'NOT_PRIMARY';
-}
+export const isStandbyOnly = hasCode('NOT_PRIMARY');
+/** True for a read on a standby that stood in the way of what the primary had done. */
+export const isRecoveryConflict = hasCode('40001');
 
-/** A read on a standby that stood in the way of what the primary had done. */
-export function isRecoveryConflict(error: unknown): boolean {
-  return driverError(error)?.code === '40001';
-}
+const violates =
+  (code: string) =>
+  (error: unknown, constraint?: string): boolean => {
+    const found = driverError(error);
+    return found?.code === code && (constraint === undefined || found.constraint_name === constraint);
+  };
 
 /** True for a unique violation, of the named index or constraint if one is given. */
-export function isUniqueViolation(error: unknown, constraint?: string): boolean {
-  const found = driverError(error);
-  return found?.code === '23505' && (constraint === undefined || found.constraint_name === constraint);
-}
-
+export const isUniqueViolation = violates('23505');
 /** True when a row that is referred to does not exist (any more). */
-export function isForeignKeyViolation(error: unknown, constraint?: string): boolean {
-  const found = driverError(error);
-  return found?.code === '23503' && (constraint === undefined || found.constraint_name === constraint);
-}
+export const isForeignKeyViolation = violates('23503');
 
 /** Turns what every caller would treat alike into an ApiError; leaves the rest as it is. */
 export function mapDatabaseError(error: unknown): unknown {
   const found = driverError(error);
   const code = found?.code;
   if (found === undefined || typeof code !== 'string') return error;
+  const unavailable = (message: string, retryAfterMs: number) =>
+    apiError('unavailable', message, { retryAfterMs, cause: error });
   const full = diskFull(error);
-  if (full !== undefined) return apiError('unavailable', full, { retryAfterMs: 10_000, cause: error });
-  if (isOfConnection(found)) {
-    return apiError('unavailable', 'the database cannot be reached; try again', {
-      retryAfterMs: 1_000,
-      cause: error,
-    });
-  }
-  if (RETRY_CODES.has(code)) {
-    return apiError('unavailable', 'the database did not finish in time; try again', {
-      retryAfterMs: 1_000,
-      cause: error,
-    });
-  }
-  if (TEXT_CODES.has(code)) {
-    return apiError('validation_failed', 'a text holds a character that cannot be stored (U+0000)', {
-      cause: error,
-    });
-  }
-  return error;
+  if (full !== undefined) return unavailable(full, 10_000);
+  if (isOfConnection(found)) return unavailable('the database cannot be reached; try again', 1_000);
+  if (RETRY_CODES.has(code)) return unavailable('the database did not finish in time; try again', 1_000);
+  return TEXT_CODES.has(code)
+    ? apiError('validation_failed', 'a text holds a character that cannot be stored (U+0000)', {
+        cause: error,
+      })
+    : error;
 }
 
 /** Passes on that an address leads to another database: once, until it leads to this one again. */

@@ -1,6 +1,7 @@
 /**
- * A primary and a standby, and one address with both hosts: who is dialled, what a promotion does to who is
- * connected, and the generation that it begins. Rows of test/faults do the same to whole servers under load.
+ * This file tests a primary and a standby, and one address with both hosts: who is dialled, what a promotion
+ * does to who is connected, and the generation that it begins. Rows of test/faults do the same to whole
+ * servers under load.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,8 +10,7 @@ import { sql as fragment } from 'drizzle-orm';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../../test/faults/free-ports.ts';
-import { createDatabase, startPostgres } from '../../../test/faults/postgres.ts';
-import type { Cluster } from '../../../test/faults/postgres.ts';
+import { createDatabase, startPostgres, type Cluster } from '../../../test/faults/postgres.ts';
 import type { Pair } from '../../../test/faults/postgres-pair.ts';
 import { DATABASE_URL, has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -24,10 +24,10 @@ import {
   openDatabase,
   readSynchrony,
   WORK_ROLE,
+  type Database,
 } from './index.ts';
-import type { Database } from './index.ts';
 
-/** From the new primary's first answer to the first acknowledged write. */
+/** Time from the new primary's first answer to the first acknowledged write. */
 const WITHIN_MS = 2_000;
 
 describe.skipIf(!(await has('replication')))('a primary and its standby', () => {

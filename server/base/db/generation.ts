@@ -1,8 +1,8 @@
 /**
- * The generation of the database: the fence against a lost future. With asynchronous replication a promotion
- * loses what the standby had not got, a restored dump loses all that came after it, and what was granted in
- * that time was granted to somebody: the same epoch must never be granted again. So a database that went back
- * begins a new generation, and each generation has epochs of its own.
+ * The generation of the database is the fence against a lost future. With asynchronous replication a
+ * promotion loses what the standby had not got, a restored dump loses all that came after it, and what was
+ * granted in that time was granted to somebody: the same epoch must never be granted again. So a database
+ * that went back begins a new generation, and each generation has epochs of its own.
  *
  * Epochs are int4, so there are 32,767 generations after the first, a promotion a day for 89 years; the table
  * refuses the next one. An item may be granted 65,535 times in one generation before its epochs reach those

@@ -1,12 +1,10 @@
 /**
- * The hosts of one address, for all connections of one handle: which one served last, and, when none did,
- * until when nobody looks again. The closure owns both.
+ * This file keeps the hosts of one address, for all connections of one handle: which one served last, and,
+ * when none did, until when nobody looks again. The closure owns both.
  */
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
-import { addressOf, hostName } from './address.ts';
-import type { DatabaseAddress, Host, Target } from './address.ts';
+import { connect, type Socket } from 'node:net';
+import { addressOf, hostName, type DatabaseAddress, type Host, type Target } from './address.ts';
 import { isConnectionError } from './errors.ts';
 
 export interface Hosts {
@@ -23,7 +21,10 @@ export interface Hosts {
 
 const QUIET_MS = 100;
 
-/** `target`: what is meant by an address that does not say. `only`: of all hosts this one alone. */
+/**
+ * Makes the hosts of an address; `target` is what an address means that does not say, and `only` leaves this
+ * host of them.
+ */
 export function createHosts(url: string, target: Target, only?: string): Hosts {
   const whole = addressOf(url);
   const hosts = whole.hosts.filter((host) => only === undefined || hostName(host) === only);
@@ -51,8 +52,8 @@ export function createHosts(url: string, target: Target, only?: string): Hosts {
 type Coded = Error & { readonly code?: string };
 
 /**
- * What the first host gives that has it. Others are asked as long as the trouble is with the host, and not
- * with a name, a password or a right.
+ * Returns what the first host gives that has it. Others are asked as long as the trouble is with the host,
+ * and not with a name, a password or a right.
  */
 export async function reachOne<T>(hosts: Hosts, reach: (host: Host) => Promise<T>): Promise<T> {
   const failures: Array<readonly [Host, Coded]> = [];

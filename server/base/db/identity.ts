@@ -1,17 +1,16 @@
 /**
- * Which database an address leads to. Two settings that must lead to one database may lead to two, and
- * nothing of what is sent by them would show it: migrations would run in the other one, and reads would come
- * from it. A primary and its standbys are one place: a cluster has its identifier from initdb, and a standby
- * is a copy of it. A dump that was restored is another place with the same installation.
+ * This file finds out which database an address leads to. Two settings that must lead to one database may
+ * lead to two, and nothing of what is sent by them would show it: migrations would run in the other one, and
+ * reads would come from it. A primary and its standbys are one place: a cluster has its identifier from
+ * initdb, and a standby is a copy of it. A dump that was restored is another place with the same
+ * installation.
  */
 import { Wrong } from '@svc/proto/process/settings.ts';
-import { hostName, readAddress } from './address.ts';
-import type { Target } from './address.ts';
+import { hostName, readAddress, type Target } from './address.ts';
 import { openConnection } from './connection.ts';
 import type { Database } from './database.ts';
 import { createHosts } from './hosts.ts';
-import { differs, PLACE, wordsOf } from './place.ts';
-import type { Place } from './place.ts';
+import { differs, PLACE, wordsOf, type Place } from './place.ts';
 import { SessionRefused } from './session.ts';
 
 export interface Addresses {
@@ -24,7 +23,7 @@ export interface Addresses {
 export interface Way {
   readonly setting: 'DATABASE_URL' | 'LISTEN_DATABASE_URL' | 'REPLICA_URL';
   readonly url: string;
-  /** Of several hosts this one. */
+  /** Host that is meant, where the address names several. */
   readonly only?: string;
 }
 
@@ -58,7 +57,7 @@ export async function assertOneDatabase(addresses: Addresses): Promise<void> {
   await Promise.all(ways.map(async (way) => await assertWay(own, way)));
 }
 
-/** Whether it answers. */
+/** This returns whether the address answers. */
 export async function assertWay(own: Place, way: Way): Promise<boolean> {
   const { setting, url, only } = way;
   // Whoever needs it says why it does not answer.

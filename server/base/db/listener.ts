@@ -4,8 +4,7 @@
  * `current`, owned by this closure. A probe finds a peer that went away without a word.
  */
 import { connectionError } from './client.ts';
-import { openConnection } from './connection.ts';
-import type { Connection, ConnectionOptions } from './connection.ts';
+import { openConnection, type Connection, type ConnectionOptions } from './connection.ts';
 import { onceWhileWrong } from './errors.ts';
 
 export interface Listener {

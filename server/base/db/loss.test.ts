@@ -11,8 +11,7 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { openDatabase } from './index.ts';
-import type { Database, SqlTag } from './index.ts';
+import { openDatabase, type Database, type SqlTag } from './index.ts';
 
 const postgresHere = await has('postgres');
 const BARE = fileURLToPath(new URL('testing/driver-as-it-comes.mjs', import.meta.url));

@@ -12,7 +12,7 @@ import { grantToWorkRole, prepareWorkRole } from './role.ts';
 /** Any fixed number that nothing else in this database locks. */
 const LOCK_KEY = 7_205_759_403;
 
-/** The folder beside this file's package, from source as well as from a bundle. */
+/** Returns the folder of migrations, which is found from source as well as from a bundle. */
 function migrationsFolder(): string {
   for (let at = dirname(fileURLToPath(import.meta.url)), depth = 0; depth < 6; at = dirname(at), depth += 1) {
     const folder = join(at, 'migrations');
@@ -32,7 +32,7 @@ interface Migration {
 interface Applied {
   readonly at: number;
   readonly hash: string;
-  /** Null: by a server that did not keep names. */
+  /** It is null where a server applied it that did not keep names. */
   readonly tag: string | null;
 }
 
@@ -76,8 +76,8 @@ function refuseOthers(migrations: readonly Migration[], applied: readonly Applie
 }
 
 /**
- * As the tables' owner. Also makes the role of the running server and settles its rights. Returns how many
- * were applied.
+ * This runs as the tables' owner. It also makes the role of the running server and settles its rights.
+ * Returns how many were applied.
  */
 export async function migrate(db: Database, folder: string = migrationsFolder()): Promise<number> {
   const migrations = readMigrations(folder);

@@ -1,7 +1,7 @@
 /**
- * What every session begins with, before anybody's statement: its role and its limits, and whether its
- * database is of the kind that is wanted and in the history that it was in. One message to the database and
- * one answer. The startup packet could carry the settings, and poolers refuse it then, or let it pass and
+ * Every session begins with these, before anybody's statement: its role and its limits, and the check whether
+ * its database is of the kind that is wanted and in the history that it was in. One message to the database
+ * and one answer. The startup packet could carry the settings, and poolers refuse it then, or let it pass and
  * forget what is in it; what is set here holds wherever a session is kept (session.ts proves that it is).
  */
 import { isTableMissing } from './errors.ts';
@@ -65,7 +65,7 @@ interface State {
 interface History {
   readonly generation: number;
   readonly madeFor: string;
-  /** Null on a standby. */
+  /** It is null on a standby. */
   readonly origin: string | null;
 }
 
@@ -112,7 +112,10 @@ function notPrimary(why: string): Error {
   return Object.assign(new Error(`the database ${why}`), { code: 'NOT_PRIMARY' });
 }
 
-/** One statement: of all connections that meet the new history at once, one begins its generation. */
+/**
+ * This is one statement, so that of all connections that meet the new history at once, one begins its
+ * generation.
+ */
 async function raise(
   run: Run,
   { origin, onGeneration }: { origin: string; onGeneration: (generation: number) => void },

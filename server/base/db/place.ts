@@ -1,5 +1,6 @@
 /**
- * Where a session is: the cluster and the database in it, and the timeline, on which a standby has no say.
+ * The place of a session is the cluster and the database in it, and the timeline, on which a standby has no
+ * say.
  */
 export interface Place {
   readonly place: string;

@@ -5,8 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { openDatabase } from './index.ts';
-import type { Database } from './index.ts';
+import { openDatabase, type Database } from './index.ts';
 
 describe.skipIf(!(await has('postgres')))('a statement that is prepared while its table is empty', () => {
   let db: Database;

@@ -1,20 +1,20 @@
 /**
- * The connections of one database handle. A statement goes to the one with the least to do at the moment when
- * it is sent; a transaction has one for itself. The pool of the driver is not used: there a transaction lives
- * on when its connection is gone, and finding a connection takes the longer the more statements it has run.
+ * This file keeps the connections of one database handle. A statement goes to the one with the least to do at
+ * the moment when it is sent; a transaction has one for itself. The pool of the driver is not used: there a
+ * transaction lives on when its connection is gone, and finding a connection takes the longer the more
+ * statements it has run.
  *
  * The closure of createPool owns the state. What always holds: at most `max` connections are open, one of
  * them is not in a transaction, and a lost one is out before anybody is told.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { connectionError } from './client.ts';
-import { openConnection } from './connection.ts';
-import type { Connection, ConnectionOptions } from './connection.ts';
+import { openConnection, type Connection, type ConnectionOptions } from './connection.ts';
 import type { Query } from './statement.ts';
 
 export interface PoolOptions extends ConnectionOptions {
   readonly max: number;
-  /** How long a transaction waits for a connection. */
+  /** Time that a transaction waits for a connection. */
   readonly waitMs: number;
 }
 
@@ -28,7 +28,7 @@ export interface Pool {
 
 interface Member {
   readonly connection: Connection;
-  /** Of the transaction that has it. */
+  /** Rejects the transaction that has the connection. */
   whenLost: ((error: Error) => void) | undefined;
   /** Statements since it had nothing to do. */
   ran: number;

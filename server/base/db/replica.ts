@@ -6,8 +6,7 @@
  */
 import { startLoop } from '../loop.ts';
 import { isConnectionError, isRecoveryConflict, onceWhileWrong } from './errors.ts';
-import { differs, PLACE, wordsOf } from './place.ts';
-import type { Place } from './place.ts';
+import { differs, PLACE, wordsOf, type Place } from './place.ts';
 import type { Pool } from './pool.ts';
 import type { Query, Run } from './statement.ts';
 

@@ -1,17 +1,15 @@
 /**
- * The role of the running server: what it may do to tables that are append-only, and what is said where there
- * can be no such role.
+ * This file tests the role of the running server: what it may do to tables that are append-only, and what is
+ * said where there can be no such role.
  */
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEmptyDatabase, createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { DATABASE_URL, has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import { createLog } from '@svc/proto/process/log.ts';
-import { openDatabase } from './database.ts';
-import type { Database } from './database.ts';
+import { openDatabase, type Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { grantToWorkRole, prepareWorkRole, WORK_ROLE } from './role.ts';
 
@@ -39,7 +37,7 @@ describe.skipIf(!postgresHere)('the role of the running server', () => {
     await test?.drop();
   });
 
-  /** By the table, a column of it. */
+  /** Column of each table, by the table's name. */
   const history = {
     audit_entries: 'actor_id',
     platform_feature_changes: 'actor_id',

@@ -47,8 +47,8 @@ export async function prepareWorkRole(db: Database, role: string = WORK_ROLE): P
     if (isConnectionError(error)) throw error;
     why = error instanceof Error ? error.message : String(error);
   }
-  // Also after an error: two that grant the same to one user at the same moment may both go on when one of
-  // them was heard.
+  // This is looked at after an error too: two that grant the same to one user at the same moment may both go
+  // on when one of them was heard.
   if (await isUsable(db, role)) return { role };
   return {
     role: undefined,
@@ -58,7 +58,10 @@ export async function prepareWorkRole(db: Database, role: string = WORK_ROLE): P
   };
 }
 
-/** By trying: whether a member may also take a role is asked differently from one PostgreSQL to the next. */
+/**
+ * Tries to take the role, because the question whether a member may take it differs from one PostgreSQL to
+ * the next.
+ */
 async function isUsable(db: Database, role: string): Promise<boolean> {
   try {
     await db.transact(async ({ sql }) => void (await sql.unsafe(`set local role ${role}`)));

@@ -1,10 +1,10 @@
-/** Tables of the platform itself. */
+/** These are the tables of the platform itself. */
 import { sql } from 'drizzle-orm';
 import { check, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { bytes, instant } from './columns.ts';
 
 /**
- * What the installation must remember about itself: the key-encryption check, the pepper's check value, first
+ * The installation remembers here about itself: the key-encryption check, the pepper's check value, first
  * start.
  */
 export const settings = pgTable('settings', {

@@ -5,8 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../../../test/setup/database.ts';
 import { DATABASE_URL, has } from '../../../test/setup/needs.ts';
-import { startPooler } from '../../../test/setup/pooler.ts';
-import type { Pooler } from '../../../test/setup/pooler.ts';
+import { startPooler, type Pooler } from '../../../test/setup/pooler.ts';
 import { startAllInOne } from '../../../test/setup/server.ts';
 import { openDatabase } from './database.ts';
 import { settingsOf } from './opening.ts';
@@ -15,7 +14,7 @@ import { assertSession, SessionRefused } from './session.ts';
 
 const SESSION = { statementTimeoutMs: 5_000, role: WORK_ROLE };
 
-/** The refusal, or undefined. */
+/** Returns the refusal, or undefined. */
 async function refusal(url: string, mayBeShared = false): Promise<unknown> {
   const needs = { ...SESSION, url, setting: 'DATABASE_URL', mayBeShared };
   return await assertSession(needs).catch((error: unknown) => error);

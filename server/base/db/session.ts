@@ -1,16 +1,14 @@
 /**
- * Whether sessions are kept: what opening.ts sets in one must still be set at the next statement. A pooler in
- * session mode keeps them. One in transaction mode gives each transaction any session that is free: the
- * server would own the append-only tables that it works on, and no statement would have a limit. That is
- * looked at before anything is set, since it would be set for others.
+ * This file checks that sessions are kept: what opening.ts sets in one must still be set at the next
+ * statement. A pooler in session mode keeps them. One in transaction mode gives each transaction any session
+ * that is free: the server would own the append-only tables that it works on, and no statement would have a
+ * limit. That is looked at before anything is set, since it would be set for others.
  */
 import postgres from 'postgres';
-import { openConnection } from './connection.ts';
-import type { Connection } from './connection.ts';
+import { openConnection, type Connection } from './connection.ts';
 import { isConnectionError } from './errors.ts';
 import { createHosts } from './hosts.ts';
-import { settingsOf } from './opening.ts';
-import type { SessionOptions } from './opening.ts';
+import { settingsOf, type SessionOptions } from './opening.ts';
 
 /** The message is for an operator, and names what to do. */
 export class SessionRefused extends Error {}
@@ -20,8 +18,8 @@ export interface SessionNeeds extends SessionOptions {
   /** The setting that holds the address. */
   readonly setting: string;
   /**
-   * What a session is for: one that listens, or makes tables, has to be kept. The others may be shared where
-   * each of them is as it must be, and keeps prepared statements.
+   * A session that listens, or makes tables, has to be kept. The others may be shared where each of them is
+   * as it must be, and keeps prepared statements.
    */
   readonly mayBeShared: boolean;
 }
@@ -52,7 +50,7 @@ export async function assertSession(needs: SessionNeeds): Promise<void> {
 }
 
 interface SessionSeen {
-  /** Of the session. */
+  /** Process id of the session. */
   readonly pid: number;
   /** Nothing is in between that has sessions of its own: whoever greeted is the session. */
   readonly isDirect: boolean;
@@ -123,10 +121,7 @@ async function keepsPrepared(first: Connection, second: Connection): Promise<boo
   return true;
 }
 
-function refusal(
-  { setting, mayBeShared, ...needs }: SessionNeeds,
-  missing: readonly string[],
-): SessionRefused {
+function refusal({ setting, mayBeShared, ...needs }: SessionNeeds, missing: readonly string[]) {
   const { role, ...limits } = settingsOf(needs);
   const commands = Object.entries(role === 'none' ? limits : { role, ...limits }).map(
     ([name, value]) => `alter role <the user of ${setting}> set ${name} = '${value}'`,

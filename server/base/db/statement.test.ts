@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { openDatabase } from './index.ts';
-import type { Database, SqlTag } from './index.ts';
+import { openDatabase, type Database, type SqlTag } from './index.ts';
 
 const there = await has('postgres');
 

@@ -1,6 +1,6 @@
 /**
- * `sql`: a template becomes a text with `$1, $2 …` and its values. It is sent when somebody waits for it and
- * not before, so that a template can be a part of another one.
+ * This file makes `sql`: a template becomes a text with `$1, $2 …` and its values. It is sent when somebody
+ * waits for it and not before, so that a template can be a part of another one.
  *
  * The text of a template is prepared, and the database keeps it as long as the connection: what differs from
  * call to call is a value, and `sql(name)` is for names that are constants.
@@ -13,7 +13,7 @@ export type Rows<T extends readonly unknown[]> = postgres.RowList<T>;
 type Scalar = string | number | bigint | boolean | Date | Uint8Array | null;
 export type SqlValue = Scalar | readonly Scalar[] | Fragment | postgres.Parameter;
 
-/** What is sent. */
+/** Query that is sent. */
 export interface Query {
   readonly text: string;
   readonly values?: readonly unknown[];
@@ -24,7 +24,7 @@ export interface Query {
 
 export type Run = (query: Query) => Promise<unknown>;
 
-/** A part of a statement: a name, or a template that nobody waits for. */
+/** A fragment is a part of a statement: a name, or a template that nobody waits for. */
 export class Fragment {
   readonly strings: readonly string[];
   readonly args: readonly unknown[];
@@ -80,7 +80,7 @@ export interface SqlTag {
     strings: TemplateStringsArray,
     ...args: readonly SqlValue[]
   ): Statement<T>;
-  /** A quoted name. */
+  /** This returns a quoted name. */
   (name: string): Fragment;
   /** A text as it is, not prepared. Without values it may be several statements. */
   unsafe<T extends readonly unknown[] = Row[]>(text: string, values?: readonly SqlValue[]): Statement<T>;
@@ -90,7 +90,7 @@ export interface SqlTag {
 /** Makes parameters; it never connects. */
 const { json } = postgres();
 
-/** Where a template stands, for the stack of an error: that of the driver begins at its socket. */
+/** Stacks of the places of templates, for errors: the driver's stack begins at its socket. */
 const places = new WeakMap<readonly string[], { readonly stack?: string }>();
 
 export function createSql(run: Run): SqlTag {

@@ -3,10 +3,8 @@
  * do not wait. One machine without a standby has nothing that could be promoted: it is not warned of, and
  * counts as synchronous.
  */
-import { Gauge } from 'prom-client';
-import type { Registry } from 'prom-client';
-import { startLoop } from '../loop.ts';
-import type { Loop } from '../loop.ts';
+import { Gauge, type Registry } from 'prom-client';
+import { startLoop, type Loop } from '../loop.ts';
 import type { SqlTag } from './statement.ts';
 
 const LOOK_EVERY_MS = 60_000;
@@ -21,7 +19,7 @@ export interface Synchrony {
 export const NOT_SYNCHRONOUS =
   'commits do not wait for the standby: a promotion loses what was acknowledged and had not arrived there. Set synchronous_standby_names, as docs/self-hosting.md says';
 
-/** `expectsStandby`: the settings of this server name more than one host. */
+/** Reads whether commits wait; `expectsStandby` is true where the settings name more than one host. */
 export async function readSynchrony(sql: SqlTag, expectsStandby: boolean): Promise<Synchrony> {
   const [row] = await sql<Synchrony[]>`
     select current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') not in ('off', 'local') as waits,

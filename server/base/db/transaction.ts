@@ -1,15 +1,15 @@
 /**
- * A transaction on a connection of its own. What it must never do is commit a part of itself, or take along
- * what is not its own. PostgreSQL sees to that as long as nothing else is under way on this connection from
- * BEGIN to the end, and nothing for the transaction on another one. So it begins when the connection has
- * nothing to do (pool.ts), it ends when all that was sent with its handle has been answered, what is made
- * with the handle after that is refused, and a lost connection takes nothing more (connection.ts).
- * loss.test.ts proves that the driver by itself does otherwise.
+ * This file runs a transaction on a connection of its own. What it must never do is commit a part of itself,
+ * or take along what is not its own. PostgreSQL sees to that as long as nothing else is under way on this
+ * connection from BEGIN to the end, and nothing for the transaction on another one. So it begins when the
+ * connection has nothing to do (pool.ts), it ends when all that was sent with its handle has been answered,
+ * what is made with the handle after that is refused, and a lost connection takes nothing more
+ * (connection.ts). loss.test.ts proves that the driver by itself does otherwise.
  */
 import type { Pool } from './pool.ts';
 import type { Run } from './statement.ts';
 
-/** All or nothing. */
+/** Does all of the work or nothing. */
 export async function runTransaction<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<T> {
   return await pool.hold(async (connection) => {
     let hasEnded = false;

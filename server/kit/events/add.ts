@@ -5,7 +5,7 @@ import { newId } from '../../base/ids.ts';
 export interface NewEvent {
   readonly teamId: string;
   readonly kind: string;
-  /** What has happened, once: of two events of a kind with the same key the second one is none. */
+  /** Key of what has happened: of two events of a kind with the same key the second one is dropped. */
   readonly key: string;
   readonly payload: Readonly<Record<string, unknown>>;
   readonly at: Date;

@@ -4,14 +4,11 @@
  * Everything is one transaction, so that an event leaves the outbox with its effects and with what is parked
  * of it, or not at all.
  */
-import { isRetryable } from '../../base/db/index.ts';
-import type { SqlTag } from '../../base/db/index.ts';
+import { isRetryable, type SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../feature.ts';
-import { attempt, checkAtOnce } from './attempt.ts';
-import type { EffectsDeps } from './attempt.ts';
+import { attempt, checkAtOnce, type EffectsDeps } from './attempt.ts';
 import { effectName } from './effects.ts';
-import { park } from './parked.ts';
-import type { Failure } from './parked.ts';
+import { park, type Failure } from './parked.ts';
 
 /**
  * Fewer than in the common statement: what they lock is locked for as long as all effects and their halves
@@ -56,9 +53,7 @@ async function divide(sql: SqlTag, effect: EventEffect, ids: readonly string[]):
   ];
 }
 
-function byEffect(
-  failures: readonly Failure[],
-): ReadonlyMap<string, { readonly failures: number; readonly error: Error }> {
+function byEffect(failures: readonly Failure[]) {
   const found = new Map<string, { failures: number; error: Error }>();
   for (const { effect, error } of failures)
     found.set(effect, { failures: (found.get(effect)?.failures ?? 0) + 1, error });

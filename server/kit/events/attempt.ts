@@ -1,6 +1,5 @@
-/** One effect in a savepoint of its own. */
-import { isRefusal } from '../../base/db/index.ts';
-import type { Database, SqlTag } from '../../base/db/index.ts';
+/** This file runs one effect in a savepoint of its own. */
+import { isRefusal, type Database, type SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../feature.ts';
 import type { Fragment } from '../../base/sql.ts';
 

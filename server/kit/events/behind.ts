@@ -1,6 +1,6 @@
 /**
- * How far the effects of a team's events are. An event whose effect is parked is behind for whoever reads
- * what that effect writes, also when it is dead.
+ * This file says how far the effects of a team's events are. An event whose effect is parked is behind for
+ * whoever reads what that effect writes, also when it is dead.
  */
 import type { SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../feature.ts';

@@ -1,6 +1,5 @@
-/** Effects of events as parts of statements, and their names. */
-import { Fragment } from '../../base/db/index.ts';
-import type { SqlTag } from '../../base/db/index.ts';
+/** This file has effects of events as parts of statements, and their names. */
+import { Fragment, type SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../feature.ts';
 
 /** Name of its first CTE, which no other effect has: they stand in one statement. */

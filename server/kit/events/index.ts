@@ -1,7 +1,4 @@
-/**
- * Events: what features declare, what is written down with its cause, and how it is published with its
- * effects.
- */
+/** Events are declared by features, written down with their cause, and published with their effects. */
 export { addEvent } from './add.ts';
 export type { NewEvent } from './add.ts';
 export { isBehind, publishedUntil } from './behind.ts';

@@ -1,6 +1,5 @@
-/** On workers: events on their way out, and what an effect could not take, which is tried again. */
-import { startLoop } from '../../base/loop.ts';
-import type { Loop } from '../../base/loop.ts';
+/** These loops run on workers. They publish events, and try again what an effect could not take. */
+import { startLoop, type Loop } from '../../base/loop.ts';
 import type { EventEffect, System } from '../feature.ts';
 import { wakeWorkers } from '../jobs/index.ts';
 import type { Pass } from './attempt.ts';

@@ -1,6 +1,6 @@
 /**
- * What a scrape of a worker shows of effects that wait. It is read from the database, and is the same at
- * every worker.
+ * This file counts effects that wait, for the scrape of a worker. The number is read from the database, and
+ * is the same at every worker.
  */
 import { Gauge } from 'prom-client';
 import type { System } from '../feature.ts';

@@ -1,19 +1,16 @@
 /**
- * Events on their way out, over the real door: usage, notifications and webhooks, from work that ends and
- * runners that fail.
+ * Tests how events are published, over HTTP against the real server: usage, notifications and webhooks, from
+ * work that ends and runners that fail.
  */
 import { createHmac } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { IncomingHttpHeaders, Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, newKey, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { newId } from '../../base/ids.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { metered } from '../../money/metering/index.ts';
@@ -25,7 +22,7 @@ import { wakeWorkers } from '../jobs/index.ts';
 import { publish as publishDue } from '../../kit/events/index.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
-/** One pass of the worker, or a part of it. */
+/** This runs one pass of the worker, or a part of it. */
 const publish = async (sql: SqlTag, batch?: number): Promise<number> =>
   await publishDue({
     sql,

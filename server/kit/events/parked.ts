@@ -8,13 +8,11 @@
  * The row is locked while its effect is tried and goes away in the same transaction: whoever dies in between
  * has done nothing.
  */
-import { isRetryable, isStatementTimeout } from '../../base/db/index.ts';
-import type { SqlTag } from '../../base/db/index.ts';
+import { isRetryable, isStatementTimeout, type SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../feature.ts';
 import { doubling } from '../jobs/index.ts';
 import { ms } from '../../base/sql.ts';
-import { attempt, checkAtOnce } from './attempt.ts';
-import type { EffectsDeps, Pass } from './attempt.ts';
+import { attempt, checkAtOnce, type EffectsDeps, type Pass } from './attempt.ts';
 import { effectName } from './effects.ts';
 
 const ATTEMPTS = 10;
@@ -78,11 +76,7 @@ export async function playParked({ db, effects, onError }: EffectsDeps): Promise
 }
 
 /** Returns the error of the last attempt that there is. */
-async function play(
-  sql: SqlTag,
-  { eventId, effect, attempts }: Due,
-  run: EventEffect | undefined,
-): Promise<Error | undefined> {
+async function play(sql: SqlTag, { eventId, effect, attempts }: Due, run: EventEffect | undefined) {
   if (run === undefined) return undefined;
   const which = sql`event_id = ${eventId} and effect = ${effect}`;
   const error = await attempt(
@@ -106,7 +100,7 @@ async function play(
 
 const wordsOf = ({ message }: Error): string => message.slice(0, ERROR_MAX);
 
-/** Those that are played again; absent: any. */
+/** Effects that are played again; an absent field means any. */
 export interface Replayed {
   readonly effect?: string | undefined;
   readonly eventId?: string | undefined;

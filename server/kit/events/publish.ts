@@ -8,8 +8,7 @@
  * then (apart.ts), and for a while: whatever it was, more of its kind is likely on its way, and each attempt
  * in common would be in vain and as dear as one that succeeds.
  */
-import { isRefusal, isRetryable } from '../../base/db/index.ts';
-import type { SqlTag } from '../../base/db/index.ts';
+import { isRefusal, isRetryable, type SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../feature.ts';
 import { APART_BATCH, publishApart } from './apart.ts';
 import type { EffectsDeps, Pass } from './attempt.ts';

@@ -39,7 +39,7 @@ export const outboxParked = pgTable(
     createdAt: instant('created_at').notNull(),
     state: text('state', { enum: enumWords(EventState, EventStateSchema) }).notNull(),
     attempts: integer('attempts').notNull(),
-    /** When it is tried again; while it is dead, when it was tried last. */
+    /** Time of the next try or, when it is dead, of the last one. */
     dueAt: instant('due_at').notNull(),
     lastError: text('last_error').notNull(),
   },

@@ -1,15 +1,12 @@
 /** Jobs in a real database, and workers of several processes that do them. */
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { openDatabase } from '../../base/db/index.ts';
-import type { Database } from '../../base/db/index.ts';
-import { doubling, JobFailed, JobNotYet } from './kind.ts';
-import type { Job, JobKind } from './kind.ts';
+import { openDatabase, type Database } from '../../base/db/index.ts';
+import { doubling, JobFailed, JobNotYet, type Job, type JobKind } from './kind.ts';
 import { createLeases } from './leases.ts';
 import { addJobMetrics } from './metrics.ts';
 import {
@@ -21,10 +18,11 @@ import {
   jobsAdded,
   purgeJobs,
   returnJob,
+  type Claim,
+  type Claimed,
+  type NewJob,
 } from './store.ts';
-import type { Claim, Claimed, NewJob } from './store.ts';
-import { createWorker, startWorker } from './worker.ts';
-import type { WorkerDeps } from './worker.ts';
+import { createWorker, startWorker, type WorkerDeps } from './worker.ts';
 
 const postgresHere = await has('postgres');
 const TEAMS = ['team_1', 'team_2', 'team_3'] as const;

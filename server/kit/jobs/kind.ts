@@ -1,4 +1,4 @@
-/** What a feature says about its background work. */
+/** A feature says here how its background work is done. */
 
 /** Plain JSON. */
 export type Payload = Readonly<Record<string, unknown>>;
@@ -32,9 +32,12 @@ export interface JobKind<P extends Payload = Payload> {
   backoff(attempts: number): number;
   /** A longer wait than this that JobFailed asks for is not waited for: the job is dead. Default: any is. */
   readonly patienceMs?: number;
-  /** At once in one process. */
+  /** Jobs that run at once in one process. */
   readonly concurrency: number;
-  /** Of them those of one team, in all processes: a team whose jobs are slow leaves room for others. */
+  /**
+   * Jobs of one team that run at once, in all processes, so that a team whose jobs are slow leaves room for
+   * others.
+   */
   readonly perTeam: number;
   /**
    * The signal is aborted then, and when the job is another worker's by now. Half a minute after the limit it
@@ -42,8 +45,8 @@ export interface JobKind<P extends Payload = Payload> {
    */
   readonly timeoutMs: number;
   /**
-   * At least once: a worker may die when all is done but said. Ends soon after the signal does. What it
-   * throws fails the attempt; operators are told of everything but JobFailed.
+   * Runs at least once: a worker may die when all is done and not yet noted. It ends soon after the signal
+   * does. What it throws fails the attempt; operators are told of everything but JobFailed.
    */
   run(job: Job<P>, signal: AbortSignal): Promise<void>;
   /** The job is about to be dead. What this throws has it tried again. */
@@ -54,7 +57,7 @@ export interface JobKind<P extends Payload = Payload> {
 export class JobFailed extends Error {
   /** Further attempts would fail as well. */
   readonly isFinal: boolean;
-  /** In place of the kind's own wait. */
+  /** Wait that takes the place of the kind's own. */
   readonly retryInMs: number | undefined;
   constructor(
     message: string,
@@ -81,7 +84,9 @@ export class JobNotYet extends Error {
   }
 }
 
-/** Twice as long each time: `doubling(5_000, 3_600_000)` waits 5 s, 10 s, 20 s … up to an hour. */
+/**
+ * The wait is twice as long each time: `doubling(5_000, 3_600_000)` waits 5 s, 10 s, 20 s … up to an hour.
+ */
 export function doubling(firstMs: number, maxMs: number): JobKind['backoff'] {
   return (attempts) => Math.min(firstMs * 2 ** (attempts - 1), maxMs);
 }

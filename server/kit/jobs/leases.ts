@@ -5,8 +5,7 @@
  * it. State: the leases, owned by this closure.
  */
 import type { SqlTag } from '../../base/db/index.ts';
-import { renewJobs } from './store.ts';
-import type { Claimed } from './store.ts';
+import { renewJobs, type Claimed } from './store.ts';
 
 /** Four renewals: a process may stand still for as long as three of them. */
 export const LEASE_MS = 45_000;
@@ -29,7 +28,7 @@ export interface Leases {
 
 interface Lease {
   readonly job: Claimed;
-  /** Of `performance.now()`, as the next one. */
+  /** Time by `performance.now()`, as the next one. */
   readonly endsAt: number;
   goodUntil: number;
   readonly loss: AbortController;

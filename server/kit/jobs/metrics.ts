@@ -1,32 +1,24 @@
 /**
- * What a scrape of a worker shows of jobs. What waits, runs and is dead is read from the database, and is the
- * same at every worker.
+ * This file counts jobs for the scrape of a worker. What waits, runs and is dead is read from the database,
+ * and is the same at every worker.
  */
-import { Counter, Gauge } from 'prom-client';
-import type { Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SqlTag } from '../../base/db/index.ts';
-import { jobFigures } from './store.ts';
-import type { KindFigures } from './store.ts';
-import type { WorkerDeps } from './worker.ts';
+import { sharedCall } from '../../base/shared-call.ts';
+import { jobFigures, type KindFigures } from './store.ts';
+import type { Outcome, WorkerDeps } from './worker.ts';
 
-const STANDING: ReadonlyArray<{
-  readonly name: string;
-  readonly help: string;
-  readonly of: Exclude<keyof KindFigures, 'kind'>;
-}> = [
-  {
-    name: 'waiting',
-    of: 'waiting',
-    help: 'Jobs that wait for their time or for a worker, in all processes.',
-  },
-  { name: 'running', of: 'running', help: 'Jobs at work, in all processes.' },
-  { name: 'dead', of: 'dead', help: 'Jobs that failed for good within the last 30 days.' },
-  {
-    name: 'oldest_seconds',
-    of: 'oldestSeconds',
-    help: 'How long the job that has been due for the longest time has waited.',
-  },
-];
+const STANDING: ReadonlyArray<readonly [name: string, of: Exclude<keyof KindFigures, 'kind'>, help: string]> =
+  [
+    ['waiting', 'waiting', 'Jobs that wait for their time or for a worker, in all processes.'],
+    ['running', 'running', 'Jobs at work, in all processes.'],
+    ['dead', 'dead', 'Jobs that failed for good within the last 30 days.'],
+    [
+      'oldest_seconds',
+      'oldestSeconds',
+      'How long the job that has been due for the longest time has waited.',
+    ],
+  ];
 
 export interface JobMetricsDeps {
   readonly sql: SqlTag;
@@ -37,8 +29,11 @@ export interface JobMetricsDeps {
 export function addJobMetrics(registry: Registry, deps: JobMetricsDeps): Required<Pick<WorkerDeps, 'onEnd'>> {
   const registers = [registry];
   const labelNames = ['kind'];
-  const figures = askOnce(deps);
-  for (const { name, of, help } of STANDING) {
+  // The figures of one scrape are those of one look.
+  const figures = sharedCall(
+    async () => await jobFigures(deps.sql).catch((error: unknown) => void deps.onError(error)),
+  );
+  for (const [name, of, help] of STANDING) {
     new Gauge({
       name: `svc_jobs_${name}`,
       help,
@@ -53,35 +48,11 @@ export function addJobMetrics(registry: Registry, deps: JobMetricsDeps): Require
       },
     });
   }
+  const counter = (outcome: Outcome, help: string) =>
+    new Counter({ name: `svc_jobs_${outcome}_total`, help, labelNames, registers });
   const ended = {
-    done: new Counter({
-      name: 'svc_jobs_done_total',
-      help: 'Attempts that did their job.',
-      labelNames,
-      registers,
-    }),
-    failed: new Counter({
-      name: 'svc_jobs_failed_total',
-      help: 'Attempts that failed.',
-      labelNames,
-      registers,
-    }),
+    done: counter('done', 'Attempts that did their job.'),
+    failed: counter('failed', 'Attempts that failed.'),
   };
   return { onEnd: (kind, outcome) => ended[outcome].inc({ kind }) };
-}
-
-/** The figures of one scrape are those of one look. Undefined: the database does not answer. */
-function askOnce({ sql, onError }: JobMetricsDeps): () => Promise<readonly KindFigures[] | undefined> {
-  let asked: Promise<readonly KindFigures[] | undefined> | undefined;
-  const ask = async () => {
-    try {
-      return await jobFigures(sql);
-    } catch (error) {
-      onError(error);
-      return undefined;
-    } finally {
-      asked = undefined;
-    }
-  };
-  return () => (asked ??= ask());
 }

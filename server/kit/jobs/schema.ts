@@ -9,7 +9,7 @@ export const jobs = pgTable(
   'jobs',
   {
     id: id('id').primaryKey(),
-    /** Null: work of the installation, which is nobody's turn but its own. */
+    /** It is null for work of the installation, which takes turns like a team. */
     teamId: id('team_id').references(() => teams.id, { onDelete: 'cascade' }),
     kind: text('kind').notNull(),
     /**
@@ -17,15 +17,15 @@ export const jobs = pgTable(
      * Null: it is like no other.
      */
     key: text('key'),
-    /** What the job is about. At most one job of a lane runs at a time. */
+    /** Subject of the job. At most one job of a lane runs at a time. */
     lane: text('lane').notNull(),
     payload: jsonb('payload').$type<Payload>().notNull(),
     state: text('state', { enum: ['waiting', 'running', 'dead'] })
       .notNull()
       .default('waiting'),
     /**
-     * When it may begin; while it runs: when its worker counts as lost; once it is dead: when it is
-     * forgotten.
+     * Time from which it may begin. While it runs, its worker counts as lost then; once it is dead, it is
+     * forgotten then.
      */
     dueAt: instant('due_at').notNull(),
     attempts: integer('attempts').notNull().default(0),

@@ -1,9 +1,7 @@
 /** Jobs in the database, whose clock alone decides what is due. */
-import { nextEpoch } from '../../base/db/index.ts';
-import type { Database, SqlTag } from '../../base/db/index.ts';
+import { nextEpoch, type Database, type SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
-import { ms, rowId } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
+import { ms, rowId, type Fragment } from '../../base/sql.ts';
 import type { Job, Payload } from './kind.ts';
 
 const DEAD_KEPT_MS = 30 * 24 * 60 * 60_000;
@@ -11,7 +9,7 @@ const DEAD_KEPT_MS = 30 * 24 * 60 * 60_000;
 const ERROR_MAX = 1_000;
 
 export interface NewJob {
-  /** Null: work of the installation. */
+  /** It is null for work of the installation. */
   readonly teamId: string | null;
   readonly kind: string;
   /** What the job is about, with the name of what that is: lanes of all kinds are one set. */
@@ -67,33 +65,26 @@ export function jobsAdded(sql: SqlTag, kind: string, rows: Fragment): Fragment {
     select ${rowId(sql, 'job')}, r.team_id, ${kind}, r.lane, r.payload, now(), now() from (${rows}) r`;
 }
 
-/** The same for rows with a key (team_id, lane, key, payload), which is theirs alone, as `addJob` does it. */
-export function keyedJobsAdded(
-  sql: SqlTag,
-  { kind, inMs }: Required<Pick<NewJob, 'kind' | 'inMs'>>,
-  rows: Fragment,
-): Fragment {
-  return sql`
+type KeyedJobs = (sql: SqlTag, job: Required<Pick<NewJob, 'kind' | 'inMs'>>, rows: Fragment) => Fragment;
+
+const keyedJobs =
+  (onConflict: (sql: SqlTag) => Fragment): KeyedJobs =>
+  (sql, { kind, inMs }, rows) =>
+    sql`
     insert into jobs (id, team_id, kind, key, lane, payload, due_at, created_at)
     select ${rowId(sql, 'job')}, r.team_id, ${kind}, r.key, r.lane, r.payload, now() + ${ms(sql, inMs)}, now() from (${rows}) r
     order by r.key
-    ${again(sql)}`;
-}
+    ${onConflict(sql)}`;
+
+/** Adds jobs of rows with a key (team_id, lane, key, payload), which is theirs alone, as `addJob` does it. */
+export const keyedJobsAdded = keyedJobs(again);
 
 /** The same, but a job of the key that is there already stays as it is. */
-export function missingJobsAdded(
-  sql: SqlTag,
-  { kind, inMs }: Required<Pick<NewJob, 'kind' | 'inMs'>>,
-  rows: Fragment,
-): Fragment {
-  return sql`
-    insert into jobs (id, team_id, kind, key, lane, payload, due_at, created_at)
-    select ${rowId(sql, 'job')}, r.team_id, ${kind}, r.key, r.lane, r.payload, now() + ${ms(sql, inMs)}, now() from (${rows}) r
-    order by r.key
-    on conflict (kind, key) where state <> 'dead' do nothing`;
-}
+export const missingJobsAdded = keyedJobs(
+  (sql) => sql`on conflict (kind, key) where state <> 'dead' do nothing`,
+);
 
-/** Whether a team has jobs of a kind that wait or run. */
+/** Says whether a team has jobs of a kind that wait or run. */
 export async function hasJobs(
   sql: SqlTag,
   { kind, teamId }: Pick<NewJob, 'kind'> & { readonly teamId: string },
@@ -103,7 +94,7 @@ export async function hasJobs(
   return found.length > 0;
 }
 
-/** Whether a job of this key is open. */
+/** Returns the condition that a job of this key is open. */
 export function isJobOpen(sql: SqlTag, kind: string, key: Fragment): Fragment {
   return sql`exists (select 1 from jobs j where j.kind = ${kind} and j.key = ${key} and j.state <> 'dead')`;
 }
@@ -146,7 +137,7 @@ const LOOK = 1_000;
 
 /** A job whose worker is lost runs still, past its time. */
 async function claimInTurn(sql: SqlTag, claims: readonly Claim[]): Promise<readonly Claimed[]> {
-  /** Of one team, or of the installation: each of the two finds its first ones by the index. */
+  /** Finds the first jobs of one team, or of the installation, each by the index. */
   const firstOf = (ofQueue: Fragment): Fragment => sql`
     (select j.id, j.lane, j.due_at from jobs j
       where j.kind = q.kind and ${ofQueue} and j.state <> 'dead' and j.due_at <= now()
@@ -228,7 +219,7 @@ export async function finishJobs(sql: SqlTag, done: readonly JobClaim[]): Promis
 
 export interface Return {
   readonly inMs: number;
-  /** Undefined: nothing was tried, and no attempt is counted. */
+  /** It is undefined where nothing was tried; then no attempt is counted. */
   readonly error?: string;
 }
 

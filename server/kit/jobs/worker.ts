@@ -12,13 +12,19 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../base/db/index.ts';
-import { startLoop } from '../../base/loop.ts';
-import type { Loop } from '../../base/loop.ts';
-import { JobFailed, JobNotYet } from './kind.ts';
-import type { Job, JobKind } from './kind.ts';
+import { startLoop, type Loop } from '../../base/loop.ts';
+import { JobFailed, JobNotYet, type Job, type JobKind } from './kind.ts';
 import { createLeases, LEASE_MS, RENEW_EVERY_MS } from './leases.ts';
-import { buryJob, claimJobs, finishJobs, isAnyDue, onWake, returnJob } from './store.ts';
-import type { Claimed, JobClaim } from './store.ts';
+import {
+  buryJob,
+  claimJobs,
+  finishJobs,
+  isAnyDue,
+  onWake,
+  returnJob,
+  type Claimed,
+  type JobClaim,
+} from './store.ts';
 
 /** Jobs of other processes, and those that became due. */
 const EVERY_MS = 1_000;
@@ -157,11 +163,7 @@ interface AtWork {
  * Resolves with true when the job is done. Never rejects: a job that cannot even be given back comes back
  * with the end of its claim.
  */
-async function runJob(
-  deps: WorkerDeps,
-  kind: JobKind,
-  { job: claimed, stopping, lost }: AtWork,
-): Promise<boolean> {
+async function runJob(deps: WorkerDeps, kind: JobKind, { job: claimed, stopping, lost }: AtWork) {
   const { onError, onEnd } = deps;
   const waitMs = kind.backoff(claimed.attempts) * (1 - JITTER * Math.random());
   const job: Job = { ...claimed, retryInMs: claimed.attempts < kind.attempts ? waitMs : undefined };

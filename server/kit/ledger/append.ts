@@ -5,8 +5,14 @@
  */
 import type { Ctx } from '../context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
-import { entryHash, NO_HASH, storableDetails, storableText } from './entry.ts';
-import type { AuditActor, AuditContent } from './entry.ts';
+import {
+  entryHash,
+  NO_HASH,
+  storableDetails,
+  storableText,
+  type AuditActor,
+  type AuditContent,
+} from './entry.ts';
 
 /** Chain of acts that belong to no team. */
 export const PLATFORM_CHAIN = 'platform';
@@ -91,7 +97,10 @@ export function auditActor({ caller }: Pick<Ctx, 'caller'>): AuditActor {
   return { kind: 'api_key', id: credentialId, display: `${names.username} (${names.key ?? 'key'})` };
 }
 
-/** An act of the caller of `ctx`, at this moment. `db` must be the handle of the act's transaction. */
+/**
+ * This records an act of the caller of `ctx`, at this moment. `db` must be the handle of the act's
+ * transaction.
+ */
 export async function recordAct(
   db: Database,
   ctx: ActCtx,

@@ -1,6 +1,6 @@
 /**
- * An entry of the ledger and its hash: `SHA-256("audit.v1\n" + chain + "\n" + seq + "\n" + previousHash +
- * "\n" + JCS(content))`, where the content is `{action, actor: {display, id, kind}, at, details, requestId,
+ * An entry of the ledger has the hash `SHA-256("audit.v1\n" + chain + "\n" + seq + "\n" + previousHash + "\n"
+ * + JCS(content))`, where the content is `{action, actor: {display, id, kind}, at, details, requestId,
  * target}` in RFC 8785 canonical JSON and `at` counts milliseconds. Everybody who has an export can compute
  * it again, so nothing may enter that a database or a JSON parser hands back in another shape than it got:
  * fractions and great numbers are refused, and texts are what PostgreSQL stores of them.
@@ -26,7 +26,7 @@ export type AuditValue =
 
 export type AuditDetails = Readonly<Record<string, AuditValue>>;
 
-/** What the hash covers beside the entry's place. */
+/** Content that the hash covers beside the entry's place. */
 export interface AuditContent {
   readonly action: string;
   readonly actor: AuditActor;
@@ -44,13 +44,13 @@ export interface AuditRow extends AuditContent {
   readonly hash: string;
 }
 
-/** What stands before the first entry. */
+/** Hash before the first entry. */
 export const NO_HASH = '0'.repeat(64);
 
 /** Deeper details are a mistake of the program; so deep, the recursion is far from its limit. */
 const DEPTH_MAX = 16;
 
-/** Where an entry stands. */
+/** Place of an entry. */
 export interface AuditPlace {
   readonly chain: string;
   readonly seq: number;
@@ -100,7 +100,7 @@ function storable(value: unknown, where: string, depth: number): AuditValue {
   if (Array.isArray(value))
     return value.map((each: unknown, at) => storable(each, `${where}[${at}]`, depth + 1));
   if (typeof value === 'object' && isPlain(value)) {
-    // Not by assignment: a member named __proto__ is data too.
+    // This does not assign members, because one named __proto__ is data too.
     return Object.fromEntries(
       Object.entries(value)
         .filter(([, each]) => each !== undefined)

@@ -2,15 +2,15 @@ import { sql } from 'drizzle-orm';
 import { bigint, check, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 
 /**
- * Where each chain ends. Whoever appends locks its row first, so that entries have one order and no holes.
- * Neither table refers to teams: a team's ledger outlives the team.
+ * Each row is the end of a chain. Whoever appends locks its row first, so that entries have one order and no
+ * holes. Neither table refers to teams: a team's ledger outlives the team.
  */
 export const auditHeads = pgTable('audit_heads', {
   /** Team id, or `platform`. */
   chain: text('chain').primaryKey(),
   /** Place of the last entry; 0 when there is none. */
   seq: integer('seq').notNull(),
-  /** Its hash; 64 zeros when there is none. */
+  /** Hash of the last entry; 64 zeros when there is none. */
   hash: text('hash').notNull(),
 });
 
@@ -22,7 +22,7 @@ export const auditEntries = pgTable(
   'audit_entries',
   {
     chain: text('chain').notNull(),
-    /** From 1, without holes. */
+    /** Place in the chain, from 1 and without holes. */
     seq: integer('seq').notNull(),
     /** Milliseconds since 1970: the hash covers a number, not a spelling of a time. */
     at: bigint('at', { mode: 'number' }).notNull(),

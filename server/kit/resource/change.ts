@@ -1,4 +1,4 @@
-/** What changes a resource: one transaction with its entry in the ledger. */
+/** A resource is changed by one transaction with its entry in the ledger. */
 import { inArray } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import { withArticle } from '@svc/proto/http/article.ts';
@@ -21,17 +21,16 @@ export interface Act<Row> {
   /** As the ledger names it: `<thing>.<past participle>`. */
   readonly action: string;
   /**
-   * What the entry is about. Default: the row. What belongs to no team has its entries in the platform's
-   * chain.
+   * Subject of the entry. Default: the row. What belongs to no team has its entries in the platform's chain.
    */
   readonly on?: Subject;
-  /** What the entry says beside the id. Never secrets. */
+  /** Returns what the entry says beside the id, which is never a secret. */
   readonly details?: (row: Row) => Readonly<Record<string, unknown>>;
 }
 
 /**
- * The work with the handle of one transaction, and its entry in the ledger of the row's team, both or
- * neither. Undefined: nothing was changed, and there is no entry.
+ * Does the work and writes its entry in the ledger of the row's team, in one transaction. When the work
+ * returns undefined, nothing was changed and there is no entry.
  */
 export async function change<Row extends Target | undefined>(
   ctx: Ctx,

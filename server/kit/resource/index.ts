@@ -1,4 +1,4 @@
-/** How a plain resource is built: its table, its rows for a caller, its messages, its changes. */
+/** A plain resource is built from these: its table, its rows for a caller, its messages, its changes. */
 export { change, transition, unlessTaken } from './change.ts';
 export type { Transition } from './change.ts';
 export { inTeams, lockTeam, refuseMore, rowsOf } from './rows.ts';

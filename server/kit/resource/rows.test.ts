@@ -1,10 +1,12 @@
-/** Rows of a plain resource over a real PostgreSQL: whose they are, pages, limits, arrows and names. */
+/**
+ * This file tests rows of a plain resource over a real PostgreSQL: whose they are, pages, limits, transitions
+ * and names.
+ */
 import { eq, sql } from 'drizzle-orm';
 import { integer, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { IncidentState, IncidentStateSchema } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
-import { createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
 import type { Ctx } from '../context.ts';

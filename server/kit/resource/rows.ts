@@ -1,21 +1,18 @@
 /**
- * Rows of a plain resource, for a caller: every statement is limited to the teams of the call's TeamScope, so
- * that another team's row is the same as a missing one.
+ * This file reads and writes rows of a plain resource for a caller. Every statement is limited to the teams
+ * of the call's TeamScope, so that another team's row is the same as a missing one.
  */
-import { and, asc, desc, eq, lt, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, lt, sql, type SQL } from 'drizzle-orm';
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
-import type { SQL } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx, TeamScope } from '../context.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../not-found.ts';
-import { closePage, openPage } from '../paging.ts';
-import type { PageRequest, PageResult } from '../paging.ts';
+import { closePage, openPage, type PageRequest, type PageResult } from '../paging.ts';
 import { teams } from './schema.ts';
 import { given } from './shown.ts';
-import { resourceOf } from './team-table.ts';
-import type { TeamTable } from './team-table.ts';
+import { resourceOf, type TeamTable } from './team-table.ts';
 
 export type RowOf<T extends TeamTable> = T['$inferSelect'] & { readonly id: string; readonly teamId: string };
 type MadeColumn = 'id' | 'createdAt';
@@ -29,7 +26,7 @@ export type Changes<T extends TeamTable> = Partial<Omit<T['$inferInsert'], 'id' 
 /** Also what the database makes of the row as it is. */
 type Assigned<T extends TeamTable> = { readonly [Column in keyof Changes<T>]: Changes<T>[Column] | SQL };
 
-/** Who asks, and where: a call, or its handle of a transaction. */
+/** Caller and its handle of the database: a call, or the call within a transaction. */
 export type Who = Pick<Ctx, 'db' | 'teams'>;
 type Pager = Who & Pick<Ctx, 'call' | 'cursors'>;
 type Maker = Who & Pick<Ctx, 'clock'>;
@@ -38,14 +35,14 @@ export interface Query {
   readonly where?: SQL | undefined;
   /** Ties stand in the order of ids. Not a column that may be null. Default: by id, newest first. */
   readonly by?: AnyPgColumn;
-  /** With `by`: the greatest first. */
+  /** Greatest first, with `by`. */
   readonly descending?: boolean;
 }
 
 export interface Limit {
   readonly teamId: string;
   readonly max: number;
-  /** What the limit is of, and its rows. Default: the team, and all of its rows. */
+  /** Subject of the limit, in words. Default: the team, and with `where` all of its rows. */
   readonly of?: string;
   readonly where?: SQL;
   /** The way out, for people. */
@@ -54,9 +51,9 @@ export interface Limit {
 
 export interface Rows<T extends TeamTable> {
   readonly table: T;
-  /** For people: `build step`. */
+  /** Name for people, such as `build step`. */
   readonly kind: string;
-  /** What the request sets, as columns: its set fields that have a column of their name. */
+  /** Returns the fields of the request that are set and have a column of their name. */
   changes<Desc extends DescMessage>(schema: Desc, request: MessageShape<Desc>): Changes<T>;
   /** Throws `not_found`, and what scope and role of the call refuse on the row's team. */
   find(who: Who, id: string): Promise<RowOf<T>>;
@@ -71,15 +68,15 @@ export interface Rows<T extends TeamTable> {
   ): Promise<PageResult<RowOf<T>>>;
   insert(who: Maker, row: NewRow<T>): Promise<RowOf<T>>;
   /**
-   * Undefined: there is none, or the condition does not hold (any more). Without any column the row stays as
-   * it is.
+   * Returns undefined when there is no such row, or the condition does not hold (any more). Without any
+   * column the row stays as it is.
    */
   update(
     who: Who,
     id: string,
     change: { readonly set: Assigned<T>; readonly where?: SQL | undefined },
   ): Promise<RowOf<T> | undefined>;
-  /** Undefined: there is none, or the condition does not hold (any more). */
+  /** Returns undefined when there is no such row, or the condition does not hold (any more). */
   remove(who: Who, id: string, where?: SQL): Promise<RowOf<T> | undefined>;
   /**
    * Within a transaction. Makes additions to the team take turns, and throws `limit_reached` when there are

@@ -1,6 +1,6 @@
 /**
- * Regions and teams: what every other row belongs to. They are described here because `teamTable` refers to
- * them; area `access` owns teams, area `engine` owns regions.
+ * Every other row belongs to regions and teams. They are described here because `teamTable` refers to them;
+ * area `access` owns teams, area `engine` owns regions.
  */
 import { sql } from 'drizzle-orm';
 import { boolean, check, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
@@ -16,7 +16,7 @@ export const regions = pgTable(
   (t) => [check('regions_operator', sql`${t.operator} in ('service', 'customer')`)],
 );
 
-/** Who operates the machines of a region. */
+/** Operator of the machines of a region. */
 export type Operator = (typeof regions.$inferSelect)['operator'];
 
 export const teams = pgTable(

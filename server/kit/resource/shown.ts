@@ -1,12 +1,18 @@
 /**
- * A row as the contract's message, by the contract's descriptor: columns have the names of fields, words of
- * enums become their numbers (a number stays), a Date becomes a Timestamp, and null leaves an optional field
- * unset. Columns that the message does not have are left out.
+ * This file shows a row as the contract's message, by the contract's descriptor: columns have the names of
+ * fields, words of enums become their numbers (a number stays), a Date becomes a Timestamp, and null leaves
+ * an optional field unset. Columns that the message does not have are left out.
  */
-import { create, isFieldSet } from '@bufbuild/protobuf';
-import type { DescEnum, DescField, DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import {
+  create,
+  isFieldSet,
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type Message,
+  type MessageShape,
+} from '@bufbuild/protobuf';
+import { timestampDate, timestampFromDate, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { enumNames } from '@svc/proto/http/enum-names.ts';
 
 /**
@@ -63,9 +69,9 @@ type Show = (row: Cells, computed?: Cells) => Message;
 const shows = new WeakMap<DescMessage, Show>();
 
 /**
- * `computed`: fields that are shown otherwise than the row has them. On hot paths they stand here and not in
- * a spread of the row: spreading some twenty columns and then adding to them takes ten times as long as all
- * the rest.
+ * Shows a row; `computed` has fields that are shown otherwise than the row has them. On hot paths they stand
+ * here and not in a spread of the row: spreading some twenty columns and then adding to them takes ten times
+ * as long as all the rest.
  */
 export function shown<
   Desc extends DescMessage,
@@ -138,7 +144,7 @@ export function given<Desc extends DescMessage>(
   return row as GivenFields<MessageShape<Desc>>;
 }
 
-/** What `given` makes of a message: every field may be missing. */
+/** Fields that `given` makes of a message, each of which may be missing. */
 export type GivenFields<M> = {
   readonly [K in keyof M as K extends `$${string}` ? never : K]?: Cell<Exclude<M[K], undefined>, false>;
 };

@@ -1,17 +1,27 @@
 /**
- * The table of a plain resource. Every row has an id, a team and the time it was made, the pair of team and
- * id is unique, so that other tables can refer to both at once, and columns that hold words of an enum are
- * checked for them.
+ * This file makes the table of a plain resource. Every row has an id, a team and the time it was made, the
+ * pair of team and id is unique, so that other tables can refer to both at once, and columns that hold words
+ * of an enum are checked for them.
  */
-import { getTableColumns, sql } from 'drizzle-orm';
-import type { BuildColumns, BuildExtraConfigColumns, SQL, SQLWrapper } from 'drizzle-orm';
-import { check, foreignKey, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import type {
-  AnyPgColumn,
-  PgColumnBuilderBase,
-  PgTable,
-  PgTableExtraConfigValue,
-  PgTableWithColumns,
+import {
+  getTableColumns,
+  sql,
+  type BuildColumns,
+  type BuildExtraConfigColumns,
+  type SQL,
+  type SQLWrapper,
+} from 'drizzle-orm';
+import {
+  check,
+  foreignKey,
+  pgTable,
+  text,
+  uniqueIndex,
+  type AnyPgColumn,
+  type PgColumnBuilderBase,
+  type PgTable,
+  type PgTableExtraConfigValue,
+  type PgTableWithColumns,
 } from 'drizzle-orm/pg-core';
 import type { DescEnum } from '@bufbuild/protobuf';
 import { enumNames } from '@svc/proto/http/enum-names.ts';
@@ -19,13 +29,13 @@ import { id, instant } from '../../base/db/columns.ts';
 import { teams } from './schema.ts';
 
 export interface Resource<Column extends string = string> {
-  /** Of the table: `build_steps`. */
+  /** Name of the table, such as `build_steps`. */
   readonly name: string;
-  /** Of one row, for people: `build step`. */
+  /** Name of one row for people, such as `build step`. */
   readonly kind: string;
-  /** Of ids: `bst` makes `bst_…`. No other table has it. */
+  /** Prefix of ids: `bst` makes `bst_…`. No other table has it. */
   readonly prefix: string;
-  /** By the column of its id: another row of the team that the row belongs to, and goes with. */
+  /** Tables of other rows of the team that the row belongs to, and goes with, by the column of the id. */
   readonly within?: { readonly [Name in Column]?: TeamTable };
 }
 
@@ -46,7 +56,7 @@ const teamColumns = () => ({
 
 type Columns<Own> = Own & ReturnType<typeof teamColumns>;
 
-/** What every table of `teamTable` has. */
+/** Columns that every table of `teamTable` has. */
 export type TeamTable = PgTable & { readonly id: AnyPgColumn; readonly teamId: AnyPgColumn };
 
 export function teamTable<Own extends Record<string, PgColumnBuilderBase>>(
@@ -137,7 +147,9 @@ export function enumWords<Enum extends Record<string, string | number>>(
   return words as [Word<Enum>, ...Array<Word<Enum>>];
 }
 
-/** The condition of a CHECK by hand: the column holds one of these words, which need no escape. */
+/**
+ * This returns the condition of a CHECK by hand: the column holds one of these words, which need no escape.
+ */
 export function oneOf(column: SQLWrapper, words: readonly string[]): SQL {
   return sql`${column} in (${sql.raw(words.map((word) => `'${word}'`).join(', '))})`;
 }

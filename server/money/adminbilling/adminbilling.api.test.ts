@@ -1,12 +1,10 @@
-/** What staff do with prices, credit and months, over the real door. */
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK } from '@svc/sdk';
+/** Tests what staff do with prices, credit and months, over HTTP against the real server. */
+import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { report } from '../../../test/setup/money/reports.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { publish } from '../../kit/events/index.ts';
 import type { System } from '../../kit/feature.ts';
 import { createWorker } from '../../kit/jobs/index.ts';

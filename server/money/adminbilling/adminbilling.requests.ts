@@ -1,6 +1,5 @@
-/** Valid requests of each RPC, for the tests of the contract. */
-import { nothing, once, team } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+/** This file lists valid requests of each RPC, for the tests of the contract. */
+import { nothing, once, team, type Requests } from '../../../test/contract/requests.ts';
 
 const task = once(async ({ sql }) => {
   const taskId = 'btk_00000000000000000000000001';

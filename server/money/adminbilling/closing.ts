@@ -2,8 +2,7 @@
  * Closing of months by staff, as a task: what the loop of statements.ts does by itself, now, with what it
  * came to.
  */
-import { apiError } from '@svc/proto/http/errors.ts';
-import type { ApiError } from '@svc/proto/http/errors.ts';
+import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
@@ -17,10 +16,9 @@ import {
   rehearse,
   unsettledMonth,
   waitingFor,
+  type Waiting,
 } from '../statements/index.ts';
-import type { Waiting } from '../statements/index.ts';
-import { addTask, createNotes, endTask, runningTask } from './tasks.ts';
-import type { BillingTask } from './tasks.ts';
+import { addTask, createNotes, endTask, runningTask, type BillingTask } from './tasks.ts';
 
 export interface ClosingDeps {
   readonly db: Database;

@@ -4,32 +4,32 @@ import {
   AdminBillingService,
   BillingTaskSchema,
   PriceSchema,
+  type BillingTask as TaskMessage,
+  type PublishPriceRequest,
 } from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
-import type {
-  BillingTask as TaskMessage,
-  PublishPriceRequest,
-} from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
-import { shown } from '../../kit/resource/index.ts';
-import type { Row } from '../../kit/resource/index.ts';
+import { shown, type Row } from '../../kit/resource/index.ts';
 import { amountsFeature, decimalsOf } from '../amounts/index.ts';
 import { billingFeature } from '../billing/index.ts';
 import { costsFeature, entryShown } from '../costs/index.ts';
 import { creditsFeature, grant, revokeGrant } from '../credits/index.ts';
-import { listPrices, meteringFeature, publishPrice, tellOfPrice } from '../metering/index.ts';
-import type { Meter, Price } from '../metering/index.ts';
+import {
+  listPrices,
+  meteringFeature,
+  publishPrice,
+  tellOfPrice,
+  type Meter,
+  type Price,
+} from '../metering/index.ts';
 import { plansFeature } from '../plans/index.ts';
 import { statementsFeature } from '../statements/index.ts';
 import { beginClosing } from './closing.ts';
-import { billingTaskJob } from './job.ts';
-import type { TaskDeps } from './job.ts';
+import { billingTaskJob, type TaskDeps } from './job.ts';
 import { beginReconciling } from './reconciling.ts';
-import { findTask, listTasks, purgeTasks } from './tasks.ts';
-import type { BillingTask } from './tasks.ts';
+import { findTask, listTasks, purgeTasks, type BillingTask } from './tasks.ts';
 
 export const adminBillingFeature = declareFeature({
   name: 'adminbilling',

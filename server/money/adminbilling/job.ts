@@ -1,14 +1,12 @@
-/** The job of a long act of staff. */
+/** This job does a long act of staff. */
 import { isConnectionError } from '../../base/db/index.ts';
 import type { System } from '../../kit/feature.ts';
-import { doubling, JobFailed, JobNotYet } from '../../kit/jobs/index.ts';
-import type { JobKind } from '../../kit/jobs/index.ts';
+import { doubling, JobFailed, JobNotYet, type JobKind } from '../../kit/jobs/index.ts';
 import type { Pricing } from '../amounts/index.ts';
 import type { Reconciling } from '../billing/index.ts';
 import { workOnClosing } from './closing.ts';
 import { followLooks } from './reconciling.ts';
-import { BILLING_TASK_JOB, failTask, Lost, takeTask } from './tasks.ts';
-import type { BillingTask, TaskJob } from './tasks.ts';
+import { BILLING_TASK_JOB, failTask, Lost, takeTask, type BillingTask, type TaskJob } from './tasks.ts';
 
 const HOUR_MS = 3_600_000;
 /** For a database that is away: some two hours. */
@@ -50,11 +48,7 @@ export function billingTaskJob(deps: TaskDeps): JobKind<TaskJob> {
   };
 }
 
-async function work(
-  { reconciling, ...closing }: TaskDeps,
-  task: BillingTask,
-  signal: AbortSignal,
-): Promise<void> {
+async function work({ reconciling, ...closing }: TaskDeps, task: BillingTask, signal: AbortSignal) {
   if (task.kind === 'reconcile') await followLooks(closing.db, task, reconciling);
   else await workOnClosing(closing, task, signal);
 }

@@ -6,8 +6,7 @@ import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { JobNotYet } from '../../kit/jobs/index.ts';
 import type { Reconciling } from '../billing/index.ts';
-import { addTask, endTask, note, runningTask, withLooks } from './tasks.ts';
-import type { BillingTask } from './tasks.ts';
+import { addTask, endTask, note, runningTask, withLooks, type BillingTask } from './tasks.ts';
 
 const LOOKED_AFTER_MS = 1_000;
 

@@ -1,14 +1,11 @@
 import { sql } from 'drizzle-orm';
-import { check, integer, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { check, integer, jsonb, pgTable, text, uniqueIndex, date } from 'drizzle-orm/pg-core';
 import {
   BillingTaskKind,
   BillingTaskKindSchema,
-} from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
-import {
   BillingTaskState,
   BillingTaskStateSchema,
 } from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
-import { date } from 'drizzle-orm/pg-core';
 import { id, instant } from '../../base/db/columns.ts';
 import type { AuditActor } from '../../kit/ledger/index.ts';
 import { enumColumn } from '../../kit/resource/team-table.ts';
@@ -22,12 +19,12 @@ export const billingTasks = pgTable(
     state: enumColumn('state', BillingTaskState, BillingTaskStateSchema).notNull().default('running'),
     done: integer('done').notNull().default(0),
     total: integer('total').notNull().default(0),
-    /** Of a closing: the oldest month without all of its statements when it began. */
+    /** Oldest month without all of its statements when a closing began; null for other kinds. */
     since: date('since'),
-    /** What it came to. */
+    /** Result of the act; null until it has ended. */
     result: jsonb('result').$type<Readonly<Record<string, unknown>>>(),
     problem: text('problem'),
-    /** Who began it. */
+    /** Person who began the act. */
     actor: jsonb('actor').$type<AuditActor>().notNull(),
     requestId: text('request_id').notNull(),
     /** +1 with each attempt of its job: what an older one says of it changes nothing. */

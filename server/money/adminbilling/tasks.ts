@@ -1,6 +1,6 @@
 /**
- * Long acts of staff: the row says what one is, how far it is and what it came to, and its job does it. The
- * call that begins it ends at once.
+ * This file keeps long acts of staff. The row says what one is, how far it is and what it came to, and its
+ * job does it. The call that begins it ends at once.
  *
  *     running ──its result──> done
  *        └──cannot go on────> failed
@@ -89,7 +89,7 @@ export async function findTask({ orm }: Pick<Database, 'orm'>, id: string): Prom
   return row;
 }
 
-/** Newest first. */
+/** This returns the newest first, at most 50. */
 export async function listTasks({ orm }: Pick<Database, 'orm'>): Promise<readonly BillingTask[]> {
   return await orm.select().from(billingTasks).orderBy(desc(billingTasks.createdAt)).limit(LISTED_MAX);
 }
@@ -98,7 +98,7 @@ export async function purgeTasks({ sql }: Pick<Database, 'sql'>): Promise<void> 
   await sql`delete from billing_tasks where state <> 'running' and ended_at < now() - ${KEPT}::interval`;
 }
 
-/** For one attempt of its job. Undefined: it has ended. */
+/** Takes the task for one attempt of its job. Returns undefined when the task has ended. */
 export async function takeTask({ orm }: Pick<Database, 'orm'>, id: string): Promise<BillingTask | undefined> {
   const [row] = await orm
     .update(billingTasks)
@@ -129,8 +129,8 @@ export async function note(
 }
 
 /**
- * Notes the first step, and those behind it from time to time. Throws at the next step when the attempt is to
- * end.
+ * Returns a function that notes the first step, and later ones every half second. It throws at the next step
+ * when the attempt is to end.
  */
 export function createNotes(
   db: Pick<Database, 'sql'>,
@@ -153,7 +153,7 @@ export interface Ended {
   readonly problem?: string | null;
 }
 
-/** False: another attempt has it, or has ended it. */
+/** Ends the task. Returns false when another attempt has it, or has ended it. */
 export async function endTask(
   { sql }: Pick<Database, 'sql'>,
   { id, epoch }: Pick<BillingTask, 'id' | 'epoch'>,

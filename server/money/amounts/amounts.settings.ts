@@ -1,5 +1,7 @@
-/** Payments: the provider, the currency of the installation, and where people come back to. */
-import type { SettingsOf } from '@svc/proto/process/settings.ts';
+/**
+ * These settings are about payments: the provider, the currency of the installation, and where people come
+ * back to.
+ */
 import {
   address,
   choice,
@@ -10,6 +12,7 @@ import {
   text,
   webAddresses,
   Wrong,
+  type SettingsOf,
 } from '@svc/proto/process/settings.ts';
 
 export const settings = {

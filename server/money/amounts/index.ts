@@ -1,6 +1,6 @@
 /**
- * Amounts of money: whole pico-units (10^-12 of the major unit) until something is settled, then whole minor
- * units. Nothing else is rounded.
+ * Amounts of money are whole pico-units (10^-12 of the major unit) until something is settled, then whole
+ * minor units. Nothing else is rounded.
  */
 import { declareFeature } from '../../kit/feature.ts';
 import { settings } from './amounts.settings.ts';
@@ -38,18 +38,18 @@ export function payableStep(currency: string): number {
   return decimalsOf(currency) === 3 ? 10 : 1;
 }
 
-/** Pico-units of a minor unit. */
+/** Returns how many pico-units a minor unit has. */
 export function minorUnit(currency: string): bigint {
   return 10n ** BigInt(PLACES - decimalsOf(currency));
 }
 
-/** Decimal text with twelve places. */
+/** This returns the amount as decimal text with twelve places. */
 export function decimalOf(pico: bigint): string {
   const digits = (pico < 0n ? -pico : pico).toString().padStart(PLACES + 1, '0');
   return `${pico < 0n ? '-' : ''}${digits.slice(0, -PLACES)}.${digits.slice(-PLACES)}`;
 }
 
-/** The nearest multiple of a unit, in units; half of one goes away from zero. */
+/** This returns the nearest multiple of a unit, in units; half of one is rounded away from zero. */
 function nearest(pico: bigint, unit: bigint): number {
   const size = pico < 0n ? -pico : pico;
   const units = Number((size * 2n + unit) / (unit * 2n));
@@ -67,7 +67,7 @@ export function payableOf(pico: bigint, currency: string): number {
   return nearest(pico, minorUnit(currency) * BigInt(step)) * step;
 }
 
-/** What of these minor units, none below 0, can be paid: the rest is less than a step. */
+/** Returns the part of these minor units, none below 0, that can be paid: the rest is less than a step. */
 export function payablePart(cents: number, currency: string): number {
   return cents - (cents % payableStep(currency));
 }
@@ -91,7 +91,7 @@ export function picoOf(cents: number, currency: string): bigint {
   return BigInt(cents) * minorUnit(currency);
 }
 
-/** Minor units in the words of a person: `12.30 USD`. */
+/** Returns minor units as people read them, such as `12.30 USD`. */
 export function moneyOf(cents: number | bigint, currency: string): string {
   const places = decimalsOf(currency);
   const digits = String(cents)

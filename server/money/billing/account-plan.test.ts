@@ -1,7 +1,6 @@
-/** What subscriptions come to. */
+/** Tests which plan and standing subscriptions come to. */
 import { describe, expect, it } from 'vitest';
-import { NOTHING_BOUGHT } from '../plans/index.ts';
-import type { AccountPlan } from '../plans/index.ts';
+import { NOTHING_BOUGHT, type AccountPlan } from '../plans/index.ts';
 import { GRACE_MS, planOfKey, standingOf, subscribed, withGrace } from './account-plan.ts';
 import type { ProviderSubscription } from './provider.ts';
 

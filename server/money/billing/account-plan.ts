@@ -14,14 +14,15 @@ import {
   PAID,
   planById,
   teamsOfPayer,
+  type AccountPlan,
+  type PlanChange,
 } from '../plans/index.ts';
-import type { AccountPlan, PlanChange } from '../plans/index.ts';
 import type { BillingDeps, Change } from './billing-deps.ts';
 import type { ProviderSubscription } from './provider.ts';
 
 /** A plan holds for so long after the first payment that failed. */
 export const GRACE_MS = 7 * DAY_MS;
-/** When it is said again. */
+/** A failed payment is told a second time after so long. */
 export const REMINDER_MS = 5 * DAY_MS;
 
 const LIVE: readonly string[] = ['active', 'trialing', 'past_due'];
@@ -30,7 +31,7 @@ export interface Subscribed extends ProviderSubscription {
   readonly plan: string;
 }
 
-/** Plan of a lookup key, also of one of an older version: that stays with its price. */
+/** Returns the plan of a lookup key, also of an older version, which stays with its price. */
 export function planOfKey(lookupKey: string | undefined, currency: string): string | undefined {
   return PAID.find((plan) => {
     for (let version = 1; version <= plan.version; version += 1)
@@ -39,7 +40,7 @@ export function planOfKey(lookupKey: string | undefined, currency: string): stri
   })?.id;
 }
 
-/** Those of plans of ours, oldest first. */
+/** This returns the subscriptions of our plans, oldest first. */
 export function subscribed(
   subscriptions: readonly ProviderSubscription[],
   currency: string,
@@ -146,7 +147,7 @@ export async function tellTeams(
 
 const day = (moment: Date): string => moment.toISOString().slice(0, 10);
 
-/** Notice of a payment that failed; `since`: the first failure. */
+/** This returns the notice of a payment that failed; `since` is the time of the first failure. */
 export function failedNotice(plan: string, since: Date): Notice {
   const { name } = planById(plan);
   const until = new Date(since.getTime() + GRACE_MS);

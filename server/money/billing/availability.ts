@@ -1,6 +1,6 @@
 /**
- * Which plans can be bought at this moment. The provider is asked every few minutes; one that does not answer
- * makes nothing fail, it only sells nothing.
+ * This file says which plans can be bought at this moment. The provider is asked every three minutes; when it
+ * does not answer, nothing fails, and nothing is for sale.
  */
 import type { System } from '../../kit/feature.ts';
 import { lookupKeyOf, PAID } from '../plans/index.ts';

@@ -1,4 +1,4 @@
-/** What the parts of this feature work with when the installation has a provider of payments. */
+/** The parts of this feature work with these when the installation has a provider of payments. */
 import type { System } from '../../kit/feature.ts';
 import type { FollowPlans } from '../plans/index.ts';
 import type { Provider } from './provider.ts';

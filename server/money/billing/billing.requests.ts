@@ -1,6 +1,8 @@
-/** Valid requests of each RPC, for the tests of the contract. Their server has no provider of payments. */
-import { team } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+/**
+ * This file lists valid requests of each RPC, for the tests of the contract. Their server has no provider of
+ * payments.
+ */
+import { team, type Requests } from '../../../test/contract/requests.ts';
 
 const addresses = { successUrl: 'http://127.0.0.1:8080/paid', cancelUrl: 'http://127.0.0.1:8080/left' };
 

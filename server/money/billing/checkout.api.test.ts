@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { newKey } from '../../../test/setup/people.ts';
-import { BACK, DAY, startShop } from '../../../test/setup/shop.ts';
-import type { Buyer, Shop } from '../../../test/setup/shop.ts';
+import { BACK, DAY, startShop, type Buyer, type Shop } from '../../../test/setup/shop.ts';
 import type { TestResponse } from '../../../test/setup/server.ts';
 
 const postgresHere = await has('postgres');

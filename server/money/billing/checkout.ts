@@ -1,6 +1,6 @@
 /**
- * What people begin: a plan, a change of it, the portal, credit. Each answer is an address of the provider,
- * which is in no log and no entry of the ledger.
+ * People begin here what they buy: a plan, a change of it, the portal, credit. Each answer is an address of
+ * the provider, which is in no log and no entry of the ledger.
  */
 import { CheckoutKind } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { CheckoutRequest, PortalRequest } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
@@ -10,19 +10,16 @@ import { problem } from '@svc/proto/http/json-text.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { assertPayable } from '../credits/index.ts';
-import { lookupKeyOf, PAID } from '../plans/index.ts';
-import type { CataloguePlan } from '../plans/index.ts';
-import { liveOf, subscribed } from './account-plan.ts';
-import type { Subscribed } from './account-plan.ts';
+import { lookupKeyOf, PAID, type CataloguePlan } from '../plans/index.ts';
+import { liveOf, subscribed, type Subscribed } from './account-plan.ts';
 import type { BillingDeps } from './billing-deps.ts';
 import { ensureCustomer, livingCustomer } from './customers.ts';
-import { isFailure, ProviderError } from './provider.ts';
-import type { PortalOrder, ProviderPrice } from './provider.ts';
-import type { Purchases } from './purchase.ts';
+import { isFailure, ProviderError, type PortalOrder, type ProviderPrice } from './provider.ts';
+import type { Bought, BeginPurchase } from './purchase.ts';
 import type { CheckRedirects } from './redirects.ts';
 
 export interface CheckoutDeps extends BillingDeps {
-  readonly purchases: Purchases;
+  readonly beginPurchase: BeginPurchase;
   readonly check: CheckRedirects;
   /** Where people come back to when they name no address. */
   readonly home: () => string;
@@ -82,31 +79,28 @@ interface WantedPlan {
 /** Rounds: a purchase that was completed at this moment makes the next one a change. */
 const ROUNDS = 3;
 
+/** Tries until `begin` gives a page; it gives none when an older purchase was completed meanwhile. */
+async function inRounds(begin: () => Promise<Page | undefined>, why: string): Promise<Page> {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const page = await begin();
+    if (page !== undefined) return page;
+  }
+  throw apiError('unavailable', `${why}; try again`, { retryAfterMs: 2_000 });
+}
+
 async function buyPlan(deps: CheckoutDeps, ctx: Ctx, wanted: WantedPlan): Promise<Page> {
-  const { provider, currency, purchases } = deps;
+  const { provider, currency, beginPurchase } = deps;
   const { plan, successUrl, cancelUrl } = wanted;
   const { userId } = ctx.caller;
   const price = await priceOf(deps, plan);
   const customerId = await ensureCustomer(deps, userId);
-  for (let round = 0; round < ROUNDS; round += 1) {
+  const buys = { kind: 'plan', priceId: price.id, accountId: userId } as const;
+  const wish = { userId, kind: 'plan', plan: plan.id, teamId: null, successUrl, cancelUrl } as const;
+  return await inRounds(async () => {
     const [live] = liveOf(subscribed(await provider.subscriptionsOf(customerId), currency));
     if (live !== undefined) return await changePlan(deps, ctx, { ...wanted, customerId, price, live });
-    const bought = await purchases.begin(ctx, {
-      userId,
-      kind: 'plan',
-      plan: plan.id,
-      teamId: null,
-      amountCents: plan.priceCents,
-      successUrl,
-      cancelUrl,
-      customerId,
-      buys: { kind: 'plan', priceId: price.id, accountId: userId },
-    });
-    if (!bought.left) return pageOf(bought.checkout);
-  }
-  throw apiError('unavailable', 'a purchase of the account is being completed; try again', {
-    retryAfterMs: 2_000,
-  });
+    return pageOf(await beginPurchase(ctx, { ...wish, amountCents: plan.priceCents, customerId, buys }));
+  }, 'a purchase of the account is being completed');
 }
 
 async function priceOf({ provider, currency }: CheckoutDeps, plan: CataloguePlan): Promise<ProviderPrice> {
@@ -168,15 +162,9 @@ async function openPortal(
   return url;
 }
 
-function pageOf({
-  id,
-  url,
-  expiresAt,
-}: {
-  readonly id: string;
-  readonly url: string | null;
-  readonly expiresAt: Date | null;
-}): Page {
+function pageOf(bought: Bought): Page | undefined {
+  if (bought.left) return undefined;
+  const { id, url, expiresAt } = bought.checkout;
   if (url === null) throw new Error(`the purchase ${id} is open and has no address`);
   const end = expiresAt === null ? {} : { expiresAt: timestampFromDate(expiresAt) };
   return { id, url, kind: CheckoutKind.CHECKOUT, ...end };
@@ -221,17 +209,14 @@ async function buyCredit(
   ctx: Ctx,
   { teamId, amountCents, successUrl, cancelUrl }: WantedCredit,
 ): Promise<Page> {
-  const { purchases, currency } = deps;
+  const { beginPurchase, currency } = deps;
   const { userId } = ctx.caller;
   const customerId = await ensureCustomer(deps, userId);
   const buys = { kind: 'credit', amountCents, currency, name: 'Credit' } as const;
   const wish = { userId, kind: 'credit', plan: null, teamId, amountCents, successUrl, cancelUrl } as const;
-  for (let round = 0; round < ROUNDS; round += 1) {
-    // One that was completed meanwhile stands for itself: this one is another purchase.
-    const bought = await purchases.begin(ctx, { ...wish, customerId, buys });
-    if (!bought.left) return pageOf(bought.checkout);
-  }
-  throw apiError('unavailable', 'purchases of the account are being completed; try again', {
-    retryAfterMs: 2_000,
-  });
+  // One that was completed meanwhile stands for itself: this one is another purchase.
+  return await inRounds(
+    async () => pageOf(await beginPurchase(ctx, { ...wish, customerId, buys })),
+    'purchases of the account are being completed',
+  );
 }

@@ -1,4 +1,4 @@
-/** Purchases in the database. */
+/** This file reads and writes purchases in the database. */
 import { and, eq, inArray, isNull, ne, or, sql as raw } from 'drizzle-orm';
 import type { Database } from '../../base/db/index.ts';
 import type { ProviderSession } from './provider.ts';
@@ -10,7 +10,7 @@ export type NewCheckout = typeof billingCheckouts.$inferInsert;
 const OPEN: Array<Checkout['state']> = ['creating', 'open'];
 const { id, userId, kind, teamId, state, sessionId, endedAt } = billingCheckouts;
 
-/** False: one of the account and kind is open. */
+/** Inserts a purchase. Returns false when one of the account and kind is open. */
 export async function insertCheckout({ orm }: Database, row: NewCheckout): Promise<boolean> {
   const rows = await orm
     .insert(billingCheckouts)
@@ -20,7 +20,7 @@ export async function insertCheckout({ orm }: Database, row: NewCheckout): Promi
   return rows.length > 0;
 }
 
-/** The open one of the account, the kind and, of credit, the team. */
+/** This returns the open purchase of the account, the kind and, for credit, the team. */
 export async function findOpen(
   { orm }: Database,
   of: Pick<NewCheckout, 'userId' | 'kind' | 'teamId'>,
@@ -44,9 +44,7 @@ export async function findCheckout({ orm }: Database, checkoutId: string): Promi
   return row;
 }
 
-/**
- * Our row of a session: the one that it was stored with, or the one that waits for the answer which was lost.
- */
+/** This returns our row of a session: the one that it was stored with, or the one whose answer was lost. */
 export async function checkoutOf({ orm }: Database, session: ProviderSession): Promise<Checkout | undefined> {
   const [bound] = await orm.select().from(billingCheckouts).where(eq(sessionId, session.id));
   if (bound !== undefined) return bound;
@@ -59,7 +57,7 @@ export async function checkoutOf({ orm }: Database, session: ProviderSession): P
   return waiting;
 }
 
-/** Undefined: it has its session already, or has ended. */
+/** Returns undefined when the purchase has its session already, or has ended. */
 export async function bindSession(
   { orm }: Database,
   checkoutId: string,
@@ -91,7 +89,10 @@ export interface End {
   readonly sessionId?: string;
 }
 
-/** False: it has ended before. What was given up, and is paid all the same, is completed. */
+/**
+ * Returns false when the purchase had ended before. One that was given up, and is paid all the same, is
+ * completed.
+ */
 export async function endCheckout(
   { orm }: Database,
   checkoutId: string,

@@ -1,8 +1,10 @@
-/** Payments in a currency of three decimals: the provider takes no amount whose last digit is not 0. */
+/**
+ * Tests payments in a currency of three decimals, of which the provider takes no amount whose last digit is
+ * not 0.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { startShop } from '../../../test/setup/shop.ts';
-import type { Shop } from '../../../test/setup/shop.ts';
+import { startShop, type Shop } from '../../../test/setup/shop.ts';
 
 const postgresHere = await has('postgres');
 

@@ -1,4 +1,4 @@
-/** Accounts and their customers at the provider. */
+/** This file keeps which account is which customer at the provider. */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { findUserById } from '../../access/accounts/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
@@ -52,7 +52,7 @@ export async function ensureCustomer(deps: Deps, userId: string): Promise<string
   return (await customerOf(db.sql, userId)) ?? made;
 }
 
-/** What the account had bought ended with its customer: everything of the new one is read. */
+/** The account's purchases ended with its old customer, so that everything of the new one is read. */
 async function replaced(
   tx: Database,
   {

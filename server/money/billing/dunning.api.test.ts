@@ -4,8 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { BACK, DAY, HOUR, startShop } from '../../../test/setup/shop.ts';
-import type { Buyer, Shop } from '../../../test/setup/shop.ts';
+import { BACK, DAY, HOUR, startShop, type Buyer, type Shop } from '../../../test/setup/shop.ts';
 
 const postgresHere = await has('postgres');
 

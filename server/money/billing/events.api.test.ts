@@ -1,11 +1,10 @@
 /**
- * What the provider tells, late, twice, in any order or not at all: the end is always what the provider says
- * when it is asked.
+ * Tests what the provider tells, late, twice, in any order or not at all: the end is always what the provider
+ * says when it is asked.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { startShop } from '../../../test/setup/shop.ts';
-import type { Buyer, Shop } from '../../../test/setup/shop.ts';
+import { startShop, type Buyer, type Shop } from '../../../test/setup/shop.ts';
 
 const postgresHere = await has('postgres');
 

@@ -79,7 +79,8 @@ export async function renewEvent(sql: SqlTag, { id, attempts }: ClaimedEvent): P
 }
 
 /**
- * In the transaction of its effects. False: the claim is another worker's by now, and nothing may be done.
+ * This ends an event in the transaction of its effects. Returns false when another worker has the claim by
+ * now; then nothing may be done.
  */
 export async function finishEvent(sql: SqlTag, { id, attempts }: ClaimedEvent): Promise<boolean> {
   const rows = await sql`

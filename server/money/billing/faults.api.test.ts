@@ -4,8 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { BACK, HOUR, startShop } from '../../../test/setup/shop.ts';
-import type { Buyer, Shop } from '../../../test/setup/shop.ts';
+import { BACK, HOUR, startShop, type Buyer, type Shop } from '../../../test/setup/shop.ts';
 import { createAvailability } from './availability.ts';
 
 const postgresHere = await has('postgres');

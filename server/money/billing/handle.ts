@@ -1,24 +1,27 @@
 /**
- * What each event is about. It says only which object to read: what the object is now decides, so that events
- * may come late, twice and in any order.
+ * This file says what is done for each event. An event says only which object to read: what the object is now
+ * decides, so that events may come late, twice and in any order.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { disputeLost, disputeOpened, disputeWon, PROVIDER_ACTOR, refund } from '../credits/index.ts';
 import { DAY_MS } from '../metering/index.ts';
-import { accountPlanOf, FREE } from '../plans/index.ts';
-import type { AccountPlan } from '../plans/index.ts';
-import { applyPlan, failedNotice, liveOf, standingOf, subscribed, tellTeams } from './account-plan.ts';
-import type { Subscribed } from './account-plan.ts';
-import { noEffects } from './billing-deps.ts';
-import type { BillingDeps, Effects } from './billing-deps.ts';
+import { accountPlanOf, FREE, type AccountPlan } from '../plans/index.ts';
+import {
+  applyPlan,
+  failedNotice,
+  liveOf,
+  standingOf,
+  subscribed,
+  tellTeams,
+  type Subscribed,
+} from './account-plan.ts';
+import { noEffects, type BillingDeps, type Effects } from './billing-deps.ts';
 import { endCheckout, findCheckout } from './checkouts-store.ts';
 import { accountOf, customerOf } from './customers.ts';
-import { addEvents } from './events.ts';
-import type { ClaimedEvent } from './events.ts';
+import { addEvents, type ClaimedEvent } from './events.ts';
 import { invoiceStatement, settleInvoice } from './invoicing.ts';
-import { invoicePaidBack, partOf } from './paid-back.ts';
-import type { Taxed } from './paid-back.ts';
+import { invoicePaidBack, partOf, type Taxed } from './paid-back.ts';
 import { feesOf } from './plan-fees.ts';
 import type { ProviderDispute, ProviderSession } from './provider.ts';
 import { settleSession } from './settle-session.ts';
@@ -66,11 +69,8 @@ const dispute: Handler = async (deps, { objectId, lane }) => {
   return await invoicePaidBack(deps, { paymentId: found.paymentId, lane }, back);
 };
 
-/** Session of a purchase of credit. Undefined: the payment was for something else. */
-async function paidSession(
-  { provider }: BillingDeps,
-  paymentId: string,
-): Promise<ProviderSession | undefined> {
+/** Returns the session of a purchase of credit, or undefined when the payment was for something else. */
+async function paidSession({ provider }: BillingDeps, paymentId: string) {
   const found = await provider.sessionOfPayment(paymentId);
   return found?.mode === 'payment' ? found : undefined;
 }
@@ -151,7 +151,7 @@ const surplus: Handler = async (deps, { objectId, lane }) => {
   };
 };
 
-/** Everything of an account. */
+/** Reads everything of an account. */
 const account: Handler = async (deps, { lane }) => {
   const fees = await feesOf(deps, lane, await deps.provider.planInvoicesOf(lane));
   return both(fees, await planOf(deps, lane), async ({ db, now }) => {

@@ -4,22 +4,21 @@
  */
 import { BillingService } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
-import type { TeamBilling } from '../../access/teams/index.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   becomePayer,
   payerOf,
   teamBillingPort,
   teamsFeature,
   teamsPaidBy,
+  type TeamBilling,
 } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
-import type { System } from '../../kit/feature.ts';
+import { declareFeature, fill, type System } from '../../kit/feature.ts';
 import { recordAct } from '../../kit/ledger/index.ts';
 import { budgetsFeature, markDirty } from '../budgets/index.ts';
-import type { FollowPlans } from '../plans/index.ts';
+import { availablePlans, plansFeature, type FollowPlans } from '../plans/index.ts';
 import { limitsFeature } from '../../engine/limits/index.ts';
 import { accountsFeature, planOfAccount } from '../../access/accounts/index.ts';
 import { apiKeysFeature } from '../../access/apikeys/index.ts';
@@ -27,17 +26,13 @@ import { amountsFeature } from '../amounts/index.ts';
 import { buyCredit, costsFeature } from '../costs/index.ts';
 import { creditsFeature } from '../credits/index.ts';
 import { meteringFeature } from '../metering/index.ts';
-import { availablePlans, plansFeature } from '../plans/index.ts';
 import { statementsFeature } from '../statements/index.ts';
-import { declareFeature, fill } from '../../kit/feature.ts';
 import { createAvailability } from './availability.ts';
-import { checkoutCredit, checkoutPlan, portal } from './checkout.ts';
-import type { CheckoutDeps } from './checkout.ts';
+import { checkoutCredit, checkoutPlan, portal, type CheckoutDeps } from './checkout.ts';
 import { startBillingLoops } from './loops.ts';
 import type { Provider } from './provider.ts';
 import { createPurchases } from './purchase.ts';
-import { addLooks, looksLeft } from './reconcile.ts';
-import type { Looks, LooksLeft } from './reconcile.ts';
+import { addLooks, looksLeft, type Looks, type LooksLeft } from './reconcile.ts';
 import { createRedirectCheck } from './redirects.ts';
 import { openProvider } from './stripe.ts';
 import { accountPlan, listStatements, teamBilling } from './views.ts';
@@ -49,7 +44,7 @@ export type { Looks } from './reconcile.ts';
 export interface Reconciling {
   /** Throws `billing_unconfigured`. */
   assertConfigured(): void;
-  /** In a transaction: workers take its looks when that has ended. */
+  /** Begins in a transaction; workers take its looks when that has ended. */
   begin(db: Database, now: Date): Promise<Looks>;
   /** Of those that were begun at that moment. */
   left(sql: SqlTag, now: Date): Promise<LooksLeft>;
@@ -158,7 +153,7 @@ function checkoutDeps(
 ): CheckoutDeps {
   return {
     ...deps,
-    purchases: createPurchases(deps),
+    beginPurchase: createPurchases(deps),
     check: createRedirectCheck(() => [...system.publicUrls(), ...deps.returnOrigins]),
     home: () => `${system.publicUrl()}/console`,
   };
@@ -173,8 +168,8 @@ function configured<T>(deps: T | undefined): T {
 }
 
 /**
- * From now on; who pays already goes on. What the plans of both include reaches other teams of theirs, whose
- * gates come or go.
+ * Makes the caller pay for the team from now on. What the plans of both include reaches other teams of
+ * theirs, whose gates come or go.
  */
 async function payFrom(followPlans: FollowPlans, ctx: Ctx, teamId: string): Promise<void> {
   const { caller, clock } = ctx;
@@ -194,6 +189,6 @@ async function payFrom(followPlans: FollowPlans, ctx: Ctx, teamId: string): Prom
   });
   const { sql } = ctx.db;
   const left = from === null ? [] : await teamsPaidBy(sql, { payerId: from, before: now });
-  // Not under the lock of the team's row: whoever holds a mark may be waiting for that.
+  // This happens outside of the lock of the team's row, since whoever holds a mark may wait for that lock.
   await markDirty(sql, [teamId, ...left]);
 }

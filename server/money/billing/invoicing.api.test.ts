@@ -2,8 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { DAY, HOUR, startShop } from '../../../test/setup/shop.ts';
-import type { Buyer, Shop } from '../../../test/setup/shop.ts';
+import { DAY, HOUR, startShop, type Buyer, type Shop } from '../../../test/setup/shop.ts';
 import { newId } from '../../base/ids.ts';
 import { purchase, useCredit } from '../credits/index.ts';
 import { addLooks } from './reconcile.ts';
@@ -25,7 +24,7 @@ describe.skipIf(!postgresHere)('a statement', () => {
   afterEach(() => shop.stripe.api.up());
 
   const sqlOf = () => shop.server.db.sql;
-  /** A payer with a customer and a card. */
+  /** Makes a payer with a customer and a card. */
   const payer = async (): Promise<Buyer> => {
     const buyer = await shop.buyer();
     await shop.subscribe(buyer);

@@ -1,15 +1,19 @@
 /**
- * Invoices of statements. What is there is looked for first, by our own mark: an answer may have been lost,
- * and the provider forgets keys after a day. An invoice is read before it is made final; if it is not over
- * exactly what is due, it is deleted and those who run the installation are told.
+ * This file makes the invoices of statements. It looks first for what is there, by our own mark: an answer
+ * may have been lost, and the provider forgets keys after a day. An invoice is read before it is made final;
+ * if it is not over exactly what is due, it is deleted and those who run the installation are told.
  */
 import { moneyOf } from '../amounts/index.ts';
 import { meterWords } from '../metering/index.ts';
 import { SELF_HOSTED } from '../plans/index.ts';
-import { linesOf, SHORTFALL, statementById } from '../statements/index.ts';
-import type { StatementLineRow, StatementRow } from '../statements/index.ts';
-import { noEffects } from './billing-deps.ts';
-import type { BillingDeps, Effects } from './billing-deps.ts';
+import {
+  linesOf,
+  SHORTFALL,
+  statementById,
+  type StatementLineRow,
+  type StatementRow,
+} from '../statements/index.ts';
+import { noEffects, type BillingDeps, type Effects } from './billing-deps.ts';
 import { accountOf, customerOf, ensureCustomer } from './customers.ts';
 import type { InvoiceLine, ProviderInvoice } from './provider.ts';
 import { followInvoice } from './statement-moves.ts';
@@ -44,10 +48,7 @@ export async function invoiceStatement(deps: BillingDeps, statementId: string): 
   };
 }
 
-function differs(
-  { totalCents, currency }: ProviderInvoice,
-  { dueCents, currency: own }: StatementRow,
-): string | undefined {
+function differs({ totalCents, currency }: ProviderInvoice, { dueCents, currency: own }: StatementRow) {
   if (currency !== own) return `its currency is ${currency}, expected ${own}`;
   const [is, wanted] = [totalCents, dueCents].map((cents) => moneyOf(cents, currency));
   return totalCents === dueCents ? undefined : `it is over ${is}, expected ${wanted}`;

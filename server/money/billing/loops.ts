@@ -1,7 +1,6 @@
-/** What repeats. Any number of workers may run it at once: what is to be done is in rows. */
+/** These loops may run in any number of workers at once, because the work is in rows. */
 import type { Feature, Running, System } from '../../kit/feature.ts';
-import { startLoop } from '../../base/loop.ts';
-import type { Loop } from '../../base/loop.ts';
+import { startLoop, type Loop } from '../../base/loop.ts';
 import type { FollowPlans } from '../plans/index.ts';
 import type { BillingDeps } from './billing-deps.ts';
 import { purgeEvents } from './events.ts';

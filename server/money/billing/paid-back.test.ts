@@ -1,4 +1,4 @@
-/** What of a payment that went back is no tax. */
+/** Tests which part of a payment that went back is no tax. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { payableStep } from '../amounts/index.ts';

@@ -3,10 +3,8 @@
  * below 0.
  */
 import { payableStep } from '../amounts/index.ts';
-import { statementPaidBack } from '../credits/index.ts';
-import type { PaidBack } from '../credits/index.ts';
-import { noEffects } from './billing-deps.ts';
-import type { BillingDeps, Effects } from './billing-deps.ts';
+import { statementPaidBack, type PaidBack } from '../credits/index.ts';
+import { noEffects, type BillingDeps, type Effects } from './billing-deps.ts';
 import { settleInvoice, statementOfInvoice } from './invoicing.ts';
 import { feeGivenBack } from './plan-fees.ts';
 

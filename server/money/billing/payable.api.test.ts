@@ -4,8 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { startShop } from '../../../test/setup/shop.ts';
-import type { Buyer, Shop } from '../../../test/setup/shop.ts';
+import { startShop, type Buyer, type Shop } from '../../../test/setup/shop.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { seedDays } from '../costs/testing/days.ts';
 import { post, useCredit } from '../credits/index.ts';
@@ -41,7 +40,7 @@ describe.skipIf(!postgresHere).each(FAMILIES)('a month in $currency', ({ currenc
     await shop.server.call(path, { as: shop.server.first.staffApiKey, body });
   const cents = (more: Record<string, unknown>, ...fields: readonly string[]) =>
     fields.map((field) => Number(more[field]));
-  /** Tables with differences. The days are seeded, and have no events. */
+  /** This lists the tables with differences. The days are seeded, and have no events. */
   const differing = async () => {
     const { differences } = await read(`GET /teams/${buyer.teamId}/costs/verify`);
     return new Set((differences as Array<{ table: string }>).map(({ table }) => table));
@@ -96,7 +95,7 @@ describe.skipIf(!postgresHere).each(FAMILIES)('a month in $currency', ({ currenc
     ]);
     for (const line of lines)
       expect(cents(line, 'listCents', 'netCents').map((each) => each % step)).toEqual([0, 0]);
-    // What was metered is exact.
+    // Amounts that were metered are exact.
     expect(lines.map(({ list }) => list)).toEqual(['0.005100000000', '303.027400000000']);
     expect(await differing()).toEqual(new Set(['cost_days']));
   });
@@ -122,7 +121,7 @@ describe.skipIf(!postgresHere).each(FAMILIES)('a month in $currency', ({ currenc
       staff(`POST /admin/billing/teams/${buyer.teamId}/credits`, { amountCents, reason: 'an outage' });
     if (step > 1) expect((await grant(step + 1)).text).toContain(`a multiple of ${step}`);
     expect((await grant(step * 3)).status).toBe(201);
-    // One of before.
+    // This credit came before the rule.
     const { db } = shop.server;
     const old = { teamId: buyer.teamId, source: 'crt_old', at: new Date() };
     await post(db, { ...old, kind: 'grant', from: 'granted', to: 'available', cents: step * 2 + (step - 1) });

@@ -6,8 +6,7 @@
 import type { SqlTag } from '../../base/db/index.ts';
 import { accountPlanOf } from '../plans/index.ts';
 import { subscribed } from './account-plan.ts';
-import { noEffects } from './billing-deps.ts';
-import type { BillingDeps, Effects } from './billing-deps.ts';
+import { noEffects, type BillingDeps, type Effects } from './billing-deps.ts';
 import { accountOf } from './customers.ts';
 import type { ProviderInvoice } from './provider.ts';
 

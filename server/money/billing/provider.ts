@@ -48,7 +48,7 @@ export interface ProviderInvoice {
   readonly state: 'draft' | 'open' | 'paid' | 'void' | 'uncollectible';
   /** Without taxes. */
   readonly totalCents: number;
-  /** With taxes. */
+  /** Amount with taxes. */
   readonly paidCents: number;
   readonly paidAt: Date | undefined;
   readonly currency: string;
@@ -85,7 +85,7 @@ export interface SessionOrder {
   readonly customerId: string;
   readonly successUrl: string;
   readonly cancelUrl: string;
-  /** A price of the provider, each month; or an amount, once. */
+  /** Price of the provider that is paid each month, or an amount that is paid once. */
   readonly buys:
     | { readonly kind: 'plan'; readonly priceId: string; readonly accountId: string }
     | {
@@ -115,7 +115,7 @@ export interface PortalOrder {
 }
 
 export interface Provider {
-  /** True for a live key: test and live have nothing in common. */
+  /** It is true for a live key: test and live have nothing in common. */
   readonly isLive: boolean;
   prices(lookupKeys: readonly string[]): Promise<readonly ProviderPrice[]>;
   /** `after`: the customer of the account that was deleted. */
@@ -124,7 +124,7 @@ export interface Provider {
     readonly email: string;
     readonly after?: string | undefined;
   }): Promise<string>;
-  /** False: it was deleted. */
+  /** Returns false when the customer was deleted. */
   hasCustomer(id: string): Promise<boolean>;
 
   createSession(order: SessionOrder): Promise<ProviderSession>;
@@ -132,11 +132,11 @@ export interface Provider {
   /** Newest first, at most 100. */
   sessionsOf(customerId: string): Promise<readonly ProviderSession[]>;
   sessionOfPayment(paymentId: string): Promise<ProviderSession | undefined>;
-  /** Its state afterwards: one that was completed before stays so. */
+  /** Returns the session as it is afterwards: one that was completed before stays so. */
   expireSession(id: string): Promise<ProviderSession | undefined>;
   portal(order: PortalOrder): Promise<string>;
 
-  /** In every state, oldest first. */
+  /** Returns those in every state, oldest first. */
   subscriptionsOf(customerId: string): Promise<readonly ProviderSubscription[]>;
   cancelSubscription(id: string): Promise<void>;
   /** All that was paid for it, once. */
@@ -144,7 +144,7 @@ export interface Provider {
   refundPayment(paymentId: string): Promise<void>;
 
   invoice(id: string): Promise<ProviderInvoice | undefined>;
-  /** Those that were made for the statement, in every state. */
+  /** Returns those that were made for the statement, in every state. */
   invoicesOf(customerId: string, statementId: string): Promise<readonly ProviderInvoice[]>;
   /** `nth` is for one that takes the place of a draft which was deleted. */
   createInvoice(
@@ -167,7 +167,7 @@ export interface Provider {
   >;
   dispute(id: string): Promise<ProviderDispute | undefined>;
 
-  /** Undefined: the bytes do not prove where they come from. */
+  /** Returns undefined when the bytes do not prove where they come from. */
   verified(
     body: Uint8Array,
     proof: { readonly header: string; readonly now: Date },

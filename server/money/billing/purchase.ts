@@ -1,5 +1,5 @@
 /**
- * A purchase, from the wish to the page of the provider:
+ * This file takes a purchase from the wish to the page of the provider:
  *
  *     creating ──the provider has made its page──> open ──paid, or to be paid later──> completed
  *        └────────── given up, or too old ──────────┴──> expired | failed
@@ -20,11 +20,10 @@ import {
   findOpen,
   insertCheckout,
   leaveCheckout,
+  type Checkout,
 } from './checkouts-store.ts';
-import type { Checkout } from './checkouts-store.ts';
 import { addEvents } from './events.ts';
-import { isFailure } from './provider.ts';
-import type { ProviderSession, SessionOrder } from './provider.ts';
+import { isFailure, type ProviderSession, type SessionOrder } from './provider.ts';
 
 /** What is bought, and where people come back to. */
 export type Wish = Pick<
@@ -43,12 +42,13 @@ const BUSY_MS = 150;
 
 export type Bought = { readonly left: true } | { readonly left: false; readonly checkout: Checkout };
 
-export interface Purchases {
-  /** `left`: an older one was completed at the provider meanwhile, and something may be bought already. */
-  begin(ctx: Ctx, wish: Wish): Promise<Bought>;
-}
+/**
+ * Begins a purchase. `left` is true when an older one was completed at the provider meanwhile, so that
+ * something may be bought already.
+ */
+export type BeginPurchase = (ctx: Ctx, wish: Wish) => Promise<Bought>;
 
-export function createPurchases(deps: BillingDeps): Purchases {
+export function createPurchases(deps: BillingDeps): BeginPurchase {
   const { provider, clock } = deps;
   /** Calls of this process for one purchase are one. */
   const opening = new Map<string, Promise<ProviderSession>>();
@@ -66,11 +66,7 @@ export function createPurchases(deps: BillingDeps): Purchases {
    * Its session, which is made now if it was not and is wanted. Undefined: there is none, and none will be
    * shown to anybody.
    */
-  const sessionOf = async (
-    row: Checkout,
-    wish: Wish,
-    isWanted: boolean,
-  ): Promise<ProviderSession | undefined> => {
+  const sessionOf = async (row: Checkout, wish: Wish, isWanted: boolean) => {
     const { id: checkoutId, sessionId, successUrl, cancelUrl } = row;
     if (sessionId !== null) return await provider.session(sessionId);
     const { customerId, buys } = wish;
@@ -115,15 +111,13 @@ export function createPurchases(deps: BillingDeps): Purchases {
     return undefined;
   };
 
-  return {
-    begin: async (ctx, wish) => {
-      for (let round = 0; round < ROUNDS; round += 1) {
-        const row = await ownOrOpen(deps, ctx, wish);
-        const found = row === undefined ? undefined : await used(row, wish);
-        if (found !== undefined) return found;
-      }
-      throw new Error(`purchases of ${wish.userId} end as fast as they begin`);
-    },
+  return async (ctx, wish) => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const row = await ownOrOpen(deps, ctx, wish);
+      const found = row === undefined ? undefined : await used(row, wish);
+      if (found !== undefined) return found;
+    }
+    throw new Error(`purchases of ${wish.userId} end as fast as they begin`);
   };
 }
 

@@ -10,7 +10,7 @@ const LENGTH_MAX = 2_048;
 const FORM = /^https?:\/\/[A-Za-z0-9.:[\]-]+([/?#][\x21-\x7e]*)?$/;
 const LOOPBACK: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
-/** Undefined: it may be gone to. */
+/** Returns undefined for an address that people may be sent to. */
 export function redirectProblem(given: string, origins: ReadonlySet<string>): string | undefined {
   if (given.length > LENGTH_MAX) return `has ${given.length} characters, at most ${LENGTH_MAX} are allowed`;
   if (/[\\@]/.test(given)) return 'holds `\\` or `@`, which no address to come back to may';

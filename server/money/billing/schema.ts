@@ -7,7 +7,7 @@ export const billingCustomers = pgTable('billing_customers', {
   userId: id('user_id').primaryKey(),
   customerId: text('customer_id').notNull().unique(),
   createdAt: instant('created_at').notNull(),
-  /** When everything of it was read again. */
+  /** Time of the last reading of everything of the customer. */
   reconciledAt: instant('reconciled_at'),
 });
 
@@ -59,7 +59,8 @@ export const billingCheckouts = pgTable(
 );
 
 /**
- * What the provider told of. Each says only that something of its object changed: the object is read again.
+ * Each row is an event that the provider told of. It says only that something of its object changed, and the
+ * object is read again.
  */
 export const billingEvents = pgTable(
   'billing_events',

@@ -5,10 +5,8 @@
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { moneyOf } from '../amounts/index.ts';
 import { PROVIDER_ACTOR, purchase } from '../credits/index.ts';
-import { noEffects } from './billing-deps.ts';
-import type { BillingDeps, Change, Effects } from './billing-deps.ts';
-import { checkoutOf, endCheckout, leaveCheckout } from './checkouts-store.ts';
-import type { Checkout, End } from './checkouts-store.ts';
+import { noEffects, type BillingDeps, type Change, type Effects } from './billing-deps.ts';
+import { checkoutOf, endCheckout, leaveCheckout, type Checkout, type End } from './checkouts-store.ts';
 import { accountOf } from './customers.ts';
 import { addEvents } from './events.ts';
 import type { ProviderSession } from './provider.ts';
@@ -30,12 +28,8 @@ export async function settleSession(
   return async (change) => await settle({ ...change, row, session });
 }
 
-/** Undefined: nothing is wrong with it. */
-function strangeness(
-  session: ProviderSession,
-  row: Checkout | undefined,
-  payerId: string | undefined,
-): string | undefined {
+/** Returns undefined when nothing is wrong with the session. */
+function strangeness(session: ProviderSession, row: Checkout | undefined, payerId: string | undefined) {
   const { checkoutId, mode, amountCents, currency } = session;
   // Others may use the same account at the provider; only what names a purchase of ours is strange.
   if (row === undefined)

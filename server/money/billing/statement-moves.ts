@@ -1,13 +1,12 @@
-/** Statements on their way through the provider. */
+/** This file moves statements as their invoices at the provider move. */
 import { addEvent } from '../../kit/events/index.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 import { PROVIDER_ACTOR, returnUsed } from '../credits/index.ts';
 import type { Change } from './billing-deps.ts';
 import type { ProviderInvoice } from './provider.ts';
-import { moveStatement } from '../statements/index.ts';
-import type { Move, StatementRow } from '../statements/index.ts';
+import { moveStatement, type Move, type StatementRow } from '../statements/index.ts';
 
-/** As the invoice stands. Undefined: a draft says nothing. */
+/** Returns the state that the invoice stands for, or undefined for a draft, which says nothing. */
 function stateOf({ state, isFailed }: ProviderInvoice): Move['to'] | undefined {
   if (state === 'draft') return undefined;
   if (state === 'paid') return 'paid';

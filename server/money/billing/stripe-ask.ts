@@ -1,7 +1,6 @@
 /** One call of Stripe, and what becomes of one that fails. */
 import type Stripe from 'stripe';
-import { ProviderError } from './provider.ts';
-import type { Failure } from './provider.ts';
+import { ProviderError, type Failure } from './provider.ts';
 
 /** Makes one call; what fails becomes a ProviderError that names the call. */
 export type Ask = <T>(what: string, call: (stripe: Stripe) => Promise<T>) => Promise<T>;

@@ -1,28 +1,13 @@
 /** Invoices, refunds and disputes at Stripe. */
 import type { InvoiceLine, Provider, ProviderInvoice } from './provider.ts';
-import { orMissing } from './stripe-ask.ts';
-import type { Ask } from './stripe-ask.ts';
+import { orMissing, type Ask } from './stripe-ask.ts';
 import { disputeOf, idOf, invoiceOf } from './stripe-values.ts';
 
 const PAGE = 100;
 /** Most invoices of one customer that are read. */
 const INVOICES_MAX = 10_000;
 
-type InvoiceCalls = Pick<
-  Provider,
-  | 'invoice'
-  | 'invoicesOf'
-  | 'createInvoice'
-  | 'addLines'
-  | 'deleteDraft'
-  | 'finalise'
-  | 'invoiceOfPayment'
-  | 'planInvoicesOf'
-  | 'refundsOfCharge'
-  | 'dispute'
->;
-
-export function invoiceCalls(ask: Ask, isTaxed: boolean): InvoiceCalls {
+export function invoiceCalls(ask: Ask, isTaxed: boolean) {
   const invoice: Provider['invoice'] = async (id) =>
     await orMissing(
       ask('read an invoice', async ({ invoices }) => {
@@ -83,13 +68,10 @@ export function invoiceCalls(ask: Ask, isTaxed: boolean): InvoiceCalls {
       ),
     dispute: async (id) =>
       await orMissing(ask('read a dispute', async ({ disputes }) => disputeOf(await disputes.retrieve(id)))),
-  };
+  } satisfies Partial<Provider>;
 }
 
-function paidCalls(
-  ask: Ask,
-  invoice: Provider['invoice'],
-): Pick<Provider, 'invoiceOfPayment' | 'planInvoicesOf'> {
+function paidCalls(ask: Ask, invoice: Provider['invoice']) {
   return {
     invoiceOfPayment: async (payment_intent) => {
       const payment = { type: 'payment_intent', payment_intent } as const;
@@ -107,7 +89,7 @@ function paidCalls(
       );
       return (paid?.data ?? []).map(invoiceOf).filter(({ subscriptionId }) => subscriptionId !== undefined);
     },
-  };
+  } satisfies Partial<Provider>;
 }
 
 async function addLines(

@@ -1,4 +1,4 @@
-/** What this feature reads of Stripe's objects. */
+/** This file reads from Stripe's objects what this feature needs. */
 import type Stripe from 'stripe';
 import type { ProviderDispute, ProviderInvoice, ProviderSession, ProviderSubscription } from './provider.ts';
 

@@ -1,14 +1,12 @@
 /**
- * Stripe as a provider. The library is loaded with the first call. Each call that creates has a key of ours,
- * so that it may be made again when its answer was lost; the provider forgets keys after a day, so that
- * whoever comes later looks for what is there first.
+ * This file makes Stripe a provider. The library is loaded with the first call. Each call that creates has a
+ * key of ours, so that it may be made again when its answer was lost; the provider forgets keys after a day,
+ * so that whoever comes later looks for what is there first.
  */
 import type Stripe from 'stripe';
 import type { PaymentSettings } from '../amounts/index.ts';
-import { ProviderError } from './provider.ts';
-import type { Provider } from './provider.ts';
-import { asProviderError, orMissing } from './stripe-ask.ts';
-import type { Ask } from './stripe-ask.ts';
+import { ProviderError, type Provider } from './provider.ts';
+import { asProviderError, orMissing, type Ask } from './stripe-ask.ts';
 import { sessionOf, subscriptionOf } from './stripe-values.ts';
 import { verifiedEvent } from './stripe-event.ts';
 import { invoiceCalls } from './stripe-invoices.ts';
@@ -16,7 +14,7 @@ import { invoiceCalls } from './stripe-invoices.ts';
 const TIMEOUT_MS = 6_000;
 const PAGE = 100;
 
-/** Undefined: payments are not configured. */
+/** Returns undefined when payments are not configured. */
 export function openProvider(payments: PaymentSettings): Provider | undefined {
   const { stripeSecretKey: key, stripeApiBase, stripeWebhookSecrets, tax } = payments;
   if (key === undefined) return undefined;
@@ -59,7 +57,7 @@ function hostOf({ hostname, port, protocol }: URL) {
   };
 }
 
-function catalogueCalls(ask: Ask): Pick<Provider, 'prices' | 'customer' | 'hasCustomer'> {
+function catalogueCalls(ask: Ask) {
   return {
     prices: async (lookupKeys) =>
       await ask('list prices', async (stripe) => {
@@ -90,18 +88,12 @@ function catalogueCalls(ask: Ask): Pick<Provider, 'prices' | 'customer' | 'hasCu
       (await orMissing(
         ask('read a customer', async ({ customers }) => (await customers.retrieve(id)).deleted !== true),
       )) ?? false,
-  };
+  } satisfies Partial<Provider>;
 }
 
 const EXPANDED = ['payment_intent'];
 
-function sessionCalls(
-  ask: Ask,
-  isTaxed: boolean,
-): Pick<
-  Provider,
-  'createSession' | 'session' | 'sessionsOf' | 'sessionOfPayment' | 'expireSession' | 'portal'
-> {
+function sessionCalls(ask: Ask, isTaxed: boolean) {
   const session: Provider['session'] = async (id) =>
     await orMissing(
       ask('read a checkout session', async ({ checkout }) =>
@@ -140,7 +132,7 @@ function sessionCalls(
         const flow = change && { flow_data: flowOf(change) };
         return (await billingPortal.sessions.create({ customer, return_url, ...flow })).url;
       }),
-  };
+  } satisfies Partial<Provider>;
 }
 
 function sessionParams(
@@ -200,9 +192,7 @@ function flowOf({
   };
 }
 
-function subscriptionCalls(
-  ask: Ask,
-): Pick<Provider, 'subscriptionsOf' | 'cancelSubscription' | 'refundSubscription' | 'refundPayment'> {
+function subscriptionCalls(ask: Ask) {
   const refundPayment: Provider['refundPayment'] = async (payment_intent) =>
     await ask('refund a payment', async ({ refunds }) => {
       const { data } = await refunds.list({ payment_intent, limit: PAGE });
@@ -249,5 +239,5 @@ function subscriptionCalls(
         if (id !== undefined && status === 'paid') await refundPayment(id);
       }
     },
-  };
+  } satisfies Partial<Provider>;
 }

@@ -1,8 +1,7 @@
 /** Taxes are the provider's: they are paid beside what is bought, and no figure here contains them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { startShop } from '../../../test/setup/shop.ts';
-import type { Shop } from '../../../test/setup/shop.ts';
+import { startShop, type Shop } from '../../../test/setup/shop.ts';
 
 const postgresHere = await has('postgres');
 

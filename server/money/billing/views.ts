@@ -1,15 +1,18 @@
 /** Billing as teams and accounts see it. */
 // No TeamScope: given the row, or the team, that the call was authorised for.
-import { StatementSchema, TeamBillingSchema } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import {
+  StatementSchema,
+  TeamBillingSchema,
+  type Statement,
+  type TeamBilling,
+} from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import type { ListStatementsRequest } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
-import type { Statement, TeamBilling } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
-import { findUserById } from '../../access/accounts/index.ts';
+import { findUserById, type AccountPlan } from '../../access/accounts/index.ts';
 import { teamsPaidBy } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
 import { shown } from '../../kit/resource/index.ts';
-import type { AccountPlan } from '../../access/accounts/index.ts';
 import type { TeamLimits } from '../../engine/limits/index.ts';
 import { decimalOf, decimalsOf } from '../amounts/index.ts';
 import { balanceOf } from '../credits/index.ts';
@@ -23,8 +26,9 @@ import {
   planById,
   SELF_HOSTED,
   teamsOfPayer,
+  type AccountPlan as PlanRow,
+  type Pricing,
 } from '../plans/index.ts';
-import type { AccountPlan as PlanRow, Pricing } from '../plans/index.ts';
 import { openNets, pendingCents, statementsOf } from '../statements/index.ts';
 
 const STATEMENTS_MAX = 12;
@@ -76,7 +80,7 @@ export async function teamBilling(
   });
 }
 
-/** All statements of a team, page by page. */
+/** This lists all statements of a team, page by page. */
 export async function listStatements(
   request: ListStatementsRequest,
   ctx: Ctx,
@@ -89,7 +93,7 @@ export async function listStatements(
   return { ...next, statements: items.map((row) => shown(StatementSchema, row)) };
 }
 
-/** What `account.plan` says beside the limits of the installation. */
+/** Limits of the installation that `account.plan` shows where the plan has no lower ones. */
 export interface AccountLimits extends TeamLimits {
   readonly requestsPerMinute: number;
   readonly apiKeysMax: number;

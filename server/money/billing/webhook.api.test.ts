@@ -3,8 +3,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
-import { startShop, WEBHOOK_SECRETS } from '../../../test/setup/shop.ts';
-import type { Shop } from '../../../test/setup/shop.ts';
+import { startShop, WEBHOOK_SECRETS, type Shop } from '../../../test/setup/shop.ts';
 import { signatureOf } from '../../../test/setup/stripe/index.ts';
 
 const postgresHere = await has('postgres');

@@ -1,7 +1,7 @@
 /**
- * `POST /billing/webhooks/stripe`: what the provider tells of. Where the bytes come from is proved before
- * anything in them is looked at. 200 means that it is stored, not that anything was done: the provider sends
- * what gets no 2xx again for three days.
+ * This file serves `POST /billing/webhooks/stripe`, where the provider tells of events. Their origin is
+ * proved before anything in them is looked at. 200 means that it is stored, not that anything was done: the
+ * provider sends what gets no 2xx again for three days.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Endpoint, EndpointRequest, PageResponse } from '@svc/proto/http/pages.ts';
@@ -35,10 +35,7 @@ export function createBillingWebhook(deps: WebhookDeps): Readonly<Record<string,
   };
 }
 
-async function take(
-  { db, clock, provider, hasSecret, onStored }: WebhookDeps,
-  request: EndpointRequest,
-): Promise<PageResponse> {
+async function take({ db, clock, provider, hasSecret, onStored }: WebhookDeps, request: EndpointRequest) {
   if (provider === undefined || !hasSecret)
     throw apiError(
       'billing_unconfigured',

@@ -3,12 +3,18 @@
  * whose claim has gone to another one changes nothing.
  */
 import type { BillingDeps } from './billing-deps.ts';
-import { claimEvents, finishEvent, RENEW_EVERY_MS, renewEvent, returnEvent } from './events.ts';
-import type { ClaimedEvent } from './events.ts';
+import {
+  claimEvents,
+  finishEvent,
+  RENEW_EVERY_MS,
+  renewEvent,
+  returnEvent,
+  type ClaimedEvent,
+} from './events.ts';
 import { handlerOf } from './handle.ts';
 import { isFailure } from './provider.ts';
 
-/** At once in one pass, each of another customer. */
+/** So many events are handled at once, each of another customer. */
 const AT_ONCE = 8;
 
 /** Returns how many were claimed. */

@@ -4,29 +4,26 @@ import {
   AnomaliesRequestSchema,
   CostContributorKind,
   CostsService,
+  type AnomaliesResponse,
 } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { AnomaliesResponse } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
-import { createWorld } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { createWorld, type World } from '../../../test/setup/work/world.ts';
 import { publish } from '../../kit/events/index.ts';
 import type { Database } from '../../base/db/index.ts';
-import { JobNotYet } from '../../kit/jobs/index.ts';
-import type { Job } from '../../kit/jobs/index.ts';
+import { JobNotYet, type Job } from '../../kit/jobs/index.ts';
 import { addDays } from '../metering/index.ts';
 import { anomalies } from './anomalies.ts';
 import { addMissing, ANOMALY_JOB, anomalyJob } from './anomaly-watch.ts';
-import { seedDays } from './testing/days.ts';
-import type { SeededDay } from './testing/days.ts';
+import { seedDays, type SeededDay } from './testing/days.ts';
 
 const there = await has('postgres');
 const TODAY = '2026-11-10';
 const YESTERDAY = '2026-11-09';
 const RPC = `${CostsService.typeName}/Anomalies`;
-/** At 0.0001 a second. */
+/** Milliseconds that cost this much at 0.0001 a second. */
 const UNIT_MS = 10_000_000;
 
 describe.skipIf(!there)('anomalies', () => {
@@ -56,7 +53,7 @@ describe.skipIf(!there)('anomalies', () => {
       db.sql,
       rows.map((row) => ({ teamId, ...row })),
     );
-  /** Ten weeks up to yesterday: two quiet projects, of which one is loud on some days. */
+  /** This seeds ten weeks up to yesterday: two quiet projects, of which one is loud on some days. */
   const usual = async (loud: Readonly<Record<string, number>> = {}) => {
     const rows = Array.from({ length: 70 }, (_row, n) => addDays(YESTERDAY, -n));
     await days(

@@ -1,21 +1,22 @@
 /** Days of a team and of its projects that stand out, and what grew on them. */
-import type { AnomaliesRequest, AnomaliesResponse } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import { AnomaliesResponseSchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import {
+  AnomaliesResponseSchema,
+  type AnomaliesRequest,
+  type AnomaliesResponse,
+} from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { addDays, countDays, dayOf } from '../metering/index.ts';
-import { anomalyOn, DAYS_READ, DAYS_SEEN, HISTORY_DAYS_MIN } from './anomaly.ts';
-import type { Anomaly, Series } from './anomaly.ts';
-import { contributorsOf, seriesOf } from './anomaly-reads.ts';
-import type { Contributor, ScopedSeries } from './anomaly-reads.ts';
+import { anomalyOn, DAYS_READ, DAYS_SEEN, HISTORY_DAYS_MIN, type Anomaly, type Series } from './anomaly.ts';
+import { contributorsOf, seriesOf, type Contributor, type ScopedSeries } from './anomaly-reads.ts';
 
 const THRESHOLD_PCT = 50;
 /** More than these in one answer tell nobody more. */
 const ANOMALIES_MAX = 100;
 
 export interface FoundAnomaly extends Anomaly {
-  /** Absent: the whole team. */
+  /** It is absent for the whole team. */
   readonly projectId: string | undefined;
   readonly projectName: string | undefined;
   readonly contributors: readonly Contributor[];
@@ -53,7 +54,7 @@ export async function anomalies(request: AnomaliesRequest, ctx: Ctx): Promise<An
   });
 }
 
-/** Newest first; of one day the team itself first, then what grew most. */
+/** This returns the newest first; within a day the team itself comes first, then what grew most. */
 export async function findAnomalies(
   who: Pick<Ctx, 'db' | 'teams'>,
   { teamId, thresholdPct = THRESHOLD_PCT, days }: AnomaliesQuestion,

@@ -1,7 +1,6 @@
 /** Costs by day, of a team and its projects, and of environments and runners on days that stand out. */
 import type { Ctx } from '../../kit/context.ts';
-import { DIFFERENCE_MIN } from './anomaly.ts';
-import type { Anomaly, Series } from './anomaly.ts';
+import { DIFFERENCE_MIN, type Anomaly, type Series } from './anomaly.ts';
 import type { CostDays } from './days.ts';
 import { median } from './median.ts';
 import { costAt } from './priced-days.ts';
@@ -13,7 +12,7 @@ const CANDIDATES_MAX = 20;
 const CONTRIBUTORS_MAX = 3;
 
 export interface ScopedSeries extends Series {
-  /** Absent: the whole team. */
+  /** It is absent for the whole team. */
   readonly projectId: string | undefined;
   readonly projectName: string | undefined;
 }
@@ -81,10 +80,10 @@ function seriesOfScope(rows: readonly DayOfScope[]): ScopedSeries {
 
 export interface Contributor {
   readonly kind: 'environment' | 'runner';
-  /** Absent: work of no environment. */
+  /** It is absent for work of no environment. */
   readonly id: string | undefined;
   readonly name: string | undefined;
-  /** Of an environment. */
+  /** Project of an environment. */
   readonly projectId: string | undefined;
   readonly projectName: string | undefined;
   readonly actual: bigint;

@@ -1,23 +1,25 @@
 /**
- * Tells of the anomalies of each day, once: a job a team, which looks at one day after the other while the
- * team uses something. Its row is what remembers the day: what is told and the step to the next day are one
- * transaction. A team that begins, or begins again, is found by a sweep over the teams.
+ * The anomalies of each day are told here, once. Each team has a job, which looks at one day after the other
+ * while the team uses something. Its row is what remembers the day: what is told and the step to the next day
+ * are one transaction. A team that begins, or begins again, is found by a sweep over the teams.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
-import { publishedUntil } from '../../kit/events/index.ts';
+import { publishedUntil, addEvent } from '../../kit/events/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Database } from '../../base/db/index.ts';
-import { addEvent } from '../../kit/events/index.ts';
 import type { System } from '../../kit/feature.ts';
-import type { Pricing } from '../amounts/index.ts';
-import { addJob, isJobOpen, JobNotYet, missingJobsAdded } from '../../kit/jobs/index.ts';
-import type { Job, JobKind } from '../../kit/jobs/index.ts';
-import { startLoop } from '../../base/loop.ts';
-import type { Loop } from '../../base/loop.ts';
-import { decimalOf } from '../amounts/index.ts';
+import { decimalOf, type Pricing } from '../amounts/index.ts';
+import {
+  addJob,
+  isJobOpen,
+  JobNotYet,
+  missingJobsAdded,
+  type Job,
+  type JobKind,
+} from '../../kit/jobs/index.ts';
+import { startLoop, type Loop } from '../../base/loop.ts';
 import { addDays, dayOf, METERED, monthOf } from '../metering/index.ts';
-import { findAnomalies } from './anomalies.ts';
-import type { FoundAnomaly } from './anomalies.ts';
+import { findAnomalies, type FoundAnomaly } from './anomalies.ts';
 import { notice } from './anomaly-notice.ts';
 
 export const ANOMALY_JOB = 'costs.anomalies';

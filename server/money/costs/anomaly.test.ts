@@ -2,19 +2,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addDays } from '../metering/index.ts';
-import { anomalyOn, baselineOf } from './anomaly.ts';
-import type { Series } from './anomaly.ts';
+import { anomalyOn, baselineOf, type Series } from './anomaly.ts';
 
 const UNIT = 10n ** 12n;
 const FIRST = '2026-08-03'; // A Monday.
 const day = (n: number): string => addDays(FIRST, n);
-/** Costs of day after day, in major units. */
+/** Makes costs of day after day, in major units. */
 const series = (units: readonly number[]): Series => ({
   firstDay: FIRST,
   days: new Map(units.map((each, n) => [day(n), BigInt(Math.round(each * 1_000)) * (UNIT / 1_000n)])),
 });
 const isWeekend = (n: number): boolean => n % 7 >= 5;
-/** Ten a working day and one at weekends, with a little noise. */
+/** This makes days that cost ten, at weekends one, with a little noise. */
 const week = (length: number, more: Readonly<Record<number, number>> = {}): Series =>
   series(Array.from({ length }, (_day, n) => more[n] ?? (isWeekend(n) ? 1 : 10) + (n % 3) / 10));
 const flagged = (of: Series, length: number, threshold = 50): number[] =>
@@ -49,7 +48,7 @@ describe('an anomaly', () => {
   it('is beyond three times the usual spread', () => {
     const wild = series(Array.from({ length: 70 }, (_day, n) => (Math.floor(n / 7) % 2 === 0 ? 5 : 15)));
     const on = (units: bigint) => ({ ...wild, days: new Map([...wild.days, [day(69), units * UNIT]]) });
-    // Three times 1.4826 times 5 above 10.
+    // The bound is three times 1.4826 times 5 above 10.
     expect(anomalyOn(on(32n), day(69), 50)).toBeUndefined();
     expect(anomalyOn(on(33n), day(69), 50)).toMatchObject({ expected: 10n * UNIT, deviation: 5n * UNIT });
   });

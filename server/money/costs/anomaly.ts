@@ -23,14 +23,14 @@ export interface Baseline {
 export interface Anomaly extends Baseline {
   readonly day: string;
   readonly actual: bigint;
-  /** With one decimal; absent when nothing was expected. */
+  /** Percentage with one decimal; it is absent when nothing was expected. */
   readonly deviationPct: number | undefined;
 }
 
 /** Complete days that are looked at. */
 export const DAYS_SEEN = 30;
 const WEEKS = 8;
-/** How far back the oldest of them looks. */
+/** Days that are read, since the oldest day looks back so far. */
 export const DAYS_READ = DAYS_SEEN + WEEKS * 7;
 const WEEKDAYS_MIN = 3;
 const DAYS_LATELY = 14;
@@ -40,8 +40,9 @@ export const HISTORY_DAYS_MIN = 7;
 export const DIFFERENCE_MIN = 10n ** 12n;
 
 /**
- * Baseline at the prices of the day, from the same weekday in up to eight weeks; where there are less than
- * three of them, from the last fourteen days. Undefined: too little history.
+ * This returns the baseline at the prices of the day: from the same weekday in up to eight weeks or, where
+ * there are less than three of them, from the last fourteen days. It is undefined when there is too little
+ * history.
  */
 export function baselineOf({ firstDay, days, costAt }: Series, day: string): Baseline | undefined {
   if (countDays(firstDay, day) < HISTORY_DAYS_MIN) return undefined;
@@ -60,7 +61,7 @@ export function baselineOf({ firstDay, days, costAt }: Series, day: string): Bas
 /** Three standard deviations: of a normal distribution one is 1.4826 times the median deviation. */
 const SPREADS = { factor: 3n * 14_826n, of: 10_000n };
 
-/** `thresholdPct`: percent above what is expected. */
+/** Returns the anomaly on a day, if there is one; `thresholdPct` is in percent above what is expected. */
 export function anomalyOn(series: Series, day: string, thresholdPct: number): Anomaly | undefined {
   const baseline = baselineOf(series, day);
   if (baseline === undefined) return undefined;

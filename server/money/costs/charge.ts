@@ -31,7 +31,7 @@ export interface Charge {
   readonly billed: bigint;
   readonly effective: bigint;
   readonly invoiceId: string | null;
-  /** Or `credit`, or `plan.` with a plan; null for what has no price. */
+  /** Meter, `credit`, or `plan.` with a plan; it is null for what has no price. */
   readonly meter: string | null;
   readonly priceId: string | null;
   readonly project: Named | undefined;
@@ -43,7 +43,7 @@ export interface Charge {
   readonly itemId: string | null;
 }
 
-/** What all charges of an export have in common. */
+/** All charges of an export have these in common. */
 export interface ExportedTeam {
   readonly team: Named;
   readonly currency: string;

@@ -33,22 +33,19 @@ interface Group {
   values(charge: Charge, of: ExportedTeam): readonly Value[];
 }
 
-const plain = (...names: readonly string[]) => names.map((name) => [name, 'plain'] as const);
-const free = (name: string) => [[name, 'free'] as const];
-const json = (name: string) => [[name, 'json'] as const];
+/** Reads names of columns, each with its kind behind a colon unless it is `plain`. */
+const columnsOf = (text: string) =>
+  text.split(/\s+/).map((column) => {
+    const [name = '', kind = 'plain'] = column.split(':');
+    return [name, kind as Kind] as const;
+  });
 const midnight = (day: string): string => `${day}T00:00:00Z`;
 
 const PERIODS: Group = {
-  columns: [
-    ...plain('BillingAccountId'),
-    ...free('BillingAccountName'),
-    ...plain('BillingAccountType'),
-    ...plain('SubAccountId'),
-    ...free('SubAccountName'),
-    ...plain('SubAccountType'),
-    ...plain('BillingPeriodStart', 'BillingPeriodEnd', 'ChargePeriodStart', 'ChargePeriodEnd'),
-    ...plain('ChargeCategory', 'ChargeClass', 'ChargeDescription', 'ChargeFrequency'),
-  ],
+  columns:
+    columnsOf(`BillingAccountId BillingAccountName:free BillingAccountType SubAccountId SubAccountName:free
+    SubAccountType BillingPeriodStart BillingPeriodEnd ChargePeriodStart ChargePeriodEnd
+    ChargeCategory ChargeClass ChargeDescription ChargeFrequency`),
   key: ({ account, period, since, until, category, isCorrection, description, meter }) =>
     `${account.id} ${period} ${since} ${until} ${category} ${isCorrection} ${description} ${meter}`,
   values: (charge, { team }) => {
@@ -73,19 +70,8 @@ const PERIODS: Group = {
 };
 
 const FIGURES: Group = {
-  columns: plain(
-    'ConsumedQuantity',
-    'ConsumedUnit',
-    'PricingCategory',
-    'PricingQuantity',
-    'PricingUnit',
-    'ListUnitPrice',
-    'ContractedUnitPrice',
-    'ListCost',
-    'ContractedCost',
-    'BilledCost',
-    'EffectiveCost',
-  ),
+  columns: columnsOf(`ConsumedQuantity ConsumedUnit PricingCategory PricingQuantity PricingUnit ListUnitPrice
+    ContractedUnitPrice ListCost ContractedCost BilledCost EffectiveCost`),
   values: ({ category, quantity, unit, nanos, list, billed, effective }) => {
     const isUsage = category === 'Usage';
     const count = quantity === null ? null : seconds(quantity);
@@ -108,7 +94,7 @@ const FIGURES: Group = {
   },
 };
 
-/** Those that are no meter. */
+/** Words for SKUs that are no meter. */
 const SKU_WORDS: Readonly<Record<string, string>> = { credit: 'Credit' };
 
 const isPlan = ({ meter }: Charge): boolean => meter?.startsWith('plan.') === true;
@@ -118,22 +104,9 @@ const skuWords = (meter: string): string =>
   SKU_WORDS[meter] ?? (meter.startsWith('plan.') ? 'Plan' : meterWords(meter));
 
 const SKUS: Group = {
-  columns: [
-    ...plain(
-      'BillingCurrency',
-      'InvoiceId',
-      'InvoiceIssuerName',
-      'ProviderName',
-      'PublisherName',
-      'ServiceName',
-      'ServiceCategory',
-      'ServiceSubcategory',
-      'SkuId',
-      'SkuMeter',
-      'SkuPriceId',
-    ),
-    ...json('SkuPriceDetails'),
-  ],
+  columns:
+    columnsOf(`BillingCurrency InvoiceId InvoiceIssuerName ProviderName PublisherName ServiceName ServiceCategory
+    ServiceSubcategory SkuId SkuMeter SkuPriceId SkuPriceDetails:json`),
   key: ({ invoiceId, meter, priceId }) => `${invoiceId} ${meter} ${priceId}`,
   values: ({ category, invoiceId, meter, priceId, nanos }, { currency }) => [
     currency.toUpperCase(),
@@ -162,14 +135,7 @@ function resourceOf({ environment, project, runner }: Charge): Resource | undefi
 }
 
 const RESOURCES: Group = {
-  columns: [
-    ...plain('ResourceId'),
-    ...free('ResourceName'),
-    ...plain('ResourceType'),
-    ...plain('RegionId'),
-    ...free('RegionName'),
-    ...json('Tags'),
-  ],
+  columns: columnsOf('ResourceId ResourceName:free ResourceType RegionId RegionName:free Tags:json'),
   key: (charge) => {
     const { project, environment, runner } = charge;
     return `${project?.id} ${environment?.id ?? (project === undefined ? runner?.id : '')}`;
@@ -183,7 +149,7 @@ const RESOURCES: Group = {
 };
 
 const OWN: Group = {
-  columns: plain('x_RunnerId', 'x_CoveredBy', 'x_SelfReportedSeconds', 'x_ItemId'),
+  columns: columnsOf('x_RunnerId x_CoveredBy x_SelfReportedSeconds x_ItemId'),
   values: ({ runner, coveredBy, selfReportedMs: ms, itemId }) => [
     runner?.id,
     coveredBy,

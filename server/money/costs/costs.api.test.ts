@@ -1,13 +1,13 @@
-/** Costs over the real door: who may read them, hostile questions, and exports that end early. */
+/**
+ * Tests costs over HTTP against the real server: who may read them, hostile questions, and exports that end
+ * early.
+ */
 import { connect } from 'node:net';
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { join, stranger } from '../../../test/setup/people.ts';
-import type { Person } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { join, stranger, type Person } from '../../../test/setup/people.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { PIECE } from './export-of.ts';
 import { seedDays } from './testing/days.ts';

@@ -1,8 +1,7 @@
-/** The receipt of a run and of a build. */
+/** This file tests the receipt of a run and of a build. */
 import { CostsService } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
-import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
+import { createBuildWorld, type BuildWorld } from '../../../test/setup/builds/build-world.ts';
 import { has } from '../../../test/setup/needs.ts';
 import type { System } from '../../kit/feature.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';

@@ -1,11 +1,10 @@
-/** Which of a team's time its plan includes, in each of some months. */
+/** This file computes which part of a team's time its plan includes, in each of some months. */
 // No TeamScope: what the plan of a team’s payer includes, over all teams of the payer.
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
-import { includedMs, paidMonth } from '../plans/index.ts';
-import type { PaidMonth } from '../plans/index.ts';
+import { includedMs, paidMonth, type PaidMonth } from '../plans/index.ts';
 
-/** By the first day of the month. Of a month that is not there nothing is included. */
+/** Paid months by their first day. Nothing is included in a month that is not there. */
 export type Months = ReadonlyMap<string, PaidMonth>;
 
 export interface TeamMonths {
@@ -49,7 +48,7 @@ function includedOfRow(sql: SqlTag, months: Months): Fragment {
 export interface CoveredRows {
   /** The sum of the included milliseconds of rows of `cost_days d`. */
   readonly includedMs: Fragment;
-  /** What `includedMs` needs behind `cost_days d`. */
+  /** Join that `includedMs` needs behind `cost_days d`. */
   readonly covers: Fragment;
 }
 

@@ -1,12 +1,10 @@
 /** Credit over the real door: the ledger, what is left, and who may see it. */
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, newKey, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { disputeOpened, disputeWon, purchase, refund, useCredit } from '../credits/index.ts';
 
 const postgresHere = await has('postgres');
@@ -96,7 +94,7 @@ describe.skipIf(!postgresHere)('credit of a team', () => {
       await server.db.sql`
         insert into cost_days (team_id, period, day, meter, price_id, project_id, environment_id, runner_id, events, metered_ms, self_reported_ms, self_reported_count)
         select ${team}, ${period}::date, ${period}::date, 'run.runner', id, '', '', 'rnr_1', 1, ${ms}::bigint, 0, 0 from prices where meter = 'run.runner' and is_default`;
-    // 0.0001 usd a second.
+    // Time is priced at 0.0001 usd a second.
     await used(open!.month, 400_000_000);
     await used(open!.before, 100_000_000);
     await used(open!.long, 7_000_000_000);

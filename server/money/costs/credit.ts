@@ -1,16 +1,16 @@
-/** Credit of a team: its ledger, and what is left of it. */
-import { CreditBalanceResponseSchema, CreditEntrySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type {
-  CreditBalanceRequest,
-  CreditEntry,
-  ListCreditLedgerRequest,
+/** This file shows the credit of a team: its ledger, and what is left of it. */
+import {
+  CreditBalanceResponseSchema,
+  CreditEntrySchema,
+  type CreditBalanceRequest,
+  type CreditEntry,
+  type ListCreditLedgerRequest,
 } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { decimalsOf } from '../amounts/index.ts';
-import { balanceOf, blocksOf, ledgerOf } from '../credits/index.ts';
-import type { LedgerEntry } from '../credits/index.ts';
+import { balanceOf, blocksOf, ledgerOf, type LedgerEntry } from '../credits/index.ts';
 import type { Pricing } from '../plans/index.ts';
 import { openNets, pendingCents } from '../statements/index.ts';
 

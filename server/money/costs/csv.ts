@@ -1,8 +1,9 @@
-/** Cells of a CSV file (RFC 4180). */
+/** This file writes cells of a CSV file (RFC 4180). */
 
 /**
- * What a spreadsheet could take for a formula, in full width too, or for the end of the cell before it; also
- * behind what it cuts off or does not show: spaces of every kind, and characters without a width.
+ * Beginnings that a spreadsheet could take for a formula, in full width too, or for the end of the cell
+ * before, also when they stand behind characters that it cuts off or does not show: spaces of every kind, and
+ * characters without a width.
  */
 const FORMULA = /^(?:[\s\p{Cf}\p{Cc}\u115f\u1160\u3164\uffa0\u2800]*[=+\-@＝＋－＠]|[\t\r\n\0])/u;
 const QUOTED = /[",\r\n]/;

@@ -1,6 +1,5 @@
 /** Days that an answer about costs is of. */
-import { addDays, assertSpan, dayOf, monthOf, readDay } from '../metering/index.ts';
-import type { DayField } from '../metering/index.ts';
+import { addDays, assertSpan, dayOf, monthOf, readDay, type DayField } from '../metering/index.ts';
 import { monthAfter } from '../plans/index.ts';
 
 export interface CostDays {

@@ -17,11 +17,11 @@ export interface Difference {
 }
 
 export interface Looked {
-  /** Absent: every team. */
+  /** It is absent for every team. */
   readonly teamId?: string;
   /** The most differences of one kind. */
   readonly limit: number;
-  /** That of the installation, in which all of its money is. */
+  /** Currency of the installation, in which all of its money is counted. */
   readonly currency: string;
 }
 
@@ -32,7 +32,7 @@ export function amountsOf({ currency }: Looked): (cents: string | number) => str
   return (cents) => moneyOf(BigInt(cents), currency);
 }
 
-/** Condition on a column with a team's id. */
+/** Returns the condition that a column has the team's id. */
 export function isOf(sql: SqlTag, column: Fragment, { teamId }: Looked): Fragment {
   return teamId === undefined ? sql`true` : sql`${column} = ${teamId}`;
 }
@@ -79,54 +79,50 @@ function sums(sql: SqlTag, of: 'd' | 'e'): Fragment {
   return sql`(${row}.events || ' events of ' || ${row}.metered_ms || ' ms, themselves reported ' || ${row}.self_reported_ms || ' ms of ' || ${row}.self_reported_count)`;
 }
 
+/** A row whose columns came as texts. */
+export type Texts<Column extends string> = Readonly<Record<'row' | Column, string>>;
+
+/** Makes a difference of each row, where `words` says what is wrong with one. */
+export function differing<Row extends { readonly row: string }>(
+  table: string,
+  rows: readonly Row[],
+  words: (row: Row) => string,
+): readonly Difference[] {
+  return rows.map((each) => ({ table, row: each.row, problem: words(each) }));
+}
+
 /** What comes to one account goes from another. */
 const entriesBalanced: Check = async (sql, looked) => {
-  const rows = await sql<Array<{ row: string; sum: string }>>`
+  const rows = await sql<Array<Texts<'sum'>>>`
     select team_id as row, sum(cents)::text as sum from credit_entries e
     where ${isOf(sql, sql`e.team_id`, looked)} group by team_id having sum(cents) <> 0 order by 1 limit ${looked.limit}::int`;
   const amount = amountsOf(looked);
-  return rows.map(({ row, sum }) => ({
-    table: 'credit_entries',
-    row,
-    problem: `the entries of the team sum to ${amount(sum)}, expected ${amount('0')}`,
-  }));
+  const words = ({ sum }: Texts<'sum'>) =>
+    `the entries of the team sum to ${amount(sum)}, expected ${amount('0')}`;
+  return differing('credit_entries', rows, words);
 };
-
-interface Counted {
-  readonly row: string;
-  readonly seq: number;
-  readonly n: number;
-  readonly balance: string;
-  readonly sum: string;
-}
 
 /** Each account is counted from 1 without a gap, and each balance is the sum so far. */
 const entriesInOrder: Check = async (sql, looked) => {
-  const rows = await sql<Counted[]>`
+  const rows = await sql<Array<Texts<'balance' | 'sum'> & { readonly seq: number; readonly n: number }>>`
     select concat_ws(' ', team_id, account, seq) as row, seq, n, balance::text, sum::text
     from (
       select team_id, account, seq, balance, (row_number() over w)::int as n, sum(cents) over w as sum from credit_entries e
       where ${isOf(sql, sql`e.team_id`, looked)} window w as (partition by team_id, account order by seq)
     ) x where seq <> n or balance <> sum order by 1 limit ${looked.limit}::int`;
   const amount = amountsOf(looked);
-  return rows.map(({ row, seq, n, balance, sum }) => ({
-    table: 'credit_entries',
-    row,
-    problem: `it is entry ${seq} with balance ${amount(balance)}, expected entry ${n} with balance ${amount(sum)}`,
-  }));
+  return differing(
+    'credit_entries',
+    rows,
+    ({ seq, n, balance, sum }) =>
+      `it is entry ${seq} with balance ${amount(balance)}, expected entry ${n} with balance ${amount(sum)}`,
+  );
 };
 
-interface Moved {
-  readonly row: string;
-  readonly teamId: string;
-  readonly from: string;
-  readonly to: string;
-  readonly cents: string;
-  readonly entries: ReadonlyArray<readonly [teamId: string, account: string, cents: string]>;
-}
+type Entries = ReadonlyArray<readonly [teamId: string, account: string, cents: string]>;
 
 const transfersWhole: Check = async (sql, looked) => {
-  const rows = await sql<Moved[]>`
+  const rows = await sql<Array<Texts<'teamId' | 'from' | 'to' | 'cents'> & { readonly entries: Entries }>>`
     select t.id as row, t.team_id as "teamId", t.from, t.to, t.cents::text as cents,
       coalesce(jsonb_agg(jsonb_build_array(e.team_id, e.account, e.cents::text) order by e.cents) filter (where e.seq is not null), '[]') as entries
     from credit_transfers t left join credit_entries e on e.transfer_id = t.id
@@ -135,16 +131,12 @@ const transfersWhole: Check = async (sql, looked) => {
       and (e.account = t.from and e.cents = -t.cents or e.account = t.to and e.cents = t.cents)) <> 2
     order by 1 limit ${looked.limit}::int`;
   const amount = amountsOf(looked);
-  const words = (entries: Moved['entries']): string =>
+  const words = (entries: Entries): string =>
     entries.map(([team, account, cents]) => `${team} ${account} ${amount(cents)}`).join(', ');
-  return rows.map(({ row, teamId, from, to, cents, entries }) => ({
-    table: 'credit_transfers',
-    row,
-    problem: `its entries are ${words(entries) || 'none'}; expected ${words([
-      [teamId, from, `-${cents}`],
-      [teamId, to, cents],
-    ])}`,
-  }));
+  return differing('credit_transfers', rows, ({ teamId, from, to, cents, entries }) => {
+    const expected = [[teamId, from, `-${cents}`] as const, [teamId, to, cents] as const];
+    return `its entries are ${words(entries) || 'none'}; expected ${words(expected)}`;
+  });
 };
 
 const GUARDS = [

@@ -1,6 +1,5 @@
-/** The receipt of a run or a build. */
-import { ReceiptLineSchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { ExplainRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+/** This file makes the receipt of a run or a build. */
+import { ReceiptLineSchema, type ExplainRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { shown } from '../../kit/resource/index.ts';

@@ -21,7 +21,7 @@ export interface Month {
   /** First day. */
   readonly period: string;
   readonly account: Account;
-  /** Absent: the month is open. */
+  /** It is absent while the month is open. */
   readonly statement: Statement | undefined;
 }
 

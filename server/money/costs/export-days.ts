@@ -1,17 +1,12 @@
-/** Charges by day, from `cost_days`: month after month, in the order of its key. */
+/** This file exports charges by day, from `cost_days`: month after month, in the order of its key. */
 import { meterWords } from '../metering/index.ts';
-import { monthAfter, rowKey } from '../plans/index.ts';
-import type { Coverage } from '../plans/index.ts';
+import { monthAfter, rowKey, type Coverage } from '../plans/index.ts';
 import type { Charge } from './charge.ts';
 import { monthsPaid, netBefore } from './coverage.ts';
-import { monthsOf } from './days.ts';
-import type { CostDays } from './days.ts';
-import { monthOfTeam } from './export-account.ts';
-import type { Month } from './export-account.ts';
-import { nextDay, pieces, PIECE } from './export-of.ts';
-import type { ExportOf } from './export-of.ts';
-import { createSplitter } from './split.ts';
-import type { Part } from './split.ts';
+import { monthsOf, type CostDays } from './days.ts';
+import { monthOfTeam, type Month } from './export-account.ts';
+import { nextDay, pieces, PIECE, type ExportOf } from './export-of.ts';
+import { createSplitter, type Part } from './split.ts';
 
 export interface Row {
   readonly day: string;
@@ -21,16 +16,41 @@ export interface Row {
   readonly environmentId: string;
   readonly runnerId: string;
   readonly ms: number;
-  /** Null: no runner said. */
+  /** It is null where no runner said. */
   readonly selfReportedMs: number | null;
   readonly nanos: number;
+  /** It is absent for a row of a day. */
+  readonly itemId?: string;
 }
 
 /** Less than every row of a day. */
 const BEFORE_ALL = { meter: '', priceId: '', projectId: '', environmentId: '', runnerId: '' };
 
 export async function* dayCharges(of: ExportOf): AsyncGenerator<readonly Charge[]> {
-  for (const span of spansOf(of)) yield* monthCharges(of, span);
+  yield* usageCharges(of, splitRows);
+}
+
+type Split = (of: ExportOf, span: MonthSpan, month: Month) => AsyncIterable<readonly SplitRow[]>;
+
+/** Charges of rows of usage, month after month, of which `split` reads those of one. */
+export async function* usageCharges(of: ExportOf, split: Split): AsyncGenerator<readonly Charge[]> {
+  for (const span of spansOf(of)) {
+    const month = await monthOfTeam(of.reader, { ...of, period: span.period });
+    let billed = 0n;
+    for await (const rows of split(of, span, month)) {
+      await of.names.load(
+        rows.flatMap(({ row: { projectId, environmentId, runnerId } }) => [
+          projectId,
+          environmentId,
+          runnerId,
+        ]),
+      );
+      const charges = rows.flatMap((row) => chargesOf(row, of, month));
+      for (const charge of charges) billed += charge.billed;
+      yield charges;
+    }
+    yield* adjusted(month, span, billed);
+  }
 }
 
 export interface MonthSpan {
@@ -39,8 +59,8 @@ export interface MonthSpan {
   readonly until: string;
 }
 
-/** The part of each month. */
-export function spansOf(of: CostDays): readonly MonthSpan[] {
+/** Returns the part of the days that falls into each month. */
+function spansOf(of: CostDays): readonly MonthSpan[] {
   return monthsOf(of).map((period) => {
     const end = monthAfter(period);
     return {
@@ -51,22 +71,8 @@ export function spansOf(of: CostDays): readonly MonthSpan[] {
   });
 }
 
-async function* monthCharges(of: ExportOf, span: MonthSpan): AsyncGenerator<readonly Charge[]> {
-  const month = await monthOfTeam(of.reader, { ...of, period: span.period });
-  let billed = 0n;
-  for await (const rows of splitRows(of, span, month)) {
-    await of.names.load(
-      rows.flatMap(({ row: { projectId, environmentId, runnerId } }) => [projectId, environmentId, runnerId]),
-    );
-    const charges = rows.flatMap((row) => chargesOf(row, { of, month }));
-    for (const charge of charges) billed += charge.billed;
-    yield charges;
-  }
-  yield* adjusted(month, span, billed);
-}
-
 /** What makes the rows of a whole month come to what its statement has due. */
-export function* adjusted(month: Month, span: MonthSpan, billed: bigint): Generator<readonly Charge[]> {
+function* adjusted(month: Month, span: MonthSpan, billed: bigint): Generator<readonly Charge[]> {
   const { statement } = month;
   const isWhole = span.since === span.period && span.until === monthAfter(span.period);
   if (statement !== undefined && isWhole && statement.due !== billed)
@@ -95,15 +101,12 @@ export async function* splitRows(
     statement === undefined || since === period
       ? 0n
       : await netBefore(reader.db.behind, { teamId: team.id, period, day: since, months });
-  const splitter = createSplitter(statement ?? { granted: 0n, bought: 0n }, net);
+  const split = createSplitter(statement ?? { granted: 0n, bought: 0n }, net);
   const coverage = months.get(period)?.coverage;
   for await (const rows of pieces<Row>(async (after) => await readRows(of, span, after)))
     yield rows.map((row) => {
       const { ms, nanos } = row;
-      return {
-        row,
-        parts: splitter.split({ ms, nanos, includedMs: includedMs(row, team.id, coverage) }),
-      };
+      return { row, parts: split({ ms, nanos, includedMs: includedMs(row, team.id, coverage) }) };
     });
 }
 
@@ -128,17 +131,12 @@ async function readRows(
     order by d.day, d.meter, d.price_id, d.project_id, d.environment_id, d.runner_id`;
 }
 
-interface Writer {
-  readonly of: ExportOf;
-  readonly month: Month;
-}
-
 function includedMs(row: Row, teamId: string, coverage: Coverage | undefined): number {
   if (coverage === undefined || row.day > coverage.day) return 0;
   return row.day < coverage.day ? row.ms : (coverage.shares.get(rowKey({ teamId, ...row })) ?? 0);
 }
 
-function chargesOf({ row, parts }: SplitRow, { of, month }: Writer): Charge[] {
+function chargesOf({ row, parts }: SplitRow, of: ExportOf, month: Month): Charge[] {
   const { nanos } = row;
   const until = nextDay(row.day);
   return parts.map((part, n) => ({
@@ -162,15 +160,12 @@ function chargesOf({ row, parts }: SplitRow, { of, month }: Writer): Charge[] {
     coveredBy: part.coveredBy,
     // Once, however many parts there are.
     selfReportedMs: n === 0 ? row.selfReportedMs : null,
-    itemId: null,
+    itemId: row.itemId ?? null,
   }));
 }
 
 /** What was bought before is a cost when it is used, and not billed again. */
-export function costOf(
-  { coveredBy, ms }: Part,
-  nanos: number,
-): Pick<Charge, 'list' | 'billed' | 'effective'> {
+function costOf({ coveredBy, ms }: Part, nanos: number): Pick<Charge, 'list' | 'billed' | 'effective'> {
   const list = BigInt(ms) * BigInt(nanos);
   const billed = coveredBy === null ? list : 0n;
   return { list, billed, effective: coveredBy === 'bought_credit' ? list : billed };

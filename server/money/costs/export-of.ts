@@ -24,7 +24,7 @@ export const PIECE = 2_000;
 /** Rows that are written at once: what is made of them is small enough to be forgotten soon. */
 const SLICE = 250;
 
-/** `read`: the piece behind a row, or the first one. */
+/** Reads piece after piece; `read` gives the piece behind a row, or the first one. */
 export async function* pieces<Row>(
   read: (after: Row | undefined) => Promise<readonly Row[]>,
 ): AsyncGenerator<readonly Row[]> {

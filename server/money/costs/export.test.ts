@@ -1,4 +1,4 @@
-/** Exports of costs: each row's arithmetic, what they sum to, closed months, and late reports. */
+/** Tests exports of costs: each row's arithmetic, what they sum to, closed months, and late reports. */
 import { create } from '@bufbuild/protobuf';
 import {
   CostExportDetail,
@@ -10,8 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
-import { createWorld } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { createWorld, type World } from '../../../test/setup/work/world.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { decimalOf } from '../amounts/index.ts';
@@ -20,8 +19,7 @@ import { COLUMN_NAMES } from './columns.ts';
 import { createExports } from './export.ts';
 import { PIECE } from './export-of.ts';
 import { summary } from './summary.ts';
-import { seedDays } from './testing/days.ts';
-import type { SeededDay } from './testing/days.ts';
+import { seedDays, type SeededDay } from './testing/days.ts';
 
 const there = await has('postgres');
 const NOW = new Date('2026-11-10T12:00:00Z');
@@ -86,7 +84,7 @@ describe.skipIf(!there)('an export of costs', () => {
     );
   const name = async (id: string, given: string) =>
     await db.sql`insert into cost_names (team_id, id, name) values (${teamId}, ${id}, ${given}) on conflict (team_id, id) do update set name = excluded.name`;
-  /** Two months of rows with odd milliseconds, more than one piece of them. */
+  /** This seeds two months of rows with odd milliseconds, more than one piece of them. */
   const seedMany = async () =>
     await days(
       ...Array.from({ length: PIECE + 700 }, (_row, n) => ({
@@ -341,7 +339,7 @@ describe.skipIf(!there)('an export of costs', () => {
   });
 });
 
-/** RFC 4180. */
+/** This parses CSV by RFC 4180. */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];

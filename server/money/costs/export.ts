@@ -1,18 +1,19 @@
 /**
- * Costs as a file, by the columns of FOCUS 1.2. A file that fails on the way is broken off by the door, which
- * no client takes for a whole one.
+ * This file exports costs as CSV or JSON, by the columns of FOCUS 1.2. A file that fails on the way is broken
+ * off by the door, which no client takes for a whole one.
  */
-import { CostExportDetail } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { ExportCsvRequest, ExportJsonRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import {
+  CostExportDetail,
+  type ExportCsvRequest,
+  type ExportJsonRequest,
+} from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { Slots } from '../../base/slots.ts';
 import { decimalOf } from '../amounts/index.ts';
 import type { Pricing } from '../plans/index.ts';
 import type { Charge, ExportedTeam } from './charge.ts';
-import { CSV_HEADER, csvLines, jsonLines } from './columns.ts';
-import type { Lines } from './columns.ts';
-import { costDaysOf } from './days.ts';
-import type { CostDays } from './days.ts';
+import { CSV_HEADER, csvLines, jsonLines, type Lines } from './columns.ts';
+import { costDaysOf, type CostDays } from './days.ts';
 import { dayCharges } from './export-days.ts';
 import { itemCharges } from './export-items.ts';
 import type { ExportOf } from './export-of.ts';
@@ -134,10 +135,7 @@ async function* written({ request, ctx, pricing, days, format }: Writing): Async
   if (last !== '') yield bytes(last);
 }
 
-async function* chargesOf(
-  of: ExportOf,
-  detail: CostExportDetail | undefined,
-): AsyncGenerator<readonly Charge[]> {
+async function* chargesOf(of: ExportOf, detail: CostExportDetail | undefined) {
   yield* detail === CostExportDetail.ITEMS ? itemCharges(of) : dayCharges(of);
   yield* purchaseCharges(of);
   yield* feeCharges(of);
@@ -152,10 +150,7 @@ function count(totals: Totals, charges: readonly Charge[]): void {
   }
 }
 
-async function readTeam(
-  { db, teams }: Pick<Ctx, 'db' | 'teams'>,
-  teamId: string,
-): Promise<Pick<ExportedTeam, 'team' | 'regionId' | 'regionName'>> {
+async function readTeam({ db, teams }: Pick<Ctx, 'db' | 'teams'>, teamId: string) {
   const [row] = await db.behind.sql<Array<{ name: string; regionId: string; regionName: string }>>`
     select t.name, t.region_id as "regionId", r.name as "regionName" from teams t join regions r on r.id = t.region_id
     where t.id = ${teamId} and t.id = any(${[...teams.teamIds]}::text[])`;

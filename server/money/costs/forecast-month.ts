@@ -1,18 +1,16 @@
-/** A forecast of a team's current month. */
+/** This file makes the forecast of a team's current month. */
 import type { Row } from '../../kit/resource/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { CostForecast } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { dayOf, monthOf, nanosByDay } from '../metering/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
-import { forecastOf, historyFrom, netLater } from './forecast.ts';
-import type { History, Spent } from './forecast.ts';
-import { costAt } from './priced-days.ts';
-import type { MeterDay } from './priced-days.ts';
+import { forecastOf, historyFrom, netLater, type History, type Spent } from './forecast.ts';
+import { costAt, type MeterDay } from './priced-days.ts';
 
 type Reader = Pick<Ctx, 'db' | 'teams'>;
 
-/** What a forecast is made of beside this month's own days. */
+/** A forecast is made of these, beside this month's own days. */
 export interface MonthSoFar {
   /** Days before this month, and what all of them cost at other prices. */
   readonly history: History;
@@ -97,7 +95,7 @@ async function historyOf(
   return { today, firstDay, days: spentOf(before), costAt: costAt(meters, nanosOn) };
 }
 
-/** What each day came to. */
+/** Returns what each day came to. */
 export function spentOf(meters: readonly MeterDay[]): ReadonlyMap<string, Spent> {
   const days = new Map<string, Spent>();
   for (const { day, list, ms } of meters) {

@@ -1,12 +1,11 @@
 /** What a month is likely to come to. */
 import { describe, expect, it } from 'vitest';
 import { addDays } from '../metering/index.ts';
-import { forecastOf, historyFrom } from './forecast.ts';
-import type { Spent } from './forecast.ts';
+import { forecastOf, historyFrom, type Spent } from './forecast.ts';
 
 const UNIT = 10n ** 12n;
 const spent = (units: number): Spent => ({ list: BigInt(units) * UNIT, ms: units * 1_000 });
-/** From `first` on and before or on `last`. */
+/** Makes days from `first` to `last`, both included. */
 const daysOf = (first: string, last: string, units: (day: string) => number): Map<string, Spent> => {
   const days = new Map<string, Spent>();
   for (let day = first; day <= last; day = addDays(day, 1)) days.set(day, spent(units(day)));

@@ -1,7 +1,6 @@
 /** What a month is likely to come to. */
 import { addDays, countDays, monthOf } from '../metering/index.ts';
-import { monthAfter } from '../plans/index.ts';
-import type { PaidMonth } from '../plans/index.ts';
+import { monthAfter, type PaidMonth } from '../plans/index.ts';
 import { median } from './median.ts';
 import type { CostAt } from './priced-days.ts';
 
@@ -35,7 +34,7 @@ const HISTORY_DAYS_MIN = 14;
 const FIRST_DAY = 3;
 const NOTHING: Spent = { list: 0n, ms: 0 };
 
-/** How far back a forecast looks. */
+/** Returns the first day that a forecast looks back to. */
 export function historyFrom(today: string): string {
   const weeks = addDays(today, -7 * WEEKS);
   const month = monthOf(today);
@@ -106,7 +105,7 @@ function sum(all: readonly Spent[]): Spent {
   return all.reduce((total, { list, ms }) => ({ list: total.list + list, ms: total.ms + ms }), NOTHING);
 }
 
-/** On average; of no days nothing. */
+/** This returns the average of a day; of no days it is nothing. */
 function part({ list, ms }: Spent, days: number): Spent {
   return days < 1 ? NOTHING : { list: list / BigInt(days), ms: Math.floor(ms / days) };
 }

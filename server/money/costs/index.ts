@@ -1,24 +1,21 @@
 /** Costs of metered work. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { CostsService } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type {
-  CheckoutSessionSchema,
-  CreateCreditCheckoutRequest,
+import {
+  CostsService,
+  type CheckoutSessionSchema,
+  type CreateCreditCheckoutRequest,
 } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { System } from '../../kit/feature.ts';
-import type { Pricing } from '../amounts/index.ts';
+import { declareFeature, filledOnce, port, type System } from '../../kit/feature.ts';
+import { amountsFeature, type Pricing } from '../amounts/index.ts';
 import { accountsFeature } from '../../access/accounts/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import { regionsFeature } from '../../engine/regions/index.ts';
-import { amountsFeature } from '../amounts/index.ts';
 import { creditsFeature } from '../credits/index.ts';
 import { meteringFeature } from '../metering/index.ts';
 import { plansFeature } from '../plans/index.ts';
 import { statementsFeature } from '../statements/index.ts';
-import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
 import { creditBalance, listCreditLedger } from './credit.ts';
 import { anomalies } from './anomalies.ts';
 import { anomalyJob, startAnomalySweep } from './anomaly-watch.ts';

@@ -1,4 +1,6 @@
-/** Median; for an even number the mean of the two in the middle, rounded down; for none 0. */
+/**
+ * Returns the median; for an even number it is the mean of the two in the middle, rounded down, for none 0.
+ */
 export function median(values: readonly bigint[]): bigint {
   const sorted = values.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   const middle = sorted.length >> 1;

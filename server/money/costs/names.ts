@@ -2,7 +2,7 @@
 import type { Ctx } from '../../kit/context.ts';
 import type { Named } from './charge.ts';
 
-/** What is remembered; more is forgotten as a whole. */
+/** So many names are remembered; with more, all are forgotten. */
 const KNOWN_MAX = 20_000;
 
 export interface Names {

@@ -7,20 +7,18 @@ import {
 } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../../test/setup/clock.ts';
-import { createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { newId } from '../../base/ids.ts';
 import { addDays } from '../metering/index.ts';
 import { anomalies } from './anomalies.ts';
 import { summary } from './summary.ts';
-import { seedDays } from './testing/days.ts';
-import type { SeededDay } from './testing/days.ts';
+import { seedDays, type SeededDay } from './testing/days.ts';
 
 const there = await has('postgres');
 const TODAY = '2026-11-10';
-/** Of the default price, 0.0001 a second: ten a day. */
+/** Each day costs ten at the default price, 0.0001 a second. */
 const DAY_MS = 100_000_000;
 
 describe.skipIf(!there)('a price that changed', () => {
@@ -30,7 +28,7 @@ describe.skipIf(!there)('a price that changed', () => {
   afterAll(async () => await database?.drop());
   beforeEach(() => (teamId = newId('team')));
 
-  /** In force from the beginning of a day; each test has a meter of its own. */
+  /** Publishes a price that is in force from the beginning of a day; each test has a meter of its own. */
   const price = async (meter: string, nanos: number, from: string): Promise<string> => {
     const id = newId('prc');
     await database.db.sql`
@@ -110,7 +108,7 @@ describe.skipIf(!there)('a price that changed', () => {
     const meter = 'build.service' as const;
     await price(meter, 50_000, '2026-11-10');
     await used('2026-11-06', '2026-11-09', () => ({ meter, ms: DAY_MS }));
-    // Four days of 10; 21 of 5.
+    // The sum is of four days of 10 and 21 of 5.
     expect(await forecast()).toMatchObject({ list: `${4 * 10 + 21 * 5}.000000000000` });
   });
 });

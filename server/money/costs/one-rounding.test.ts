@@ -4,8 +4,7 @@ import { CostsService, SummaryRequestSchema } from '@svc/proto/gen/svc/costs/v1/
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../../test/setup/clock.ts';
-import { createMoneyWorld } from '../../../test/setup/money/months.ts';
-import type { MoneyWorld } from '../../../test/setup/money/months.ts';
+import { createMoneyWorld, type MoneyWorld } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { payableStep } from '../amounts/index.ts';
@@ -38,7 +37,7 @@ describe.skipIf(!there)('minor units', () => {
   it('of lines that are half a cent each are a cent each, everywhere', async () => {
     await world.openFrom('2026-09-01');
     const teamId = await world.team();
-    // 0.005 each; the sum of them is 0.02.
+    // Each line is 0.005, and the sum of them is 0.02.
     for (const meter of METERS)
       await seedDays(world.db.sql, [{ teamId, day: '2026-10-05', meter, ms: 50_000 }]);
     expect(await figures(teamId, 'usd')).toEqual({ summary: 4, parts: 4, pending: 4 });

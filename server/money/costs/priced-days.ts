@@ -1,6 +1,6 @@
 /**
- * What days cost at the prices of another day: history is compared, and gone on with, at one price, so that a
- * new price looks like nothing else.
+ * This file computes what days cost at the prices of another day. History is compared and continued at one
+ * price, so that a new price does not look like a change of use.
  */
 import type { NanosOn } from '../metering/index.ts';
 

@@ -6,7 +6,7 @@ import { createSplitter } from './split.ts';
 
 describe('a splitter', () => {
   it('covers by the plan, then by granted and by bought credit, and leaves the rest to be paid', () => {
-    const { split } = createSplitter({ granted: 500n, bought: 1_000n });
+    const split = createSplitter({ granted: 500n, bought: 1_000n });
     expect(split({ ms: 30, includedMs: 10, nanos: 100 })).toEqual([
       { coveredBy: 'included', ms: 10 },
       { coveredBy: 'granted_credit', ms: 5 },
@@ -19,7 +19,7 @@ describe('a splitter', () => {
   });
 
   it('begins where the rows before it ended', () => {
-    const { split } = createSplitter({ granted: 500n, bought: 0n }, 300n);
+    const split = createSplitter({ granted: 500n, bought: 0n }, 300n);
     expect(split({ ms: 3, includedMs: 0, nanos: 100 })).toEqual([
       { coveredBy: 'granted_credit', ms: 2 },
       { coveredBy: null, ms: 1 },
@@ -36,7 +36,7 @@ describe('a splitter', () => {
         fc.bigInt({ min: 0n, max: 10n ** 7n }),
         fc.bigInt({ min: 0n, max: 10n ** 7n }),
         (rows, granted, bought) => {
-          const { split } = createSplitter({ granted, bought });
+          const split = createSplitter({ granted, bought });
           let [net, credit] = [0n, 0n];
           for (const each of rows) {
             const parts = split(each);

@@ -5,25 +5,22 @@
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../base/db/index.ts';
 import { paidMonth, SELF_HOSTED } from '../plans/index.ts';
-import { SHORTFALL, usageLines } from '../statements/index.ts';
-import type { Line } from '../statements/index.ts';
-import { amountsOf, isOf } from './differences.ts';
-import type { Check, Difference, Looked } from './differences.ts';
+import { SHORTFALL, usageLines, type Line } from '../statements/index.ts';
+import {
+  amountsOf,
+  differing,
+  isOf,
+  type Check,
+  type Difference,
+  type Looked,
+  type Texts,
+} from './differences.ts';
 
-interface Head {
-  readonly row: string;
-  readonly state: string;
-  readonly list: string;
-  readonly net: string;
-  readonly due: string;
-  readonly credit: string;
-  readonly listOfLines: string;
-  readonly netOfLines: string;
-}
-
-/** What a statement says is the sum of its lines. */
+/** A statement says the sums of its lines. */
 const headsSummed: Check = async (sql, looked) => {
-  const rows = await sql<Head[]>`
+  const rows = await sql<
+    Array<Texts<'state' | 'list' | 'net' | 'due' | 'credit' | 'listOfLines' | 'netOfLines'>>
+  >`
     select s.id as row, s.state, s.list_cents::text as list, s.net_cents::text as net, s.due_cents::text as due, s.credit_cents::text as credit,
       x.list::text as "listOfLines", x.net::text as "netOfLines"
     from statements s cross join lateral (
@@ -33,30 +30,21 @@ const headsSummed: Check = async (sql, looked) => {
       and (s.list_cents <> x.list or s.net_cents <> x.net or s.due_cents <> x.net - s.credit_cents or (s.state = 'settled') <> (s.due_cents = 0))
     order by 1 limit ${looked.limit}::int`;
   const amount = amountsOf(looked);
-  return rows.map(({ row, state, list, net, due, credit, listOfLines, netOfLines }) => ({
-    table: 'statements',
-    row,
-    problem:
+  return differing(
+    'statements',
+    rows,
+    ({ state, list, net, due, credit, listOfLines, netOfLines }) =>
       `list, net and due are ${amount(list)}, ${amount(net)} and ${amount(due)}, and it is ${state}; ` +
       `its lines come to ${amount(listOfLines)} and ${amount(netOfLines)}, of which credit paid ${amount(credit)}`,
-  }));
+  );
 };
-
-interface TakenCredit {
-  readonly row: string;
-  /** Null: there is no such statement. */
-  readonly credit: string | null;
-  readonly shortfall: string;
-  readonly taken: string;
-  readonly owed: string;
-}
 
 /**
  * Credit that a statement was paid with is what its transfers took, and what it puts on of a shortfall is
  * what theirs did.
  */
 const creditTaken: Check = async (sql, looked) => {
-  const rows = await sql<TakenCredit[]>`
+  const rows = await sql<Array<Texts<'shortfall' | 'taken' | 'owed'> & { readonly credit: string | null }>>`
     with taken as (
       select team_id, split_part(source, ' ', 1) as id, sum(cents) as cents from credit_transfers t
       where ${isOf(sql, sql`t.team_id`, looked)} and kind = 'usage' group by 1, 2
@@ -74,13 +62,13 @@ const creditTaken: Check = async (sql, looked) => {
     where s.credit_cents is null or s.credit_cents <> coalesce(t.cents, 0) or s.shortfall <> coalesce(o.cents, 0)
     order by 1 limit ${looked.limit}::int`;
   const amount = amountsOf(looked);
-  return rows.map(({ row, credit, shortfall, taken, owed }) => ({
-    table: 'statements',
-    row,
-    problem:
+  return differing(
+    'statements',
+    rows,
+    ({ credit, shortfall, taken, owed }) =>
       `credit is ${credit === null ? 'of no statement' : amount(credit)} and shortfall ${amount(shortfall)}; ` +
       `the ledger took ${amount(taken)} and put on ${amount(owed)}`,
-  }));
+  );
 };
 
 /** The month before the open one may be in the middle of its closing, until that says that it is done. */
@@ -105,17 +93,9 @@ const settledKept: Check = async (sql, looked) =>
   where s.id is distinct from m.statement_id
   order by 2, 3 limit ${looked.limit}::int`;
 
-interface GivenBack {
-  readonly row: string;
-  /** Null: there is no such statement. */
-  readonly state: string | null;
-  readonly used: string;
-  readonly returned: string;
-}
-
 /** What a voided statement had used of the credit came back, and that of no other one did. */
 const creditReturned: Check = async (sql, looked) => {
-  const rows = await sql<GivenBack[]>`
+  const rows = await sql<Array<Texts<'used' | 'returned'> & { readonly state: string | null }>>`
     with returned as (
       select split_part(source, ' ', 1) as id, sum(cents) as cents from credit_transfers t
       where ${isOf(sql, sql`t.team_id`, looked)} and kind = 'usage_returned' group by 1
@@ -125,11 +105,12 @@ const creditReturned: Check = async (sql, looked) => {
     where coalesce(r.cents, 0) <> case when s.state = 'voided' then s.credit_cents else 0 end
     order by 1 limit ${looked.limit}::int`;
   const amount = amountsOf(looked);
-  return rows.map(({ row, state, used, returned }) => ({
-    table: 'statements',
-    row,
-    problem: `it is ${state ?? 'not there'} and used ${amount(used)} of the credit; the ledger gave back ${amount(returned)}`,
-  }));
+  return differing(
+    'statements',
+    rows,
+    ({ state, used, returned }) =>
+      `it is ${state ?? 'not there'} and used ${amount(used)} of the credit; the ledger gave back ${amount(returned)}`,
+  );
 };
 
 export const STATEMENT_CHECKS: readonly Check[] = [

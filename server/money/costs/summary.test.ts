@@ -1,27 +1,30 @@
 /** Costs of a time, from days that are seeded: parts that sum, included time, names, a forecast. */
 import { create } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { CostsService, ForecastMethod, SummaryRequestSchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { CostPart, CostSummary } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import {
+  CostsService,
+  ForecastMethod,
+  SummaryRequestSchema,
+  type CostPart,
+  type CostSummary,
+} from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../../test/setup/clock.ts';
-import { createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { addDays } from '../metering/index.ts';
-import { seedDays } from './testing/days.ts';
-import type { SeededDay } from './testing/days.ts';
+import { seedDays, type SeededDay } from './testing/days.ts';
 import { summary } from './summary.ts';
 
 const there = await has('postgres');
 const NOW = new Date('2026-11-10T12:00:00Z');
 const RPC = `${CostsService.typeName}/Summary`;
 
-/** Exact sum of decimal texts. */
+/** This returns the exact sum of decimal texts. */
 const sum = (texts: readonly string[]): string => {
   const pico = texts
     .reduce((total, text) => total + BigInt(text.replace('.', '')), 0n)

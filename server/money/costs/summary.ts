@@ -1,10 +1,14 @@
-/** Costs of a time: their sums, so that parts sum to the whole, and a forecast. */
-import type { CostDay, CostPart, CostSummary, SummaryRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import { CostSummarySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+/** This file answers with the costs of a time: their sums, so that parts sum to the whole, and a forecast. */
+import {
+  CostSummarySchema,
+  type CostDay,
+  type CostPart,
+  type CostSummary,
+  type SummaryRequest,
+} from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { publishedUntil } from '../../kit/events/index.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { shown } from '../../kit/resource/index.ts';
-import type { Row } from '../../kit/resource/index.ts';
+import { shown, type Row } from '../../kit/resource/index.ts';
 import { decimalOf, decimalsOf, netCentsOf, shared } from '../amounts/index.ts';
 import { dayOf, METERED, monthOf } from '../metering/index.ts';
 import type { Pricing } from '../plans/index.ts';
@@ -12,8 +16,7 @@ import { monthsPaid } from './coverage.ts';
 import { costDaysOf, monthsOf } from './days.ts';
 import type { Spent } from './forecast.ts';
 import { forecastMonth, monthSoFar } from './forecast-month.ts';
-import { sumsOf } from './sums.ts';
-import type { Sum, SumKind } from './sums.ts';
+import { sumsOf, type Sum, type SumKind } from './sums.ts';
 
 export async function summary(request: SummaryRequest, ctx: Ctx, pricing: Pricing): Promise<CostSummary> {
   const { teamId } = request;

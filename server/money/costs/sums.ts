@@ -4,8 +4,7 @@
  */
 import type { Ctx } from '../../kit/context.ts';
 import { monthOf } from '../metering/index.ts';
-import { coveredRows } from './coverage.ts';
-import type { Months } from './coverage.ts';
+import { coveredRows, type Months } from './coverage.ts';
 import type { CostDays } from './days.ts';
 
 export const PARTS_MAX = 200;
@@ -18,7 +17,7 @@ export interface Sum {
   readonly kind: SumKind;
   /** Day of the sums `day` and `daily`, first day of the month of a `line`; null for others. */
   readonly day: string | null;
-  /** Null: the rest. Empty: none. Of a line its price. */
+  /** It is null for the rest and empty for none; of a line it is the price. */
   readonly key: string | null;
   readonly name: string | null;
   /** Of an environment the project that it was last used in. */
@@ -40,8 +39,8 @@ export interface SumsQuestion extends CostDays {
 }
 
 /**
- * Days oldest first; parts greatest first, the rest last. Rows of days are read once, for two groupings of
- * them; all else is of these few. A price is of one meter.
+ * Returns days oldest first, and parts greatest first with the rest last. Rows of days are read once, for two
+ * groupings of them; all else is of these few. A price is of one meter.
  */
 export async function sumsOf(
   { db, teams }: Pick<Ctx, 'db' | 'teams'>,

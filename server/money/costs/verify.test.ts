@@ -1,8 +1,7 @@
 /** Costs verified: intact after real work, and each row named that somebody with every right has changed. */
 import { CostsService } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMoneyWorld } from '../../../test/setup/money/months.ts';
-import type { MoneyWorld } from '../../../test/setup/money/months.ts';
+import { createMoneyWorld, type MoneyWorld } from '../../../test/setup/money/months.ts';
 import { moneyDifferences } from '../../../test/faults/money.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';

@@ -1,12 +1,14 @@
 /** Recomputation of what a team's costs are made of. */
-import { VerifyResponseSchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { VerifyRequest, VerifyResponse } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import {
+  VerifyResponseSchema,
+  type VerifyRequest,
+  type VerifyResponse,
+} from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { tooMany } from '../../base/rate-limit.ts';
 import { shown } from '../../kit/resource/index.ts';
-import { CHECKS, countsOf } from './differences.ts';
-import type { Counts, Difference, Looked } from './differences.ts';
+import { CHECKS, countsOf, type Counts, type Difference, type Looked } from './differences.ts';
 import { restated, STATEMENT_CHECKS } from './statement-differences.ts';
 
 const SHOWN_MAX = 100;
@@ -21,8 +23,8 @@ export interface Verified extends Counts {
 }
 
 /**
- * Differences of one team, or of all. Each look is one statement, and sees one moment: work that goes on
- * meanwhile differs in none of them.
+ * This returns the differences of one team, or of all. Each check is one statement, and sees one moment: work
+ * that goes on meanwhile differs in none of them.
  */
 export async function differencesOf(db: Database, looked: Looked): Promise<Verified> {
   return await db.transact(async ({ sql }) => {

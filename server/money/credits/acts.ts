@@ -1,12 +1,11 @@
 /**
- * What is told of credit beside the ledger: an entry of the audit for each act, and an event when little is
- * left.
+ * What happens to credit is told beside the ledger too: each act has an entry of the audit, and there is an
+ * event when little is left.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database } from '../../base/db/index.ts';
 import { addEvent } from '../../kit/events/index.ts';
-import { appendAudit } from '../../kit/ledger/index.ts';
-import type { AuditActor } from '../../kit/ledger/index.ts';
+import { appendAudit, type AuditActor } from '../../kit/ledger/index.ts';
 import { balanceOf } from './blocks.ts';
 
 /** Whose word it is that a month is closed, and that credit was used or has ended. */

@@ -1,12 +1,11 @@
-/** What the ledger of credit says now. */
+/** This file reads what the ledger of credit says now. */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Ctx } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
-import { lockCredit } from './post.ts';
-import type { CreditKind } from './post.ts';
+import { lockCredit, type CreditKind } from './post.ts';
 
-/** Minor units: the last entry. */
+/** This returns the balance of the last entry, in minor units. */
 export async function balanceOf(sql: SqlTag, teamId: string): Promise<number> {
   return await lastOf(sql, teamId, 'available');
 }
@@ -26,7 +25,7 @@ export interface Block {
   readonly createdAt: Date;
 }
 
-/** What is left of the block `b`. */
+/** Returns the expression for what is left of the block `b`. */
 export function restOf(sql: SqlTag): Fragment {
   return sql`b.cents - coalesce((
     select sum(case when m."from" = 'available' then m.cents when m."to" = 'available' then -m.cents else 0 end)
@@ -89,7 +88,7 @@ export interface Draw {
   readonly cents: number;
 }
 
-/** What a statement took, by block. */
+/** Returns what a statement took, by block. */
 export async function drawsOf(
   sql: SqlTag,
   { teamId, source }: { readonly teamId: string; readonly source: string },
@@ -112,7 +111,7 @@ export interface LedgerEntry {
   readonly createdAt: Date;
 }
 
-/** Newest first, before an entry. */
+/** This returns the entries before one, newest first. */
 export async function ledgerOf(
   { db, teams }: Pick<Ctx, 'db' | 'teams'>,
   { teamId, before, take }: { readonly teamId: string; readonly before: number; readonly take: number },

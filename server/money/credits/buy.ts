@@ -1,7 +1,6 @@
-/** How credit comes: bought, or granted by those who run the installation. */
+/** This file adds credit: it is bought, or granted by those who run the installation. */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
-import { apiError } from '@svc/proto/http/errors.ts';
-import type { ApiError } from '@svc/proto/http/errors.ts';
+import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 import { findTeam } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
@@ -11,10 +10,8 @@ import { notFound } from '../../kit/not-found.ts';
 import { change } from '../../kit/resource/index.ts';
 import { moneyOf } from '../amounts/index.ts';
 import { record } from './acts.ts';
-import { restOf } from './blocks.ts';
-import type { LedgerEntry } from './blocks.ts';
-import { assertAmount, assertPayable, lockCredit, post, postLocked } from './post.ts';
-import type { Transfer } from './post.ts';
+import { restOf, type LedgerEntry } from './blocks.ts';
+import { assertAmount, assertPayable, lockCredit, post, postLocked, type Transfer } from './post.ts';
 
 export interface Purchase {
   readonly teamId: string;
@@ -62,8 +59,8 @@ export interface Grant {
 }
 
 /**
- * For staff. Throws `not_found`, and `validation_failed` for an amount that is not whole or cannot be paid,
- * or an end that is not ahead.
+ * Grants credit, for staff. Throws `not_found`, and `validation_failed` for an amount that is not whole or
+ * cannot be paid, or an end that is not ahead.
  */
 export async function grant(
   ctx: Ctx,
@@ -106,8 +103,8 @@ export interface Revocation {
 }
 
 /**
- * For staff: takes back what is left of a grant. Repeated, it answers the first one. Throws `not_found`, and
- * `state_conflict` when nothing is left.
+ * Takes back what is left of a grant, for staff. A repeated call gets the first answer. Throws `not_found`,
+ * and `state_conflict` when nothing is left.
  */
 export async function revokeGrant(ctx: Ctx, revocation: Revocation): Promise<Omit<LedgerEntry, 'seq'>> {
   const { teamId, grantId, reason } = revocation;
@@ -139,10 +136,7 @@ interface Granted {
   readonly revokedCents: number | null;
 }
 
-async function grantOf(
-  sql: SqlTag,
-  { teamId, grantId }: Pick<Revocation, 'teamId' | 'grantId'>,
-): Promise<Granted | undefined> {
+async function grantOf(sql: SqlTag, { teamId, grantId }: Pick<Revocation, 'teamId' | 'grantId'>) {
   const [row] = await sql<Granted[]>`
     select b.cents, ${restOf(sql)} as "leftCents", (select r.cents from credit_transfers r where r.kind = 'grant_revoked' and r.source = b.id) as "revokedCents"
     from credit_transfers b where b.id = ${grantId} and b.team_id = ${teamId} and b.kind = 'grant'`;

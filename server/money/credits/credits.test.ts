@@ -1,13 +1,11 @@
 /** How credit comes to a team and goes from it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { openDatabase } from '../../base/db/index.ts';
-import type { Database } from '../../base/db/index.ts';
+import { openDatabase, type Database } from '../../base/db/index.ts';
 import {
   balanceOf,
   blocksOf,

@@ -1,6 +1,6 @@
 /**
- * Credit of teams: paid before, or granted. A ledger by double entry whose balance the database refuses to
- * falsify.
+ * Credit of teams is paid before use, or granted. It is kept in a ledger by double entry, whose balance the
+ * database refuses to falsify.
  */
 import { teamCredit, teamsFeature } from '../../access/teams/index.ts';
 import { amountsFeature } from '../amounts/index.ts';

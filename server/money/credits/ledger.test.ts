@@ -1,11 +1,9 @@
 /** The tables of the ledger by themselves, and posts that race. */
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { balanceOf, post, purchase } from './index.ts';
-import type { NewTransfer } from './index.ts';
+import { balanceOf, post, purchase, type NewTransfer } from './index.ts';
 
 const postgresHere = await has('postgres');
 const at = new Date('2026-03-01T12:00:00Z');

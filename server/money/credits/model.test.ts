@@ -1,8 +1,10 @@
-/** Random acts against a model in memory; and the same acts all at once, after which the invariants hold. */
+/**
+ * Compares random acts with a model in memory, and runs the same acts all at once, after which the invariants
+ * hold.
+ */
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -79,7 +81,7 @@ interface Part {
   dispute: 'none' | 'open' | 'over';
 }
 
-/** What the ledger should say. */
+/** Model of what the ledger should say. */
 class Model {
   readonly parts: Part[] = [];
   readonly used = new Map<number, number>();

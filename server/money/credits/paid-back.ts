@@ -42,7 +42,7 @@ export async function statementPaidBack(
   });
 }
 
-/** Minor units by statement; one of which nothing went back has no entry. */
+/** This returns the minor units by statement; one of which nothing went back has no entry. */
 export async function paidBackOf(sql: SqlTag, teamId: string): Promise<ReadonlyMap<string, number>> {
   const rows = await sql<Array<{ id: string; cents: number }>>`
     select split_part(source, ' ', 1) as id, sum(cents)::bigint as cents from credit_transfers

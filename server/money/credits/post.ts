@@ -1,14 +1,13 @@
 /**
- * What writes the ledger of credit. Whoever writes holds the lock of the team first, so that the statement
- * sees what the one before wrote: without it a busy team would lose nearly each race for the next entry, and
- * the violated key would end the transaction of the caller. The lock lasts until the transaction ends: take
- * it before an entry of the audit, and for one team in a transaction.
+ * This file writes the ledger of credit. Whoever writes holds the lock of the team first, so that the
+ * statement sees what the one before wrote: without it a busy team would lose nearly each race for the next
+ * entry, and the violated key would end the transaction of the caller. The lock lasts until the transaction
+ * ends: take it before an entry of the audit, and for one team in a transaction.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError } from '@svc/proto/http/errors.ts';
 import { problem } from '@svc/proto/http/json-text.ts';
-import { isUniqueViolation } from '../../base/db/index.ts';
-import type { Database, SqlTag } from '../../base/db/index.ts';
+import { isUniqueViolation, type Database, type SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import type { Fragment } from '../../base/sql.ts';
 import { moneyOf, payableStep } from '../amounts/index.ts';
@@ -21,7 +20,7 @@ export interface NewTransfer {
   readonly id?: string;
   readonly teamId: string;
   readonly kind: CreditKind;
-  /** What it comes from; with the kind once for ever. */
+  /** Origin of the transfer, which with the kind is unique for ever. */
   readonly source: string;
   readonly from: Account;
   readonly to: Account;
@@ -73,7 +72,7 @@ export async function post(db: Database, transfer: NewTransfer): Promise<Outcome
   });
 }
 
-/** Undefined: somebody else writes this ledger, or wrote it after the statement began. */
+/** Returns undefined when somebody else writes this ledger, or wrote it after the statement began. */
 async function tryToPost(db: Database, transfer: NewTransfer): Promise<Outcome | undefined> {
   try {
     return await insert(db, transfer);
@@ -120,9 +119,9 @@ export async function postLocked(tx: Database, transfer: NewTransfer): Promise<O
 }
 
 /**
- * One statement for the transfer and both of its entries. It writes only with the lock, which who has it gets
- * again. It refuses by itself what the tables would refuse, because a violated constraint ends the
- * transaction.
+ * This inserts the transfer and both of its entries by one statement. It writes only with the lock, which its
+ * holder gets again. It refuses by itself what the tables would refuse, because a violated constraint ends
+ * the transaction.
  */
 async function insert(
   { sql }: Pick<Database, 'sql'>,

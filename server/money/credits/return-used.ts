@@ -12,8 +12,8 @@ export interface Returned {
 }
 
 /**
- * Once a statement. What came of a grant whose end has passed ends again within a minute. Returns the minor
- * units.
+ * This returns the credit of a statement, once. What came of a grant whose end has passed ends again within a
+ * minute. Returns the minor units.
  */
 export async function returnUsed(
   db: Database,

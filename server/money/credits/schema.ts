@@ -42,7 +42,7 @@ export const creditTransfers = pgTable(
     id: id('id').primaryKey(),
     teamId: id('team_id').notNull(),
     kind: enumColumn('kind', CreditKind, CreditKindSchema).notNull(),
-    /** What it comes from, once for ever: a payment, a statement with the block, a grant. */
+    /** Origin of the transfer, unique for ever: a payment, a statement with the block, or a grant. */
     source: text('source').notNull(),
     from: text('from', { enum: ACCOUNTS }).notNull(),
     to: text('to', { enum: ACCOUNTS }).notNull(),

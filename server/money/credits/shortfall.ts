@@ -15,7 +15,7 @@ export async function shortfallDue(sql: SqlTag, teamId: string): Promise<number>
   return row?.cents ?? 0;
 }
 
-/** Teams with a shortfall, also those that used nothing: they need a statement all the same. */
+/** Lists teams with a shortfall, also those that used nothing, since they need a statement all the same. */
 export async function teamsWithShortfall(sql: SqlTag): Promise<string[]> {
   const rows = await sql<Array<{ id: string }>>`
     select team_id as id from credit_transfers where kind in ('refund', 'dispute_lost') group by team_id

@@ -65,7 +65,7 @@ export interface Refund {
   readonly eventId?: string | undefined;
 }
 
-/** Undefined: no such purchase is known (yet). */
+/** Returns undefined when no such purchase is known (yet). */
 export async function refund(
   db: Database,
   { purchase, totalCents, at, eventId }: Refund,
@@ -106,10 +106,7 @@ interface HeldPurchase {
 }
 
 /** The purchase under the lock, and what the ledger knows of the dispute. */
-async function heldOf(
-  tx: Database,
-  { purchase, dispute }: Pick<Dispute, 'purchase' | 'dispute'>,
-): Promise<HeldPurchase | undefined> {
+async function heldOf(tx: Database, { purchase, dispute }: Pick<Dispute, 'purchase' | 'dispute'>) {
   const block = await purchaseOf(tx.sql, purchase);
   if (block === undefined) return undefined;
   await lockCredit(tx, block.teamId);

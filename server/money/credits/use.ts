@@ -1,15 +1,12 @@
-/** How credit goes: statements use it, and granted credit ends. */
+/** This file takes credit: statements use it, and granted credit ends. */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
-import { startLoop } from '../../base/loop.ts';
-import type { Loop } from '../../base/loop.ts';
+import { startLoop, type Loop } from '../../base/loop.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { System } from '../../kit/feature.ts';
 import { payablePart } from '../amounts/index.ts';
 import { record, tellIfLow } from './acts.ts';
-import { balanceOf, blocksOf, drawsOf, leftOf, restOf } from './blocks.ts';
-import type { Block } from './blocks.ts';
-import { lockCredit, postLocked } from './post.ts';
-import type { NewTransfer } from './post.ts';
+import { balanceOf, blocksOf, drawsOf, leftOf, restOf, type Block } from './blocks.ts';
+import { lockCredit, postLocked, type NewTransfer } from './post.ts';
 
 export interface Use {
   readonly teamId: string;

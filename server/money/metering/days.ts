@@ -18,7 +18,7 @@ export function addDays(day: string, count: number): string {
   return dayOf(Date.parse(day) + count * DAY_MS);
 }
 
-/** From a day on and before another. */
+/** This counts the days from one on and before another. */
 export function countDays(first: string, end: string): number {
   return (Date.parse(end) - Date.parse(first)) / DAY_MS;
 }
@@ -34,7 +34,10 @@ export interface DayField {
   readonly text: string;
 }
 
-/** `YYYY-MM-DD`, or the RFC 3339 time of its midnight in UTC. The 31st of February has the right form too. */
+/**
+ * Reads `YYYY-MM-DD`, or the RFC 3339 time of its midnight in UTC. The 31st of February has the right form
+ * too.
+ */
 export function readDay({ resource, field, text }: DayField): string {
   const [, day = ''] = DAY.exec(text) ?? [];
   const ms = Date.parse(day);
@@ -46,11 +49,11 @@ export function readDay({ resource, field, text }: DayField): string {
 export interface Span {
   readonly first: DayField;
   readonly last: DayField;
-  /** Whether the last day is one of them. */
+  /** It is true where the last day is one of them. */
   readonly isLastIncluded: boolean;
 }
 
-/** Refuses less than one day and more than 366. */
+/** This throws for less than one day and for more than 366. */
 export function assertSpan({ first, last, isLastIncluded }: Span): void {
   const count = countDays(first.text, last.text) + (isLastIncluded ? 1 : 0);
   const { resource, field } = first;

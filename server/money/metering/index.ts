@@ -5,10 +5,8 @@
 import { and, asc, between, eq, getTableColumns, gte, or, sql } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import { together } from '../../kit/events/index.ts';
-import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
-import type { EventEffect } from '../../kit/feature.ts';
-import { inTeams } from '../../kit/resource/index.ts';
-import type { Who } from '../../kit/resource/index.ts';
+import { declareFeature, filledOnce, port, type EventEffect } from '../../kit/feature.ts';
+import { inTeams, type Who } from '../../kit/resource/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import { environmentsFeature } from '../../apps/environments/index.ts';
 import { projectsFeature } from '../../apps/projects/index.ts';
@@ -18,8 +16,7 @@ import { workFeature } from '../../engine/work/index.ts';
 import { amountsFeature } from '../amounts/index.ts';
 import { metered } from './metered.ts';
 import { makeDefaultPrices } from './prices.ts';
-import { costDays, prices, usageEvents } from './schema.ts';
-import type { UsageEvent } from './schema.ts';
+import { costDays, prices, usageEvents, type UsageEvent } from './schema.ts';
 
 export { METERED, metered } from './metered.ts';
 export { meterWords } from './meter-words.ts';
@@ -81,7 +78,7 @@ export interface Days {
   readonly to: string;
 }
 
-/** Days with usage, oldest first; one entry for each kind and executor. */
+/** This returns days with usage, oldest first, with one entry for each kind and executor. */
 export async function meteredDays({ db, teams }: Who, { teamId, from, to }: Days): Promise<MeteredDay[]> {
   const { day, meter, period, events } = costDays;
   const kind = sql<MeteredDay['kind']>`split_part(${meter}, '.', 1)`;
@@ -113,7 +110,7 @@ export async function meteredDays({ db, teams }: Who, { teamId, from, to }: Days
 
 export type RatedEvent = UsageEvent & { readonly nanosPerSecond: number; readonly currency: string };
 
-/** Events of a run, or of a build, oldest first. */
+/** This returns the events of a run or of a build, oldest first. */
 export async function eventsOf(
   { db, teams }: Who,
   { teamId, itemId }: { readonly teamId: string; readonly itemId: string },

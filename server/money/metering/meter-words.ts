@@ -8,7 +8,7 @@ const WORDS: Readonly<Record<Meter, string>> = {
   'build.service': 'Builds on runners of the service',
 };
 
-/** Words of a meter; any other text is returned as it is. */
+/** This returns the words of a meter; any other text is returned as it is. */
 export function meterWords(meter: string): string {
   return (WORDS as Readonly<Record<string, string>>)[meter] ?? meter;
 }

@@ -8,12 +8,13 @@ import type { Fragment } from '../../base/sql.ts';
 export const METERED = 'metered_work';
 
 /**
- * CTEs `metered_work`, `metered_month`, `metered`, `metered_days` and `metered_names`: an event of each
- * report among the outbox rows of the CTE `published`, and its place in the sums. Time, epoch and runner come
- * from the outbox row alone; whatever else is gone by now leaves the work without project and environment,
- * and never without its time. A second row for one report adds nothing. Rows are written in the order of
- * their keys, so that two workers wait for each other and never in a circle. Names are looked up with the
- * first work of a place on a day: for each batch that took a tenth of the whole statement.
+ * This returns the CTEs `metered_work`, `metered_month`, `metered`, `metered_days` and `metered_names`, which
+ * meter an event of each report among the outbox rows of the CTE `published`, and its place in the sums.
+ * Time, epoch and runner come from the outbox row alone; whatever else is gone by now leaves the work without
+ * project and environment, and never without its time. A second row for one report adds nothing. Rows are
+ * written in the order of their keys, so that two workers wait for each other and never in a circle. Names
+ * are looked up with the first work of a place on a day: for each batch that took a tenth of the whole
+ * statement.
  *
  * A report belongs to the month of its time, or to the oldest month that is open when its own is closed. The
  * row that says so is held in share: whoever closes a month waits for those who hold it, and whoever waited
@@ -63,9 +64,9 @@ export function metered(currency: string): EventEffect {
 }
 
 /**
- * CTE `metered_work`: who executed it is whose runner reported it, for an item's own pool moves with its
- * team's region. Runners go with their team alone, so one that is gone was none of the service's. A run's
- * label counts where it names an environment of the run's own team.
+ * This returns the CTE `metered_work`. Whose runner reported it executed it, because an item's own pool moves
+ * with its team's region. Runners go with their team alone, so one that is gone was none of the service's. A
+ * run's label counts where it names an environment of the run's own team.
  */
 function meteredWork(sql: SqlTag, currency: string): Fragment {
   return sql`

@@ -3,14 +3,12 @@
  * it, and whatever the server's time zone.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
-import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
+import { createBuildWorld, type BuildWorld } from '../../../test/setup/builds/build-world.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { publish } from '../../kit/events/index.ts';
 import { announce } from '../../engine/work/sql.ts';
 import { systemScope } from '../../kit/authorise.ts';
-import { openDatabase } from '../../base/db/index.ts';
-import type { SqlTag } from '../../base/db/index.ts';
+import { openDatabase, type SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { metered, meteredDays } from './index.ts';
 
@@ -27,10 +25,7 @@ interface Ended {
 }
 
 /** The event that the engine writes of such a run, by its own piece of SQL; its item is gone already. */
-async function write(
-  sql: SqlTag,
-  { teamId, runnerId, claimed, finished, id = newId('run'), selfMs }: Ended,
-): Promise<string> {
+async function write(sql: SqlTag, { teamId, runnerId, claimed, finished, id = newId('run'), selfMs }: Ended) {
   const meteredMs = Date.parse(finished) - Date.parse(claimed);
   await sql`
     with ended as (

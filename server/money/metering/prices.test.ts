@@ -1,7 +1,6 @@
 /** Prices: published ahead by the clock that dates claims, never changed, and there before the first work. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { databaseNow } from '../../base/sql.ts';
 import { assertCurrency } from '../billing/currency.ts';

@@ -1,8 +1,7 @@
-/** Prices of the installation: published ahead, never changed, in force by the time of a claim. */
+/** Prices of the installation are published ahead, never changed, and in force by the time of a claim. */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import { desc, eq } from 'drizzle-orm';
-import { apiError } from '@svc/proto/http/errors.ts';
-import type { ApiError } from '@svc/proto/http/errors.ts';
+import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { databaseNow, ms } from '../../base/sql.ts';
@@ -39,7 +38,7 @@ export async function makeDefaultPrices({ sql }: Pick<Database, 'sql'>, currency
     on conflict (meter, currency, from_at) do nothing`;
 }
 
-/** Those that begin last first. */
+/** Lists the prices that begin last first. */
 export async function listPrices({ orm }: Pick<Database, 'orm'>, currency: string): Promise<Price[]> {
   const { fromAt, meter } = prices;
   return await orm
@@ -51,7 +50,7 @@ export async function listPrices({ orm }: Pick<Database, 'orm'>, currency: strin
 }
 
 export interface MeterPrice extends Price {
-  /** False: it is to come. */
+  /** It is false for a price that is to come. */
   readonly inForce: boolean;
 }
 
@@ -75,7 +74,7 @@ export async function pricesNow(
  */
 export type NanosOn = (meter: string, day: string) => bigint;
 
-/** Those in force, those to come, and those of before. */
+/** Reads the prices in force, those to come, and those of before. */
 export async function nanosByDay({ sql }: Pick<Database, 'sql'>, currency: string): Promise<NanosOn> {
   const rows = await sql<Array<{ meter: string; nanos: number; fromAt: Date }>>`
     select meter, nanos_per_second as nanos, from_at as "fromAt" from prices where currency = ${currency} order by from_at`;

@@ -1,5 +1,5 @@
 /**
- * What money is computed from. No table refers to another: what a team used outlives the team, its
+ * Money is computed from these tables. No table refers to another: what a team used outlives the team, its
  * environments and its runners, and each event would lock the row of its price.
  */
 import { sql } from 'drizzle-orm';
@@ -71,7 +71,9 @@ export const usageEvents = pgTable(
     epoch: integer('epoch').notNull(),
     runnerId: id('runner_id').notNull(),
     buildId: id('build_id'),
-    /** Null: the work is of no environment, or that was gone when the event was published. */
+    /**
+     * It is null where the work is of no environment, or of one that was gone when the event was published.
+     */
     environmentId: id('environment_id'),
     projectId: id('project_id'),
     claimedAt: instant('claimed_at').notNull(),
@@ -112,7 +114,7 @@ export const costDays = pgTable(
     day: date('day').notNull(),
     meter: meterColumn().notNull(),
     priceId: id('price_id').notNull(),
-    /** Empty: none, as in the next two. */
+    /** It is empty where there is none, as in the next two. */
     projectId: id('project_id').notNull(),
     environmentId: id('environment_id').notNull(),
     runnerId: id('runner_id').notNull(),

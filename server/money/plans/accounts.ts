@@ -38,7 +38,10 @@ export interface PlanChange {
   readonly id: string | undefined;
 }
 
-/** In a transaction. `next` decides with the row locked; undefined: it stays as it is. */
+/**
+ * This changes the plan in a transaction. `next` decides while the row is locked; the plan stays as it is
+ * where that returns undefined.
+ */
 export async function changeAccountPlan(
   { sql }: Pick<Database, 'sql'>,
   { userId, eventId, now }: { readonly userId: string; readonly eventId: string; readonly now: Date },

@@ -1,6 +1,6 @@
 /**
- * What can be had. A plan that changes gets a new version: those who have the old one keep its price at the
- * provider, and its lookup key there.
+ * This file lists the plans. A plan that changes gets a new version: those who have the old one keep its
+ * price at the provider, and its lookup key there.
  */
 export interface CataloguePlan {
   readonly id: string;
@@ -59,7 +59,7 @@ const BUSINESS: CataloguePlan = {
   limits: {},
 };
 
-/** Those that are bought, cheapest first. */
+/** Plans that are bought, cheapest first. */
 export const PAID: readonly CataloguePlan[] = [TEAM, BUSINESS];
 
 const BY_ID: ReadonlyMap<string, CataloguePlan> = new Map(
@@ -71,7 +71,9 @@ export function planById(id: string): CataloguePlan {
   return BY_ID.get(id) ?? FREE;
 }
 
-/** How prices of the provider are found: no id of its stands in settings. */
+/**
+ * Returns the key by which a price of the provider is found, so that no id of the provider is in settings.
+ */
 export function lookupKeyOf({ id, version }: CataloguePlan, currency: string): string {
   return `svc_${id}_${currency}_v${version}`;
 }

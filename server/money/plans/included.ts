@@ -13,13 +13,13 @@ export interface PlanFrom {
   readonly fromAt: Date;
 }
 
-/** Both as `YYYY-MM-DD`, first days of UTC months. */
+/** Months are named by their first days in UTC, `YYYY-MM-DD`. */
 export function monthAfter(period: string): string {
   const first = new Date(`${period}T00:00:00Z`);
   return new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 1)).toISOString().slice(0, 10);
 }
 
-/** First moment of the next month. */
+/** This returns the first moment of the next month. */
 export function monthEnd(period: string): Date {
   return new Date(`${monthAfter(period)}T00:00:00Z`);
 }
@@ -32,7 +32,7 @@ export function monthEnd(period: string): Date {
 export function poolMs(period: string, changes: readonly PlanFrom[]): number {
   const start = Date.parse(`${period}T00:00:00Z`);
   const end = monthEnd(period).getTime();
-  // Exact until the last step: a millisecond that rounding takes is one that somebody pays for.
+  // The result is exact until the last step, because somebody pays for each millisecond that rounding takes.
   const paid = changes.reduce((sum, { plan, fromAt }, n) => {
     const from = Math.max(start, Math.floor(fromAt.getTime() / 1_000) * 1_000);
     const to = Math.min(end, Math.floor((changes[n + 1]?.fromAt.getTime() ?? end) / 1_000) * 1_000);
@@ -80,7 +80,7 @@ export function rowKey({ day, teamId, meter, priceId, projectId, environmentId, 
   return [day, teamId, meter, priceId, projectId, environmentId, runnerId].join(' ');
 }
 
-/** What is left for the rows of a day, in proportion to their time. */
+/** Shares what is left among the rows of a day, in proportion to their time. */
 export function sharesOf(
   left: number,
   rows: ReadonlyArray<DayRow & { readonly ms: string }>,

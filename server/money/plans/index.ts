@@ -5,8 +5,7 @@ import { amountsFeature } from '../amounts/index.ts';
 import { meteringFeature } from '../metering/index.ts';
 import { declareFeature, port } from '../../kit/feature.ts';
 import { createFollowPlans } from './limits.ts';
-import { createPlans } from './service.ts';
-import type { Available } from './service.ts';
+import { createPlans, type Available } from './service.ts';
 
 export { accountPlanOf, changeAccountPlan, NOTHING_BOUGHT, teamsOfPayer } from './accounts.ts';
 export type { AccountPlan, PlanChange } from './accounts.ts';

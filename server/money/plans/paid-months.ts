@@ -1,16 +1,21 @@
 /**
- * Months of many payers at once: under which plan each is, and which of its time that covers. The number of
- * statements does not depend on how many they are.
+ * This file reads the months of many payers at once: under which plan each is, and which of its time that
+ * covers. The number of statements does not depend on how many they are.
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
-import { teamsPaidWith } from '../../access/teams/index.ts';
-import type { PaidTeam } from '../../access/teams/index.ts';
+import { teamsPaidWith, type PaidTeam } from '../../access/teams/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
-import { FREE, planById, SELF_HOSTED } from './catalogue.ts';
-import type { CataloguePlan } from './catalogue.ts';
+import { FREE, planById, SELF_HOSTED, type CataloguePlan } from './catalogue.ts';
 import type { Pricing } from '../amounts/index.ts';
-import { monthAfter, monthEnd, poolMs, sharesOf } from './included.ts';
-import type { Coverage, DayRow, PlanFrom } from './included.ts';
+import {
+  monthAfter,
+  monthEnd,
+  poolMs,
+  sharesOf,
+  type Coverage,
+  type DayRow,
+  type PlanFrom,
+} from './included.ts';
 
 export interface PaidMonth {
   readonly payerId: string | null;
@@ -84,11 +89,7 @@ function groupsOf(paid: readonly PaidTeam[]): ReadonlyMap<string, Group> {
   return groups;
 }
 
-async function changesOf(
-  sql: SqlTag,
-  before: Date,
-  payerIds: readonly string[],
-): Promise<ReadonlyMap<string, readonly PlanFrom[]>> {
+async function changesOf(sql: SqlTag, before: Date, payerIds: readonly string[]) {
   const rows = await sql<Array<PlanFrom & { readonly payerId: string }>>`
     select user_id as "payerId", plan, from_at as "fromAt" from plan_changes
     where user_id = any(${[...payerIds]}::text[]) and from_at < ${before} order by user_id, from_at, id`;
@@ -106,11 +107,11 @@ interface DayMs {
   readonly ms: number;
 }
 
-/** A row for each team, with the place of its group. */
+/** Each team has a row with the place of its group. */
 const asRows = (groups: readonly Group[]) =>
   groups.flatMap(({ teamIds }, n) => teamIds.map((teamId) => ({ team_id: teamId, n })));
 
-/** Oldest first; in the order of the groups. */
+/** This returns the days of each group, oldest first, in the order of the groups. */
 async function daysOf(
   sql: SqlTag,
   { period, groups }: { readonly period: string; readonly groups: readonly Group[] },
@@ -134,10 +135,7 @@ interface End {
   readonly usedMs: number;
 }
 
-function endOf(
-  pool: number,
-  { period, days }: { readonly period: string; readonly days: readonly DayMs[] },
-): End {
+function endOf(pool: number, { period, days }: { readonly period: string; readonly days: readonly DayMs[] }) {
   const usedMs = days.reduce((sum, { ms }) => sum + ms, 0);
   let left = pool;
   for (const { day, ms } of days) {

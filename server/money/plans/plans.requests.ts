@@ -1,6 +1,5 @@
-/** Valid requests of each RPC, for the tests of the contract. */
-import { nothing } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+/** This file lists valid requests of each RPC, for the tests of the contract. */
+import { nothing, type Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.plans.v1.PlansService/List': { gives: 'nothing', fields: nothing },

@@ -7,8 +7,8 @@ import { enumColumn } from '../../kit/resource/team-table.ts';
 const isStanding = sql.raw(`standing in ('self_hosted', 'free', 'active', 'past_due', 'pending')`);
 
 /**
- * What the provider said last of an account. No row: free, or of an installation without a provider
- * self-hosted.
+ * Each row is what the provider said last of an account. An account without one is free or, without a
+ * provider, self-hosted.
  */
 export const accountPlans = pgTable(
   'account_plans',
@@ -47,7 +47,7 @@ export const planChanges = pgTable(
 export const planFees = pgTable(
   'plan_fees',
   {
-    /** Of the provider. */
+    /** Id of the provider's invoice, and of what went back of it. */
     invoiceId: text('invoice_id').primaryKey(),
     userId: id('user_id').notNull(),
     plan: text('plan').notNull(),

@@ -1,14 +1,12 @@
 /** The catalogue as people see it. */
 import { MeterPriceSchema, PlansService } from '@svc/proto/gen/svc/plans/v1/plans_pb.ts';
-import { implement } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
 import { shown as shownAs } from '../../kit/resource/index.ts';
 import { decimalsOf } from '../amounts/index.ts';
 import { pricesNow } from '../metering/index.ts';
 import { accountPlanOf } from './accounts.ts';
-import { FREE, PAID, SELF_HOSTED } from './catalogue.ts';
-import type { CataloguePlan } from './catalogue.ts';
+import { FREE, PAID, SELF_HOSTED, type CataloguePlan } from './catalogue.ts';
 
 /** Ids of the plans that can be bought at this moment. Undefined: there is no provider of payments. */
 export type Available = (() => Promise<ReadonlySet<string>>) | undefined;

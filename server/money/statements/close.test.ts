@@ -3,11 +3,9 @@
  * by what is deleted.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createMoneyWorld, pricing } from '../../../test/setup/money/months.ts';
-import type { MoneyWorld } from '../../../test/setup/money/months.ts';
+import { createMoneyWorld, pricing, type MoneyWorld } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { openDatabase } from '../../base/db/index.ts';
-import type { SqlTag } from '../../base/db/index.ts';
+import { openDatabase, type SqlTag } from '../../base/db/index.ts';
 import { moveOn } from './close.ts';
 import { purchase } from '../credits/index.ts';
 import { closeDue, openMonth, rehearse } from './index.ts';

@@ -13,8 +13,7 @@
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { teamsWithShortfall } from '../credits/index.ts';
 import { METERED } from '../metering/index.ts';
-import { monthAfter, monthEnd } from '../plans/index.ts';
-import type { Pricing } from '../plans/index.ts';
+import { monthAfter, monthEnd, type Pricing } from '../plans/index.ts';
 import { settle } from './settle.ts';
 
 const HOUR_MS = 3_600_000;
@@ -34,7 +33,7 @@ export interface Closing {
   readonly db: Database;
   readonly pricing: Pricing;
   readonly onError: (error: unknown) => void;
-  /** Before each team. What it throws ends the closing there. */
+  /** This runs before each team. An error of it ends the closing there. */
   readonly onProgress?: (progress: Progress) => Promise<void>;
 }
 
@@ -122,7 +121,7 @@ export async function moveOn({ sql }: Pick<Database, 'sql'>, period: string): Pr
   await sql`update open_period set month = ${monthAfter(period)}::date where month = ${period}::date`;
 }
 
-/** What holds the closing up. After six hours nothing does, and an alarm is raised. */
+/** Returns what holds the closing up. After six hours nothing does, and an alarm is raised. */
 export async function waitingFor(
   { db, onError }: Closing,
   period: string,
@@ -198,9 +197,9 @@ export interface Scan {
 }
 
 /**
- * Teams without their statement of a month: those that used something, and those that owe a shortfall of
- * credit. Goes from team to team in the index of the days and reads a row of each, so that it takes as long
- * as there are teams, whatever they used before.
+ * This returns teams without their statement of a month: those that used something, and those that owe a
+ * shortfall of credit. It goes from team to team in the index of the days and reads a row of each, so that it
+ * takes as long as there are teams, whatever they used before.
  */
 export async function teamsToSettle(
   { sql }: Pick<Database, 'sql'>,

@@ -1,7 +1,6 @@
-/** What a statement says: figures that can be checked by hand, and how it moves on. */
+/** Tests what a statement says, by figures that can be checked by hand, and how it moves on. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createMoneyWorld, pricing } from '../../../test/setup/money/months.ts';
-import type { MoneyWorld } from '../../../test/setup/money/months.ts';
+import { createMoneyWorld, pricing, type MoneyWorld } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { SqlTag } from '../../base/db/index.ts';
@@ -38,7 +37,8 @@ describe.skipIf(!postgresHere)('a statement', () => {
     const teamId = await world.team();
     await sql`
       insert into prices (id, meter, currency, nanos_per_second, from_at, created_at) values ('prc_oct', 'run.runner', 'usd', 250000, '2026-10-16', '2026-10-15')`;
-    // 40,000 s at 0.0001 and 20,002 s at 0.00025; 149.999 s at 0.0001 of builds: 4.00, 5.0005 and 0.0149999.
+    // The time is 40,000 s at 0.0001, 20,002 s at 0.00025 and 149.999 s of builds at 0.0001, which cost 4.00,
+    // 5.0005 and 0.0149999.
     await world.report({ teamId, at: '2026-10-02T00:00:00Z', ms: seconds(15_000) });
     await world.report({ teamId, at: '2026-10-03T00:00:00Z', ms: seconds(25_000) });
     await world.report({ teamId, at: '2026-10-20T00:00:00Z', ms: seconds(20_002) });
@@ -102,7 +102,8 @@ describe.skipIf(!postgresHere)('a statement', () => {
   it('counts each plan of the month for its part of the month', async () => {
     const teamId = await world.team();
     await world.pays(payerId, [teamId]);
-    // 600,000 s for 16 of 31 days: 309,677,419 ms. The rest of 400,000 s is 90,322,581 ms, 9.0322581.
+    // The plan includes 600,000 s for 16 of 31 days, which is 309,677,419 ms. The rest of 400,000 s is
+    // 90,322,581 ms, 9.0322581.
     await world.plan(payerId, 'team', '2026-10-16T00:00:00Z');
     await used(teamId, '2026-10-20T00:00:00Z', seconds(400_000));
     await world.plan(payerId, 'business', '2026-11-01T00:00:00Z');

@@ -1,15 +1,12 @@
-/** Statements: what each month of each team came to, made when the month is closed. */
-import type { System } from '../../kit/feature.ts';
-import { startLoop } from '../../base/loop.ts';
-import type { Loop } from '../../base/loop.ts';
+/** A statement says what a month of a team came to, and is made when the month is closed. */
+import { declareFeature, type System } from '../../kit/feature.ts';
+import { startLoop, type Loop } from '../../base/loop.ts';
 import { databaseNow } from '../../base/sql.ts';
-import type { Pricing } from '../amounts/index.ts';
+import { amountsFeature, type Pricing } from '../amounts/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
-import { amountsFeature } from '../amounts/index.ts';
 import { creditsFeature } from '../credits/index.ts';
 import { meteringFeature } from '../metering/index.ts';
 import { plansFeature } from '../plans/index.ts';
-import { declareFeature } from '../../kit/feature.ts';
 import { closeDue } from './close.ts';
 
 export { closeDue, closedSince, isDue, openMonth, unsettledMonth, waitingFor } from './close.ts';
@@ -23,7 +20,7 @@ export type { Move, StatementLineRow, StatementRow } from './store.ts';
 
 const EVERY_MS = 60_000;
 
-/** By the database's clock: a server whose own is wrong closes no month too soon. */
+/** This goes by the database's clock, so that a server whose own is wrong closes no month too soon. */
 function startClosing(system: System, pricing: Pricing): Loop {
   const { db, onError } = system;
   const closing = { db, pricing, onError };

@@ -2,8 +2,7 @@
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../base/db/index.ts';
 import { payableOf, picoOf } from '../amounts/index.ts';
-import { includedMs } from '../plans/index.ts';
-import type { Coverage } from '../plans/index.ts';
+import { includedMs, type Coverage } from '../plans/index.ts';
 
 /** Meter of a line for credit that was refunded after it was used: it has no time and no price. */
 export const SHORTFALL = 'credit.shortfall';
@@ -14,7 +13,7 @@ export interface Line {
   readonly priceId: string;
   readonly meteredMs: number;
   readonly includedMs: number;
-  /** In pico-units. */
+  /** Amount in pico-units. */
   readonly list: bigint;
   readonly included: bigint;
   readonly listCents: number;

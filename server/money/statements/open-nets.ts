@@ -1,7 +1,6 @@
 /** Net costs that no statement has settled yet. */
 import type { Who } from '../../kit/resource/index.ts';
-import { paidMonth } from '../plans/index.ts';
-import type { Pricing } from '../plans/index.ts';
+import { paidMonth, type Pricing } from '../plans/index.ts';
 import { totalsOf, usageLines } from './lines.ts';
 
 export interface OpenNet {
@@ -11,7 +10,7 @@ export interface OpenNet {
   readonly netCents: number;
 }
 
-/** By month: of the open ones, and of the one that is being closed. */
+/** Returns net costs by month, of the open ones and of the one that is being closed. */
 export async function openNets(
   { db, teams }: Pick<Who, 'db' | 'teams'>,
   { teamId, charges, currency }: Pricing & { readonly teamId: string },
@@ -32,7 +31,7 @@ export async function openNets(
   return nets;
 }
 
-/** In minor units, each month by itself. */
+/** Sums minor units, where each month is rounded by itself. */
 export function pendingCents(nets: ReadonlyMap<string, OpenNet>): number {
   return [...nets.values()].reduce((sum, { netCents }) => sum + netCents, 0);
 }

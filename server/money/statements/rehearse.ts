@@ -1,11 +1,18 @@
 /** A closing that writes nothing: what is due is settled team by team, and each transaction is undone. */
 import type { Database } from '../../base/db/index.ts';
-import { monthAfter } from '../plans/index.ts';
-import type { Pricing } from '../plans/index.ts';
-import { added, isDue, monthBefore, openMonth, teamsToSettle, waitingFor } from './close.ts';
-import type { Closed, ClosedMonth, Closing } from './close.ts';
-import { settle } from './settle.ts';
-import type { Figures } from './settle.ts';
+import { monthAfter, type Pricing } from '../plans/index.ts';
+import {
+  added,
+  isDue,
+  monthBefore,
+  openMonth,
+  teamsToSettle,
+  waitingFor,
+  type Closed,
+  type ClosedMonth,
+  type Closing,
+} from './close.ts';
+import { settle, type Figures } from './settle.ts';
 
 class Undone extends Error {}
 
@@ -25,7 +32,9 @@ export async function rehearse(closing: Omit<Closing, 'onError'>, now: Date): Pr
   }
 }
 
-/** Figures of the last of these months. The earlier ones take their part of the credit first. */
+/**
+ * This returns the figures of the last of these months. The earlier ones take their part of the credit first.
+ */
 async function rehearseMonth(
   { db, pricing, onProgress }: Omit<Closing, 'onError'>,
   periods: readonly string[],

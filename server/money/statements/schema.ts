@@ -24,7 +24,7 @@ export const statements = pgTable(
   {
     id: id('id').primaryKey(),
     teamId: id('team_id').notNull(),
-    /** Null: of an installation that nobody pays for. */
+    /** It is null in an installation that nobody pays for. */
     payerId: id('payer_id'),
     period: date('period').notNull(),
     currency: text('currency').notNull(),
@@ -82,7 +82,7 @@ export const statementLines = pgTable(
     priceId: id('price_id').notNull(),
     meteredMs: bigint('metered_ms', { mode: 'number' }).notNull(),
     includedMs: bigint('included_ms', { mode: 'number' }).notNull(),
-    /** In pico-units: milliseconds times the price. */
+    /** Amount in pico-units, which is milliseconds times the price. */
     list: numeric('list', { precision: 38, scale: 0 }).notNull(),
     included: numeric('included', { precision: 38, scale: 0 }).notNull(),
     listCents: cents('list_cents'),

@@ -9,10 +9,8 @@ import { addEvent } from '../../kit/events/index.ts';
 import { newId } from '../../base/ids.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 import { BILLING_ACTOR, lockCredit, shortfallOf, useCredit } from '../credits/index.ts';
-import { paidMonth } from '../plans/index.ts';
-import type { Pricing } from '../plans/index.ts';
-import { shortfallLine, totalsOf, usageLines } from './lines.ts';
-import type { Line, Totals } from './lines.ts';
+import { paidMonth, type Pricing } from '../plans/index.ts';
+import { shortfallLine, totalsOf, usageLines, type Line, type Totals } from './lines.ts';
 import { wordsOf } from './words.ts';
 
 export interface TeamMonth {
@@ -37,9 +35,9 @@ interface Settled extends Totals {
 }
 
 /**
- * Undefined: the team used nothing and owes nothing, or the month has had its statement. The lock on the
- * credit of the team comes first: of two closers the second one waits for it, and finds what the first one
- * wrote.
+ * Returns undefined when the team used nothing and owes nothing, or the month has had its statement. The lock
+ * on the credit of the team comes first: of two closers the second one waits for it, and finds what the first
+ * one wrote.
  */
 export async function settle(db: Database, pricing: Pricing, month: TeamMonth): Promise<Figures | undefined> {
   return await db.transact(async (tx) => {

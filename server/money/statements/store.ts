@@ -2,8 +2,7 @@
 import { and, asc, desc, eq, inArray, isNull, lt, or, sql } from 'drizzle-orm';
 import type { Statement } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import type { Database } from '../../base/db/index.ts';
-import { inTeams } from '../../kit/resource/index.ts';
-import type { Row, Who } from '../../kit/resource/index.ts';
+import { inTeams, type Row, type Who } from '../../kit/resource/index.ts';
 import { decimalOf, decimalsOf } from '../amounts/index.ts';
 import { paidBackOf } from '../credits/index.ts';
 import { statementLines, statements } from './schema.ts';

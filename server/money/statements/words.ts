@@ -1,4 +1,4 @@
-/** How people are told of a statement. */
+/** This file has the words by which people are told of a statement. */
 import { moneyOf } from '../amounts/index.ts';
 
 export interface ClosedStatement {

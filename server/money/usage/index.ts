@@ -1,12 +1,18 @@
 /** Metered time of a team's work by day. */
-import { UsageDaySchema, UsageService } from '@svc/proto/gen/svc/usage/v1/usage_pb.ts';
-import type { UsageDay } from '@svc/proto/gen/svc/usage/v1/usage_pb.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { UsageDaySchema, UsageService, type UsageDay } from '@svc/proto/gen/svc/usage/v1/usage_pb.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { shown } from '../../kit/resource/index.ts';
-import { addDays, assertSpan, dayOf, meteredDays, meteringFeature, readDay } from '../metering/index.ts';
-import type { DayField, MeteredDay } from '../metering/index.ts';
+import {
+  addDays,
+  assertSpan,
+  dayOf,
+  meteredDays,
+  meteringFeature,
+  readDay,
+  type DayField,
+  type MeteredDay,
+} from '../metering/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
 
 const DAYS_DEFAULT = 30;
@@ -27,7 +33,7 @@ export const usageFeature = declareFeature({
   start: () => ({ services: [createUsage()] }),
 });
 
-/** Both ends as `YYYY-MM-DD`. */
+/** Both ends are written `YYYY-MM-DD`. */
 function daysOf(
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
   now: Date,
