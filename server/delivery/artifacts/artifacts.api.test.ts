@@ -1,6 +1,6 @@
 /**
- * Artifacts over the real doors: a runner that the test plays publishes an image, and what is known of it
- * stays.
+ * Here artifacts are tested over the real doors: a runner that the test plays publishes an image, and what is
+ * known of it stays.
  */
 import { execFileSync } from 'node:child_process';
 import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
@@ -31,7 +31,7 @@ const CANARY = 'canary-51e0a7f3';
 describe.skipIf(!postgresHere)('artifacts', () => {
   let server: TestServer;
   let sdk: SvcSDK;
-  /** The same account in a session. */
+  /** This is a client of the same account by its session. */
   let person: SvcSDK;
   let teamId: string;
   let projectId: string;

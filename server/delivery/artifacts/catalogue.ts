@@ -20,7 +20,9 @@ const CATALOGUE_JOB = 'artifacts.catalogue';
 const REFERENCE_TYPE = 'https://in-toto.io/attestation/reference/v0.1';
 const NO_SBOM = 'its runner reported no list of packages';
 
-/** CTE `catalogued`: a job for each event of the CTE `published` of a build that published an image. */
+/**
+ * The CTE `catalogued` adds a job for each event of the CTE `published` of a build that published an image.
+ */
 export const catalogued: EventEffect = (sql) => sql`
   catalogued as (${jobsAdded(
     sql,

@@ -1,6 +1,6 @@
 /**
- * Whose claim counts: what one document, upload or evaluation says decides nothing for what others say, and
- * fills nothing that others need.
+ * Here it is tested whose claim counts: what one document, upload or evaluation says decides nothing for what
+ * others say, and fills nothing that others need.
  */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -63,7 +63,7 @@ describe.skipIf(!postgresHere)('claims', () => {
     (await dev.artifacts.declare(teamId, { name: 'lib', kind, digest: freshDigest() })).id;
   const uploaded = async (id: string, document: string, by = dev) =>
     await by.artifacts.uploadSbom(teamId, id, { document: gzipSync(document).toString('base64') });
-  /** An image that the runner of a build listed so. */
+  /** Makes an image that the runner of a build listed so. */
   const built = async (document: string, digest = freshDigest()): Promise<string> => {
     const repository = 'https://git.example.com/acme/web';
     const { id } = await sdk.environments.create(projectId, { name: `e${(count += 1)}`, repository });

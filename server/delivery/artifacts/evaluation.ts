@@ -1,6 +1,6 @@
 /**
- * How an artifact did in an evaluation, as a statement of the service: it vouches for who said so and when,
- * and for nothing else. A sandbox run that is named is a reference: it hands over no result of its own.
+ * States how an artifact did in an evaluation, as the service: it vouches for who said so and when, and for
+ * nothing else. A sandbox run that is named is a reference: it hands over no result of its own.
  */
 import { createHash } from 'node:crypto';
 import { toJson } from '@bufbuild/protobuf';
@@ -74,7 +74,7 @@ export async function attestEvaluation(
   );
 }
 
-/** What the caller says, checked. */
+/** Checks what the caller says, and returns it as it is stated. */
 function contentOf(request: AttestEvaluationRequest, now: Date) {
   const { suiteId, suiteName, score, methodologyVersion } = request;
   const evaluatedAt = timestampDate(request.evaluatedAt!); // The contract demands it.

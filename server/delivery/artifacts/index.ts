@@ -1,4 +1,4 @@
-/** Artifacts: what was built, of what, by whom, and what is stated about it. */
+/** Artifacts say what was built, of what, by whom, and what is stated about it. */
 import { and, desc, eq, inArray } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';

@@ -1,4 +1,4 @@
-/** When a passport is made: two seconds after the last event about its artifact. */
+/** Plans passports: each is made two seconds after the last event about its artifact. */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database } from '../../base/db/index.ts';
 import { addJob, keyedJobsAdded } from '../../kit/jobs/index.ts';

@@ -67,7 +67,7 @@ export const artifactSboms = pgTable(
     teamId: id('team_id').notNull(),
     artifactId: id('artifact_id').notNull(),
     source: enumColumn('source', SbomSource, SbomSourceSchema).notNull(),
-    /** Of the document; see sbom/schema.ts. */
+    /** SHA-256 of the document; see sbom/schema.ts. */
     sha256: text('sha256').notNull(),
     packageSetId: bigint('package_set_id', { mode: 'number' }).notNull(),
     /** What the document does not tell. */
@@ -78,7 +78,7 @@ export const artifactSboms = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.artifactId, t.source, t.sha256] }),
-    // Which artifacts are made of a set, newest first.
+    // It finds the artifacts that are made of a set, newest first.
     index('artifact_sboms_set').on(t.teamId, t.packageSetId, t.artifactId),
     // Those that do not tell all.
     index('artifact_sboms_unread')
@@ -92,7 +92,7 @@ export const artifactSboms = pgTable(
   ],
 );
 
-/** Where each came from. Ids and names are as they were then. */
+/** Each row says where an artifact came from. Ids and names are as they were then. */
 export const artifactSources = pgTable(
   'artifact_sources',
   {

@@ -1,4 +1,4 @@
-/** What is stated about an artifact: how it is shown, and what others bring. */
+/** Shows what is stated about an artifact, and takes what others bring. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { and, eq, inArray, or } from 'drizzle-orm';
@@ -106,7 +106,7 @@ export async function upload(
   }
 }
 
-/** Of them a message names some. */
+/** Digests that a message names. */
 const NAMED_MAX = 5;
 
 function aboutElse(digests: readonly string[], digest: string): Error {
@@ -204,7 +204,7 @@ export async function removeAttestation(
   return statement?.digests ?? [digest];
 }
 
-/** One after the other: a certificate that was not seen before takes milliseconds. */
+/** Presents one after the other: a certificate that was not seen before takes milliseconds. */
 export async function presentAll(rows: readonly ListedAttestation[], digest: string, keys: Keys) {
   const all: Array<Awaited<ReturnType<typeof presentAttestation>>> = [];
   for (const row of rows) {

@@ -11,7 +11,7 @@ import type { SbomReader } from './sbom/sbom-reader.ts';
 import { sizeOf, storePackageSet } from './sbom/store.ts';
 import { unreadOf } from './store-sbom.ts';
 
-/** Of one artifact, and of these of one account. */
+/** Uploaded documents of one artifact, and how many of these one account may bring. */
 const UPLOADS_MAX = 10;
 const UPLOADS_OF_ONE_MAX = 3;
 

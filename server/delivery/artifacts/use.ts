@@ -1,4 +1,4 @@
-/** What became of an artifact: what it is part of, where it runs, and what led from it to what. */
+/** Describes what became of an artifact: what it is part of, where it runs, and what led from it to what. */
 
 export interface ImpactUnknown {
   readonly environments: number;

@@ -38,7 +38,7 @@ export interface AttestDeps {
   readonly signer: Signer;
 }
 
-/** Not within a transaction: the signer may be far away. */
+/** It is not called within a transaction: the signer may be far away. */
 export async function attest({ db, signer }: AttestDeps, stated: Stated): Promise<Attestation> {
   const { teamId, dedupeKey, purpose, predicateType, subjects, at } = stated;
   const known = await stored(db, teamId, dedupeKey);

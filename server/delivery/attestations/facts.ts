@@ -1,5 +1,5 @@
 /**
- * What policies are told of statements about artifacts: each is verified anew, because keys are revoked and
+ * Policies are told of statements about artifacts here: each is verified anew, because keys are revoked and
  * trust is withdrawn. What does not verify is not told of: it must neither count nor fill what a gate may
  * read. Of what counts as the same one statement is read; of those of the service's keys the oldest, which a
  * revocation with a time spares, and else the newest.
@@ -23,11 +23,14 @@ export const ATTESTATIONS_MAX = 100;
 const BUNDLES_BYTES_MAX = 4_194_304;
 /** Of one bundle: eight long ones are read as well. */
 const COUNTED_BYTES_MAX = 524_288;
-/** Of one artifact: those that the account stated last. Others have room beside whoever states much. */
+/**
+ * Suites of one artifact that count of one account: those that it stated last. Others have room beside
+ * whoever states much.
+ */
 const SUITES_OF_ONE_MAX = 10;
 
 const SUITE_CHARS_MAX = 200;
-/** What a timestamp of policies may be. */
+/** Range of the timestamps of policies. */
 const TIMES = { from: new Date('0001-01-01T00:00:00Z'), until: new Date('9999-12-31T00:00:00Z') };
 /** An address, of which nothing has to be escaped where it is kept. */
 const BUILDER_ID = /^[\x21-\x7e]{1,500}$/;
@@ -35,9 +38,9 @@ const BUILDER_ID = /^[\x21-\x7e]{1,500}$/;
 export interface AttestationFacts {
   readonly predicateType: string;
   readonly verified: boolean;
-  /** Empty: nobody known. */
+  /** The name is empty where nobody known signed it. */
   readonly signer: string;
-  /** Of provenance; else empty. */
+  /** Builder that provenance names; it is empty for any other statement. */
   readonly builderId: string;
 }
 
@@ -55,7 +58,7 @@ export interface EvaluationFacts {
   readonly assuranceLevel: AssuranceLevel;
   /** Account; empty for what was brought. */
   readonly statedBy: string;
-  /** As of attestations. */
+  /** The signer is named as for attestations. */
   readonly signer: string;
 }
 
@@ -76,7 +79,7 @@ const TOO_MANY: StatedFacts = {
 
 interface StoredStatement extends Pick<Attestation, 'predicateType' | 'source' | 'createdAt'> {
   readonly digest: string;
-  /** Null: beyond the bounds. */
+  /** The bundle is null beyond the bounds. */
   readonly bundle: Uint8Array | null;
 }
 
@@ -86,7 +89,7 @@ export interface FactsReader {
   readonly keys: Keys;
 }
 
-/** By digest; one about which nothing is stated is missing. */
+/** Facts are found by digest; one about which nothing is stated is missing. */
 export async function attestationFacts(
   { db, teams, keys }: FactsReader,
   digests: readonly string[],
@@ -131,7 +134,8 @@ export async function attestationFacts(
 function statedBy(found: readonly StoredStatement[], keys: Keys): StatedFacts {
   const all = found.map((row) => factsOf(row, keys)).filter(({ facts }) => facts.verified);
   const others = all.flatMap(({ facts, evaluation }) => (evaluation === undefined ? [facts] : []));
-  // That there are evaluations, once for each of their signers: what they say is told of as evaluations.
+  // Each signer of evaluations has one entry that says there are some: what they say is told of as
+  // evaluations.
   const evaluated = new Map(
     all.flatMap(({ facts, evaluation }) => (evaluation === undefined ? [] : [[facts.signer, facts]])),
   );
@@ -157,7 +161,7 @@ function factsOf({ bundle, digest, createdAt, source, predicateType }: StoredSta
   return { facts, evaluation };
 }
 
-/** Undefined: it is none, or does not say what one says. */
+/** Returns undefined for what is no evaluation, or does not say what one says. */
 function evaluationOf(
   statement: Statement | undefined,
   { isOurs, signer }: { readonly isOurs: boolean; readonly signer: string },

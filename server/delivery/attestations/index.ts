@@ -1,4 +1,6 @@
-/** Attestations: signed statements about artifacts, our own and those of others, and what each is worth. */
+/**
+ * Attestations are signed statements about artifacts, our own and those of others, with what each is worth.
+ */
 import { teamsFeature } from '../../access/teams/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { signingKeysFeature } from '../signingkeys/index.ts';

@@ -16,14 +16,14 @@ import type { NoSignatory, Signatory, TrustRoot } from './trust-root.ts';
 export interface ReadBundle {
   readonly hint: string;
   readonly isKeyless: boolean;
-  /** Of a large one without its predicate. */
+  /** Statement; that of a large bundle is without its predicate. */
   readonly statement: Statement;
   /** Of the bundle when it is unpacked. */
   readonly sha256: Uint8Array;
   /** Hexadecimal. */
   payloadSha256(): string;
   isSignedBy(key: Candidate): boolean;
-  /** What its certificate says by this root. */
+  /** Says what its certificate says by this root. */
   saidBy(root: TrustRoot): Signatory | NoSignatory;
 }
 

@@ -26,7 +26,7 @@ const otherRoot = trustRootOf(fileOf('other-root.json'));
 
 interface Judging {
   readonly identities?: ReadonlyArray<Partial<TrustedIdentity>>;
-  /** Null: there is none. */
+  /** The issuer is null where there is none. */
   readonly by?: TrustRoot | null | undefined;
   readonly isOurs?: boolean;
 }

@@ -1,7 +1,7 @@
 /**
- * Keyless signatures: a certificate of an authority that is trusted here says for a few minutes who holds a
- * key, and logs that are trusted here saw certificate and signature in that time. Everything is in the
- * bundle; nobody is asked.
+ * Verifies keyless signatures: a certificate of an authority that is trusted here says for a few minutes who
+ * holds a key, and logs that are trusted here saw certificate and signature in that time. Everything is in
+ * the bundle; nobody is asked.
  */
 import { readFileSync } from 'node:fs';
 import { bundleFromJSON, isBundleWithDsseEnvelope } from '@sigstore/bundle';
@@ -23,16 +23,16 @@ export interface NoSignatory {
 }
 
 export interface TrustRoot {
-  /** Of its file: a thread makes the same of it. */
+  /** Text of its file: a thread makes the same of it. */
   readonly text: string;
-  /** Of a bundle with a certificate around this payload. `name`: SHA-256 of the bundle. */
+  /** Says who signed a bundle with a certificate around this payload. `name` is the SHA-256 of the bundle. */
   signatory(
     bundle: Uint8Array,
     of: { readonly name: string; readonly payload: Uint8Array },
   ): Signatory | NoSignatory;
-  /** What was found out about a bundle before. */
+  /** Returns what was found out about a bundle before. */
   known(name: string): Signatory | NoSignatory | undefined;
-  /** What the same root said elsewhere. */
+  /** Keeps what the same root said elsewhere. */
   keep(name: string, said: Signatory | NoSignatory): void;
 }
 

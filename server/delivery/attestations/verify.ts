@@ -33,7 +33,7 @@ export interface Keys {
   readonly service: readonly SigningKey[];
   readonly trusted: readonly TrustedKey[];
   readonly identities: readonly TrustedIdentity[];
-  /** Absent: no certificate counts. */
+  /** Root of trust; without one, no certificate counts. */
   readonly root?: TrustRoot | undefined;
 }
 
@@ -41,11 +41,14 @@ export interface Verified {
   readonly status: VerificationStatus;
   /** Why it is not valid. */
   readonly problem?: string;
-  /** Who signed: the id of a key of the service, or of one that the team trusts. Absent: nobody known. */
+  /**
+   * Id of the key of the service, or of one that the team trusts, that signed it; it is absent where nobody
+   * known did.
+   */
   readonly keyId?: string;
-  /** For people: `the service (build_service)`, or the trusted key's name. */
+  /** Name for people: `the service (build_service)`, or that of the trusted key. */
   readonly signer?: string;
-  /** Absent: it cannot be read. */
+  /** Statement; it is absent where it cannot be read. */
   readonly statement?: Statement;
 }
 

@@ -21,7 +21,7 @@ const HEX_CHARS: ReadonlyMap<string, readonly number[]> = new Map([
 ]);
 
 /**
- * What a predicate must name, by its type: https://slsa.dev/spec/v1.0/provenance and
+ * A predicate must name these, by its type: https://slsa.dev/spec/v1.0/provenance and
  * https://slsa.dev/spec/v0.2/provenance
  */
 const NEEDED: ReadonlyMap<string, readonly string[]> = new Map([
@@ -30,7 +30,7 @@ const NEEDED: ReadonlyMap<string, readonly string[]> = new Map([
   ['https://slsa.dev/provenance/v0.1', ['recipe.type', 'builder.id']],
 ]);
 
-/** Undefined: nothing is wrong with it. */
+/** Says what is wrong with a statement, and returns undefined where nothing is. */
 export function problemOf({ json, predicateType }: Statement): string | undefined {
   const { subject, predicate } = json;
   for (const [at, each] of (subject as readonly unknown[]).entries()) {

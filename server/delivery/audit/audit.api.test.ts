@@ -52,7 +52,7 @@ describe.skipIf(!postgresHere)('the ledger', () => {
   async function newTeam(name: string): Promise<string> {
     return String((await must('POST /teams', 201, { body: { name } })).body['id']);
   }
-  /** Oldest first. */
+  /** The entries come oldest first. */
   async function entries(path: string, as = owner): Promise<Entry[]> {
     const { body } = await must(`GET ${path}?limit=200`, 200, { as });
     return (body['entries'] as Entry[]).toReversed();

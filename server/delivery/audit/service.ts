@@ -126,7 +126,7 @@ async function verifyAll(deps: AuditDeps, db: Database, signal: AbortSignal) {
     if (broken.length < BROKEN_MAX) broken.push(report);
   };
   for await (const chain of streamChains(db.sql)) await check(chain);
-  // What is left: chains that a checkpoint knows and the database does not know at all any more.
+  // The chains that are left are known to a checkpoint, and not to the database any more.
   for (const chain of evidence.keys()) await check(chain);
   return { ...total, broken: broken.map((report) => shown(ChainReportSchema, report)) };
 }

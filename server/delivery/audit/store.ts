@@ -34,8 +34,8 @@ const columns = (sql: SqlTag) => sql`
   request_id as "requestId", previous_hash as "previousHash", hash, ctid::text as place`;
 
 /**
- * Member by member: the rest of an object has a hidden class of its own, which stays until the next great
- * collection.
+ * It goes member by member: the rest of an object has a hidden class of its own, which stays until the next
+ * great collection.
  */
 function fromFlat(row: FlatRow): AuditRow {
   const { chain, seq, at, action, target, details, requestId, previousHash, hash } = row;
@@ -48,7 +48,7 @@ export async function findHead(sql: SqlTag, chain: string): Promise<Head | undef
   return row;
 }
 
-/** Newest first; `before`: the last one of the page before. */
+/** Reads entries newest first; `before` is the last one of the page before. */
 export async function listEntries(
   sql: SqlTag,
   { chain, before, take }: { readonly chain: string; readonly before: number; readonly take: number },
@@ -60,11 +60,10 @@ export async function listEntries(
 }
 
 /**
- * Oldest first, in pieces, from behind `after` on. The order is total even where somebody has taken the
- * primary key away and put rows in twice: no row is left out at the end of a piece.
- *
- * A piece is emptied when the next one is asked for. Dead promises would hold its rows until the next great
- * collection: 100 MB of a chain of 100,000 entries.
+ * Reads entries oldest first, in pieces, from behind `after` on. The order is total even where somebody has
+ * taken the primary key away and put rows in twice: no row is left out at the end of a piece. A piece is
+ * emptied when the next one is asked for. Dead promises would hold its rows until the next great collection:
+ * 100 MB of a chain of 100,000 entries.
  */
 export async function* streamEntries(
   sql: SqlTag,

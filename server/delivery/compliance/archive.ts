@@ -12,7 +12,7 @@ const MODE = 0o644;
 const BLOCK_CHARS = 65_536;
 
 export class PackageTooLarge extends Error {
-  /** `limit`: how many of what. */
+  /** `limit` says how many of what. */
   constructor(limit: string) {
     super(`the package has more than ${limit}`);
     this.name = 'PackageTooLarge';
@@ -34,7 +34,7 @@ export interface Archive {
   addGzip(path: string, lines: AsyncIterable<string>): Promise<void>;
   /** Sorted by the bytes of their paths. */
   files(): readonly File[];
-  /** Of the tar file; with paths, of one that has these files alone. */
+  /** Pieces of the tar file; with paths, of one that has these files alone. */
   pieces(paths?: readonly string[]): Generator<Uint8Array>;
 }
 

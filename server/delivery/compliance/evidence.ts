@@ -13,7 +13,7 @@ import type { Reading } from './reading.ts';
 const PIECE = 100;
 /** Bundles have 2.25 MiB at most, as they are stored. */
 const BUNDLES_AT_ONCE = 8;
-/** Of one artifact. */
+/** Sources that are listed of one artifact. */
 const SOURCES_MAX = 100;
 /**
  * Of all documents about packages: they never make a package too large for the rest. One that is left out has
@@ -21,7 +21,7 @@ const SOURCES_MAX = 100;
  */
 const DOCUMENTS_BYTES_MAX = 24 * 1_048_576;
 
-/** What a piece is read by: behind the id, at most so many. */
+/** A piece is read from behind the id, and has at most so many rows. */
 type PiecePosition = readonly [after: string, take: number];
 type Rows<Row> = Promise<ReadonlyArray<Row & { readonly id: string }>>;
 
@@ -103,7 +103,7 @@ interface DocumentRef {
 function createDocuments({ db, teamId, archive }: Reading) {
   let left = DOCUMENTS_BYTES_MAX;
   return {
-    /** Answers the file that has it; null: it is not kept, or there is no more room. */
+    /** Returns the file that has it, or null where it is not kept or there is no more room. */
     add: async ({ sha256 }: DocumentRef): Promise<string | null> => {
       const paths = [`sboms/${sha256}.json`, `sboms/${sha256}.json.gz`] as const;
       const there = paths.find((path) => archive.has(path));
@@ -153,15 +153,15 @@ interface Bundle {
   readonly predicateType: string;
   readonly source: string;
   /**
-   * Of an evaluation in short. Null: nobody whom the team trusts signed it, so that it is evidence of
-   * nothing, and any number of these must not make a package too large.
+   * Bundle; that of an evaluation is in short. It is null where nobody whom the team trusts signed it, so
+   * that it is evidence of nothing, and any number of these must not make a package too large.
    */
   readonly bundle: Uint8Array | null;
   readonly sha256: string;
   readonly ledgerSeq: number;
 }
 
-/** The bundles about a digest, each once in the package. */
+/** Adds the bundles about a digest, each once in the package. */
 async function addAttestations(reading: Reading, digest: string) {
   const stated = [];
   const pieces = keyset(
@@ -184,7 +184,8 @@ async function addAttestations(reading: Reading, digest: string) {
 }
 
 /**
- * By the SHA-256 of the bundle; of one that is packed by that of what it unpacks to, which the ledger has.
+ * Names a bundle by its SHA-256, and one that is packed by the SHA-256 of what it unpacks to, which the
+ * ledger has.
  */
 function fileName(bundle: Uint8Array, sha256: string): string {
   if (isPacked(bundle)) return `${sha256}.sigstore.json.gz`;

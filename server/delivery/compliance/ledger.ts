@@ -1,7 +1,7 @@
 /**
- * The part of the team's ledger. Entries are taken by their places and not by their times: servers' clocks
- * differ, so that an entry of the period may stand between two that are not. The chain is verified from its
- * beginning to the end of the part.
+ * Adds the part of the team's ledger. Entries are taken by their places and not by their times: servers'
+ * clocks differ, so that an entry of the period may stand between two that are not. The chain is verified
+ * from its beginning to the end of the part.
  */
 import { ChainCheck, gatherEvidence, streamEntries } from '../audit/index.ts';
 import type { CheckpointFile, CheckpointSigner, Evidence, Report } from '../audit/index.ts';
@@ -39,7 +39,7 @@ export interface PolicyAct extends LedgerAct {
 
 /** A deployment that the ledger was told of: by its build, or by its promotion if it was elsewhere. */
 export interface ToldDeployment {
-  /** Null, as its number and digest: it was deployed elsewhere. */
+  /** Build; it is null, as its number and digest, where the deployment was elsewhere. */
   readonly buildId: string | null;
   readonly promotionId: string | null;
   readonly environmentId: string;
@@ -180,7 +180,7 @@ async function buildsBehind({ db, teams, start, until }: Reading, after: string,
     order by id limit ${take}::int`;
 }
 
-/** Undefined: no entry has a time in the period. */
+/** Returns undefined where no entry has a time in the period. */
 async function placeOf({ db, teams, teamId, start, until }: Reading): Promise<Place | undefined> {
   const [row] = await db.sql<Place[]>`
     with part as (
@@ -192,7 +192,7 @@ async function placeOf({ db, teams, teamId, start, until }: Reading): Promise<Pl
   return row;
 }
 
-/** From the beginning of the chain, in pieces. */
+/** Reads from the beginning of the chain, in pieces. */
 async function* entriesTo({ db, teamId, signal }: Reading, last: number) {
   for await (const rows of streamEntries(db.sql, teamId, { after: -2_000_000_000, signal })) {
     const isOver = (rows.at(-1)?.seq ?? 0) > last;

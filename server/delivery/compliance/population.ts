@@ -20,7 +20,7 @@ export type Exception =
       readonly kind: Doubt;
       readonly deploymentId: string;
       readonly environmentId: string;
-      /** Null: no build deployed it. */
+      /** Number of the build; it is null where no build deployed it. */
       readonly number: number | null;
     }
   | {
@@ -42,7 +42,10 @@ interface Row {
   readonly projectId: string;
   readonly environmentId: string;
   readonly environmentName: string;
-  /** Null, as all that a build tells: somebody said that it was deployed elsewhere. */
+  /**
+   * Number of the build; it is null, as all that a build tells, where somebody said that it was deployed
+   * elsewhere.
+   */
   readonly number: number | null;
   readonly buildId: string | null;
   /** Of what was deployed. */
@@ -82,7 +85,7 @@ export interface Approval {
   readonly userId: string;
   readonly at: Date;
   readonly fingerprint: string | null;
-  /** Null: it counted. */
+  /** Time at which it became void; it is null where the approval counted. */
   readonly voidAt: Date | null;
   readonly voidReason: string | null;
 }

@@ -1,4 +1,4 @@
-/** What the parts of a package are read with: one snapshot of the database, and the period. */
+/** The parts of a package are read with this: one snapshot of the database, and the period. */
 import type { TeamScope } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { Archive } from './archive.ts';
@@ -15,7 +15,7 @@ export interface Reading {
   readonly signal: AbortSignal;
 }
 
-/** Rows in the order of their ids, piece by piece: `read` takes those behind an id. */
+/** The rows come in the order of their ids, piece by piece: `read` takes those behind an id. */
 export async function* keyset<Row extends { readonly id: string }>(
   { signal }: Pick<Reading, 'signal'>,
   size: number,

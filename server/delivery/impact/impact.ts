@@ -1,7 +1,7 @@
 /**
- * What a digest, a commit or a package is part of. A package is looked up in two steps, its sets and then
- * what is made of them: one join over all members reads all of them for a package that everything holds. What
- * runs now is read from the environments, of which there are few, and never from the artifacts.
+ * Finds what a digest, a commit or a package is part of. A package is looked up in two steps, its sets and
+ * then what is made of them: one join over all members reads all of them for a package that everything holds.
+ * What runs now is read from the environments, of which there are few, and never from the artifacts.
  */
 import { problem } from '@svc/proto/http/json-text.ts';
 import type { ImpactRequest } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
@@ -72,7 +72,7 @@ async function answered(
   };
 }
 
-/** Undefined: no package is asked after. */
+/** It is undefined where no package is asked after. */
 function wantedOf({ packageName }: ImpactRequest): WantedPackage | undefined {
   if (packageName === undefined) return undefined;
   const wanted = wantedPackage(packageName);

@@ -4,7 +4,7 @@ import { rankOf } from '../artifacts/index.ts';
 import type { Lineage, LineageEdge, LineageNode } from '../artifacts/index.ts';
 import { deploymentsOfArtifact } from '../promotions/index.ts';
 
-/** Of each kind, the newest; with the commits of the sources some 500 in all. */
+/** Nodes of each kind, the newest; with the commits of the sources they are some 500 in all. */
 const EACH_MAX = 100;
 
 /** A node with what it comes of: commits of sources, releases of promotions. */

@@ -1,4 +1,6 @@
-/** What no search for a package finds: artifacts without a list, and with one that does not tell all. */
+/**
+ * Counts what no search for a package finds: artifacts without a list, and with one that does not tell all.
+ */
 import type { Who } from '../../kit/resource/index.ts';
 import type { ImpactUnknown } from '../artifacts/index.ts';
 import { placesOf, runsThere, whatRuns } from '../promotions/index.ts';

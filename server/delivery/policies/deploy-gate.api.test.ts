@@ -1,6 +1,6 @@
 /**
- * The gate `deploy` over the real doors: each deploy passes one, however it came about, and one that is
- * refused leaves nothing.
+ * Here the gate `deploy` is tested over the real doors: each deploy passes one, however it came about, and
+ * one that is refused leaves nothing.
  */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
@@ -43,7 +43,7 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
     await owner.policies.enable(teamId, id);
     return id;
   };
-  /** Gates of the environment, oldest first. */
+  /** The gates of the environment come oldest first. */
   const gates = async () =>
     await server.db.sql<Array<Record<string, unknown>>>`
       select g.action, g.subject, g.outcome, i.input -> 'artifacts' as artifacts, i.input -> 'build' as build, i.input -> 'promotion' as promotion
@@ -280,7 +280,7 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
       .filter(({ target }) => target === id || target === back.id)
       .map(({ target, details }) => [target, details?.['action'], details?.['reason']]);
     expect(rolledBack).toEqual([back.id, 'deploy', override.reason]);
-    // Newest first.
+    // They come newest first.
     expect(created).toEqual([
       [id, 'build.create', override.reason],
       [id, 'deploy', override.reason],

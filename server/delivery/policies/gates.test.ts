@@ -1,6 +1,6 @@
 /**
- * Gates over a real database: what is kept of a passage, what an owner may override, and what one team costs
- * another.
+ * Here gates are tested over a real database: what is kept of a passage, what an owner may override, and what
+ * one team costs another.
  */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -41,7 +41,7 @@ const documentOf = (require: string, more: Partial<PolicyDocument> = {}): Policy
   rules: [{ id: 'rule', message: `not so: ${require}`, require }],
   ...more,
 });
-/** Six loops over 20 items; written past the check of documents, which refuses them. */
+/** It has six loops over 20 items, and is written past the check of documents, which refuses them. */
 const ITEMS = `[${Array.from({ length: 20 }, (_, n) => n).join(', ')}]`;
 const ENDLESS = `${['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `${ITEMS}.all(${name}, `).join('')}true${')'.repeat(6)}`;
 

@@ -1,4 +1,7 @@
-/** Policies over the real door: tried on what has passed, put in force, overridden by whom may. */
+/**
+ * Here policies are tested over the real door: tried on what has passed, put in force, overridden by whom
+ * may.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { Policy, SvcApiError, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

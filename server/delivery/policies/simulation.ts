@@ -73,7 +73,7 @@ export async function simulate(who: Who, replay: Replay, asked: Simulating): Pro
   return { ...counts, errors, replayed, oldestAt: results.at(-1)?.at, results, truncated: isCut };
 }
 
-/** As at a gate: what could not be judged was not found to be good. */
+/** It is the same as at a gate: what could not be judged was not found to be good. */
 const isRefused = (outcome: Outcome | null, mode: PolicyMode | null): boolean =>
   outcome === 'deny' || (outcome === 'error' && mode === 'enforce');
 

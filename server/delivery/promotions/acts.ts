@@ -1,5 +1,5 @@
 /**
- * What people do with promotions:
+ * People do this with promotions, whose states are:
  *
  *     pending ──last approval──> approved ──end of its build, complete──> deployed | failed   (final)
  *        └──reject, a newer one is approved, 30 days──> rejected   (final)
@@ -35,7 +35,7 @@ import { findPromotion, isPending, pendingBefore, promotionRows } from './store.
 import type { Promotion } from './store.ts';
 import { subjectOf } from './subject.ts';
 
-/** Of one environment. */
+/** Pending promotions of one environment. */
 const PENDING_MAX = 100;
 
 export interface PromotionsDeps {
@@ -165,8 +165,8 @@ interface Decision {
 }
 
 /**
- * The last approval. What refuses it, a policy or the environment's limit of builds, takes the approval back
- * with the transaction.
+ * The last approval decides. What refuses it, a policy or the environment's limit of builds, takes the
+ * approval back with the transaction.
  */
 async function decide(
   { gates, deployImage }: PromotionsDeps,
@@ -249,7 +249,7 @@ export async function complete(ctx: Ctx, { state, url, ...which }: Completed): P
 
 interface LockedPromotion {
   readonly environment: Environment;
-  /** As its build says. */
+  /** Promotion as its build says. */
   readonly promotion: Promotion;
 }
 

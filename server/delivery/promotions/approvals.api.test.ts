@@ -1,6 +1,6 @@
 /**
- * What approvals are bound to: over HTTP, with people who come and go and targets that change between two of
- * them.
+ * Here it is tested what approvals are bound to: over HTTP, with people who come and go and targets that
+ * change between two of them.
  */
 import { createSvcSDK } from '@svc/sdk';
 import type { EnvironmentsUpdateParams, Promotion, SvcSDK } from '@svc/sdk';
@@ -27,7 +27,7 @@ describe.skipIf(!postgresHere)('approvals', () => {
   let teamId: string;
   let projectId: string;
   let environmentId: string;
-  /** Of the deploy target. */
+  /** This is the name of the app of the deploy target. */
   let app: string;
   let runner: ScriptedRunner;
   let names = 0;

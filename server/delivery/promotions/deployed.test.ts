@@ -1,4 +1,4 @@
-/** What runs where, from events that come in any order, twice, and in pieces of any size. */
+/** Here it is tested what runs where, */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
@@ -12,7 +12,7 @@ const postgresHere = await has('postgres');
 const ENVIRONMENTS = 500;
 const BUILDS = 5;
 const TEAM = 'team_1';
-/** Knuth's; any order that is the same in each run does. */
+/** The factor is Knuth's; any order that is the same in each run does. */
 const random = (seed: number): (() => number) => {
   let state = seed;
   return () => (state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648;
@@ -50,7 +50,7 @@ describe.skipIf(!postgresHere)('deployments', () => {
   });
   type Event = ReturnType<typeof eventOf>;
 
-  /** In the order of the list. */
+  /** They are in the order of the list. */
   async function write(events: readonly Event[], teamId = TEAM): Promise<void> {
     const { sql } = database.db;
     const rows = events.map(({ kind, build }, n) => ({ n, kind, build }));

@@ -1,4 +1,4 @@
-/** Deployments: what ran where, and what runs there now. */
+/** Reads deployments, which say what ran where and what runs there now. */
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { inTeams, rowsOf } from '../../kit/resource/index.ts';
 import type { RowOf, Who } from '../../kit/resource/index.ts';
@@ -32,7 +32,7 @@ export async function currentDeployments(
   return await rows.list(who, { where: inArray(deployments.buildId, heads), max });
 }
 
-/** Of one artifact, newest first. */
+/** The deployments are of one artifact, newest first. */
 export async function deploymentsOf(
   who: Who,
   { teamId, digest, max }: { readonly teamId: string; readonly digest: string; readonly max: number },

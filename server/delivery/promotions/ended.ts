@@ -20,7 +20,7 @@ import type { Promotion } from './store.ts';
 
 const ENDED_JOB = 'promotions.ended';
 const PENDING_MS = 30 * 24 * 60 * 60_000;
-/** In one purge: each is a transaction. */
+/** Promotions that expire in one purge: each is a transaction. */
 const EXPIRED_MAX = 500;
 
 interface Ended extends Readonly<Record<string, unknown>> {
@@ -32,8 +32,8 @@ interface Ended extends Readonly<Record<string, unknown>> {
 }
 
 /**
- * CTE `promotions_ended`: a job for each event of the CTE `published` of a build that deploys a promotion,
- * because the ledger is not written by a statement.
+ * The CTE `promotions_ended` adds a job for each event of the CTE `published` of a build that deploys a
+ * promotion, because the ledger is not written by a statement.
  */
 export const ended: EventEffect = (sql) => sql`
   promotions_ended as (${jobsAdded(

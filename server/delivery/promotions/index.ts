@@ -1,4 +1,4 @@
-/** Promotions: releases on their way to environments. Deployments: what runs there, and ran. */
+/** Promotions are releases on their way to environments, and deployments are what runs there, and ran. */
 import { eq } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -45,7 +45,7 @@ export {
   whatRuns,
 } from './what-runs.ts';
 
-/** What of promotions and deployments comes with events. */
+/** These effects of events write promotions and deployments. */
 export const promotionEffects: readonly EventEffect[] = [ended, deployed, told];
 
 export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {

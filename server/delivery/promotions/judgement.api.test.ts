@@ -1,4 +1,6 @@
-/** Acts of judgement: what a person decides, and what a key may decide in a person's place. */
+/**
+ * Here acts of judgement are tested: what a person decides, and what a key may decide in a person's place.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { ApiKeysCreateParams, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What policies are asked about a promotion: the one way for the act and for its preview. */
+/** Policies are asked this about a promotion: it is the one way for the act and for its preview. */
 import type { Environment } from '../../apps/environments/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Promoted } from '../../engine/builds/index.ts';

@@ -37,7 +37,7 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     return 'not refused';
   };
   const freshDigest = (): string => `sha256:${String((names += 1)).padStart(64, '0')}`;
-  /** An image of these packages, `name@version` of npm each. */
+  /** It makes an image of these packages, `name@version` of npm each. */
   const imageOf = async (...packages: string[]) => {
     const digest = freshDigest();
     const artifact = await sdk.artifacts.declare(teamId, {

@@ -90,8 +90,8 @@ export async function preview(
 }
 
 /**
- * Of all gates that the last approval passes: its own and, where it makes a build, that of the deploy. A
- * policy may be on both. Before it is asked for, that of its creation as well.
+ * It is what all gates say that the last approval passes: its own and, where it makes a build, that of the
+ * deploy. A policy may be on both. Before it is asked for, that of its creation is passed as well.
  */
 export async function wordOf(
   gates: Gates,

@@ -1,6 +1,6 @@
 /**
- * Promotions over the real doors: people approve, a runner that the test plays deploys, and whatever comes at
- * once decides once.
+ * Here promotions are tested over the real doors: people approve, a runner that the test plays deploys, and
+ * whatever comes at once decides once.
  */
 import { createSvcSDK } from '@svc/sdk';
 import type { Promotion, SvcSDK } from '@svc/sdk';

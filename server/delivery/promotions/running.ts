@@ -1,6 +1,6 @@
 /**
- * What runs in environments: what the platform deployed there last or, if that was later, what somebody said
- * to have deployed elsewhere.
+ * Reads what runs in environments: what the platform deployed there last or, if that was later, what somebody
+ * said to have deployed elsewhere.
  */
 import { eq } from 'drizzle-orm';
 import { environmentRows } from '../../apps/environments/index.ts';
@@ -11,7 +11,7 @@ import { readArtifacts } from '../artifacts/index.ts';
 import { runsThere, whatRuns } from './what-runs.ts';
 import type { ArtifactRow } from '../artifacts/index.ts';
 
-/** Of the contract. Columns are absent or null where nothing is known. */
+/** The contract has this message. Columns are absent or null where nothing is known. */
 export interface Image {
   readonly releaseId?: string | null;
   readonly version?: string | null;

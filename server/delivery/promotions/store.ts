@@ -1,4 +1,4 @@
-/** Rows of promotions. */
+/** Finds the rows of promotions. */
 import { and, eq, sql } from 'drizzle-orm';
 import type { Environment } from '../../apps/environments/index.ts';
 import { notFound } from '../../kit/not-found.ts';

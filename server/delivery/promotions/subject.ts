@@ -1,5 +1,5 @@
 /**
- * What an approval is given to: the release and the image of it, the target, and the revisions of the
+ * An approval is given to its subject: the release and the image of it, the target, and the revisions of the
  * policies that apply. Approvals count for as long as all of it stays as it was; parts that could be changed
  * and changed back have a part beside them that counts the changes.
  */
@@ -31,7 +31,10 @@ const sha256 = (value: unknown): string =>
     .update(canonicalize(value) ?? '')
     .digest('hex');
 
-/** Of pending promotions to the environment, by their ids; as the transaction sees it. */
+/**
+ * The subjects are those of pending promotions to the environment, by their ids, as the transaction sees
+ * them.
+ */
 export async function subjectsOf(
   who: Who,
   environment: Environment,

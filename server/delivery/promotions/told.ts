@@ -20,8 +20,8 @@ interface DeploymentTold extends Readonly<Record<string, unknown>> {
 }
 
 /**
- * CTE `deployments_told`: a job for each event of the CTE `published` of a build that deployed, because the
- * ledger is not written by a statement.
+ * The CTE `deployments_told` adds a job for each event of the CTE `published` of a build that deployed,
+ * because the ledger is not written by a statement.
  */
 export const told: EventEffect = (sql) => sql`
   deployments_told as (${jobsAdded(

@@ -1,4 +1,4 @@
-/** What names the content of a release: anybody can compute it from what the release shows. */
+/** The content of a release is named by its digest: anybody can compute it from what the release shows. */
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 

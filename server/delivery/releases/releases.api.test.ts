@@ -1,4 +1,7 @@
-/** Releases over the real doors: what is in one is fixed, named by a digest, and stated by the service. */
+/**
+ * Here releases are tested over the real doors: what is in one is fixed, named by a digest, and stated by the
+ * service.
+ */
 import { createHash } from 'node:crypto';
 import { createSvcSDK } from '@svc/sdk';
 import type { Artifact, Attestation, SvcSDK } from '@svc/sdk';

@@ -37,7 +37,7 @@ export async function addStatement(
 export function statementJob(deps: StatementDeps): JobKind<Payload> {
   return {
     kind: STATEMENT_JOB,
-    // As for artifacts: evidence is not given up.
+    // It is as for artifacts: evidence is not given up.
     attempts: 1_000,
     backoff: doubling(1_000, 600_000),
     concurrency: 4,

@@ -77,7 +77,7 @@ async function placesOf({ db: { sql }, teams }: Ctx, { id, teamId, digest, uri, 
   return { builtIn: sorted(builtIn), storedIn: sorted(hostsOf(uri ?? name)), deployedIn: sorted(deployedIn) };
 }
 
-/** The registry of an image's address. */
+/** It is the registry of an image's address. */
 function hostsOf(address: string): readonly string[] {
   if (problemOfImage(address) !== undefined) return [];
   const { host } = parseImage(address);

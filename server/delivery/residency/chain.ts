@@ -1,8 +1,8 @@
-/** Chains of attestations: each link carries the digest of the one before it. */
+/** Links chains of attestations: each link carries the digest of the one before it. */
 import { createHash } from 'node:crypto';
 import type { Operator } from '../../kit/resource/schema.ts';
 
-/** What every link has. */
+/** Every link has these. */
 interface Place {
   readonly sequence: number;
   readonly previousDigest: string | null;
@@ -56,7 +56,7 @@ function hashed({ attestedBy, attestedAt, previousDigest }: Fact & Place, lines:
   return createHash('sha256').update(all.join('\n')).digest('hex');
 }
 
-/** The link behind `last`. */
+/** It is the link behind `last`. */
 export function nextLink<F extends Fact>(
   fact: F,
   last: { readonly sequence: number; readonly digest: string } | undefined,

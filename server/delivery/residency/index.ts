@@ -1,6 +1,6 @@
 /**
- * Residency: chains of attestations that say in which region an environment's work was run, and where an
- * artifact was made, is stored and runs.
+ * Residency is kept in chains of attestations that say in which region an environment's work was run, and
+ * where an artifact was made, is stored and runs.
  */
 import { eq } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';

@@ -1,6 +1,6 @@
 /**
- * Residency over the real door: the chain, its digests computed anew, and attestations that are made at the
- * same moment.
+ * Here residency is tested over the real door: the chain, its digests computed anew, and attestations that
+ * are made at the same moment.
  */
 import { createHash } from 'node:crypto';
 import { createSvcSDK } from '@svc/sdk';
@@ -16,7 +16,7 @@ import type { TestServer } from '../../../test/setup/server.ts';
 
 const postgresHere = await has('postgres');
 
-/** From the contract's words, not from the server's code. */
+/** It is computed from the contract's words, not from the server's code. */
 function digestOf(a: ResidencyAttestation): string {
   const fields = [a.id, a.teamId, a.environmentId, a.sequence, a.regionId, a.operator, a.attestedBy];
   const at = new Date(a.attestedAt).toISOString();

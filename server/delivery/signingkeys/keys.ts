@@ -1,5 +1,5 @@
 /**
- * The keys of each purpose, one after the other. Where a key stands follows from its times:
+ * Each purpose has keys, one after the other. Where a key stands follows from its times:
  *
  *     pending ──active_from──> active ──a newer one is active──> retired
  *        └──────────────────── revoked ───────────────────────────┘

@@ -10,7 +10,7 @@ export interface VaultOptions {
   /** `https://vault.example.com:8200` */
   readonly address: string;
   readonly token: string;
-  /** Where the engine is mounted: `transit`. */
+  /** Path at which the engine is mounted: `transit`. */
   readonly mount: string;
   /** Keys are named `<prefix>-build-service` and so on. */
   readonly prefix: string;
@@ -62,7 +62,7 @@ interface Asking {
   readonly body?: object | undefined;
 }
 
-/** The `data` of the answer; undefined: there is no such thing. */
+/** It is the `data` of the answer, or undefined where there is no such thing. */
 async function ask(
   { address, token, mount }: VaultOptions,
   { method, path, body }: Asking,

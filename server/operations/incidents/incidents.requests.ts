@@ -1,4 +1,4 @@
-/** Valid requests of each RPC, for the tests of the contract. */
+/** Gives a valid request of each RPC to the tests of the contract. */
 import { environment, once } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
@@ -12,7 +12,7 @@ const incident = once(async ({ sql, teamId, environmentId }) => {
 });
 
 export const requests: Requests = {
-  // After its resolution: too late.
+  // It comes after its resolution, which is too late.
   'svc.incidents.v1.IncidentsService/Dismiss': {
     gives: 'nothing',
     guards: 'nothing',

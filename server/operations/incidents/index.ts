@@ -1,6 +1,6 @@
 /**
- * Incidents: what went wrong in an environment, and what was done about it. Nothing of the platform opens one
- * yet.
+ * Incidents say what went wrong in an environment, and what was done about it. Nothing of the platform opens
+ * one yet.
  *
  *     open ──mitigate──> mitigated
  *      │                    │

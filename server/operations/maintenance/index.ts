@@ -1,4 +1,7 @@
-/** Maintenance of repositories: settings and proposed tasks, stored and shown. No agent takes them on yet. */
+/**
+ * Settings and proposed tasks of the maintenance of repositories are stored and shown. No agent takes them on
+ * yet.
+ */
 import { and, eq, ne } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';

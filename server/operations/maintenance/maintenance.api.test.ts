@@ -1,6 +1,6 @@
 /**
- * Maintenance over the real door: an internal feature, settings that keep what is not named, and tasks that
- * nobody takes on.
+ * Here maintenance is tested over the real door: an internal feature, settings that keep what is not named,
+ * and tasks that nobody takes on.
  */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';

@@ -59,7 +59,7 @@ interface Due {
   readonly previousSecret: string | null;
 }
 
-/** Where a secret is sealed for. */
+/** A secret is sealed for this place. */
 export const secretPlace = (endpointId: string): string => `webhook_endpoints.secret:${endpointId}`;
 
 /** The attempt begins. Undefined: the delivery is over, or went with its endpoint. */
@@ -152,7 +152,7 @@ interface Failure {
   readonly retryInMs: number | undefined;
 }
 
-/** Whether the delivery waits for another attempt. */
+/** It is true if the delivery waits for another attempt. */
 async function settleBadly(sql: SqlTag, { due, made, retryInMs }: Failure): Promise<boolean> {
   const { id, endpointId, url, attemptCount } = due;
   const isLast = retryInMs === undefined;
@@ -192,7 +192,7 @@ async function settleBadly(sql: SqlTag, { due, made, retryInMs }: Failure): Prom
   return after?.state === 'pending';
 }
 
-/** What no attempt has settled: its workers were lost, or failed by themselves. */
+/** Ends what no attempt has settled: its workers were lost, or failed by themselves. */
 async function giveUp(sql: SqlTag, id: string): Promise<void> {
   await sql`update webhook_deliveries set state = 'failed', next_attempt_at = null where id = ${id} and state = 'pending'`;
 }

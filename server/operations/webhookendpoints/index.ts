@@ -1,4 +1,4 @@
-/** Outgoing webhooks of a team. A secret leaves the server once: when it is made. */
+/** A team has outgoing webhooks. A secret leaves the server once: when it is made. */
 import { and, eq, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import {
@@ -34,7 +34,7 @@ import { deliveriesMade, eventsOnTheirWay, insertTest, purgeDeliveries } from '.
 export { deliveriesMade } from './store.ts';
 
 const ENDPOINTS_MAX = 20;
-/** How long the secret before a new one signs too. */
+/** Time for which the secret before a new one signs too. */
 const OVERLAP_HOURS = 24;
 
 const endpoints = rowsOf(webhookEndpoints);

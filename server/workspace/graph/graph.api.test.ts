@@ -1,6 +1,6 @@
 /**
- * The graph over the real door: what hangs together, how far one sees, and that nobody sees more than through
- * the resources themselves.
+ * Here the graph is tested over the real door: what hangs together, how far one sees, and that nobody sees
+ * more than through the resources themselves.
  */
 import { createSvcSDK } from '@svc/sdk';
 import type { GraphEdge, SvcSDK } from '@svc/sdk';

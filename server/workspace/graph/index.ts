@@ -1,5 +1,6 @@
 /**
- * The graph: how what a caller may see hangs together, computed at read time from the resources themselves.
+ * The graph shows how what a caller may see hangs together, computed at read time from the resources
+ * themselves.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -52,7 +53,7 @@ export function createGraph({ gate }: GraphDeps): Handlers<Ctx> {
   });
 }
 
-/** In the order of all answers: what is not visible is 404 whatever else is missing. */
+/** It keeps the order of all answers: what is not visible is 404 whatever else is missing. */
 async function nodeOf(ctx: Ctx, ref: string, maySee: MaySee): Promise<Node> {
   const { kind, id } = parseRef(ref);
   const node = await findNode(ctx.db, ctx.teams, { kind, id });

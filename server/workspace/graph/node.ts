@@ -19,7 +19,7 @@ export interface Node {
   readonly id: string;
   readonly teamId: string;
   readonly name: string;
-  /** Of a build, a run of either kind, and a promotion. */
+  /** State of a build, a run of either kind, and a promotion. */
   readonly state: string | null;
   readonly createdAt: Date;
 }

@@ -1,4 +1,4 @@
-/** Nodes in the database: read from the tables of the resources, always within the teams of a TeamScope. */
+/** Reads nodes from the tables of the resources, always within the teams of a TeamScope. */
 import type { TeamScope } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { Node, NodeKind, Relation } from './node.ts';
@@ -92,8 +92,8 @@ export interface Step {
 }
 
 /**
- * Whether the call reaches the team. It stands beside the condition on the one team, which the statements
- * find their rows by.
+ * It is true if the call reaches the team. It stands beside the condition on the one team, which the
+ * statements find their rows by.
  */
 const reaches = (sql: SqlTag, scope: TeamScope, teamId: string): Fragment =>
   sql`${teamId}::text = any(${[...scope.teamIds]}::text[])`;
@@ -190,7 +190,7 @@ async function environmentOfBuilds(
     where b.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and b.id = any(${[...ids]}) limit ${take}`;
 }
 
-/** Those that have the environment as their own, and those that stand in it as well. */
+/** They are those that have the environment as their own, and those that stand in it as well. */
 async function ciRunsOfEnvironments(
   { sql }: Database,
   scope: TeamScope,
@@ -358,7 +358,7 @@ export async function buildsOfCommit({ sql }: Database, scope: TeamScope, { sha,
     ) b order by b."createdAt" desc, b.id desc limit ${take}`;
 }
 
-/** Runs of external CI systems of the commit, newest first. */
+/** Finds runs of external CI systems of the commit, newest first. */
 export async function ciRunsOfCommit({ sql }: Database, scope: TeamScope, { sha, take }: OfCommit) {
   return await sql<Node[]>`
     select c.* from unnest(${[...scope.teamIds]}::text[]) as asked (id) cross join lateral (

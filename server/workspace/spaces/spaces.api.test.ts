@@ -1,4 +1,7 @@
-/** Spaces over the real door: who is in one, what each member sees in it, and what nobody else ever does. */
+/**
+ * Here spaces are tested over the real door: who is in one, what each member sees in it, and what nobody else
+ * ever does.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,10 +18,10 @@ const postgresHere = await has('postgres');
 
 describe.skipIf(!postgresHere)('spaces', () => {
   let server: TestServer;
-  /** Owner of the first team. */
+  /** This is the owner of the first team. */
   let owner: SvcSDK;
   let teamId: string;
-  /** In the first team as a developer, and in a team of her own. */
+  /** She is a developer of the first team, and has a team of her own. */
   let ada: Awaited<ReturnType<typeof join>>;
   let adaSdk: SvcSDK;
   let adaTeamId: string;

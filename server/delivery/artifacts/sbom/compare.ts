@@ -1,20 +1,17 @@
-/**
- * What differs between two sets of packages, by type and name: an image may have several versions of one
- * package.
- */
+/** Two sets of packages are compared by type and name: an image may have several versions of one package. */
 import type { TeamScope } from '../../../kit/context.ts';
 import type { SqlTag } from '../../../base/db/index.ts';
 
 const CHANGES_MAX = 100;
-/** Of one package on one side: a lock file may have dozens. */
+/** Versions that are shown of one package on one side: a lock file may have dozens. */
 const VERSIONS_MAX = 10;
 
 export interface PackageChange {
   readonly type: string;
   readonly name: string;
-  /** Empty: it is added. */
+  /** Versions before; there are none of a package that is added. */
   readonly before: readonly string[];
-  /** Empty: it is removed. */
+  /** Versions after; there are none of a package that is removed. */
   readonly after: readonly string[];
 }
 
@@ -65,7 +62,7 @@ export async function comparePackages(
 export interface SetDifference {
   readonly added: number;
   readonly lacking: number;
-  /** Of packages that both name: other claims. */
+  /** Count of packages that both name with other claims. */
   readonly otherwise: number;
 }
 

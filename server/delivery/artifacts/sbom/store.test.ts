@@ -1,4 +1,4 @@
-/** Sets of packages in a real database: stored once, shared, found by the names of what they hold. */
+/** Tests sets of packages in a real database: stored once, shared, found by the names of what they hold. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../../../../test/setup/database.ts';

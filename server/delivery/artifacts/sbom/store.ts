@@ -1,4 +1,4 @@
-/** Packages and sets of packages in the database. */
+/** Stores packages and sets of packages in the database. */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import { createHash } from 'node:crypto';
 import type { TeamScope } from '../../../kit/context.ts';
@@ -10,12 +10,12 @@ export interface StoredSet {
   readonly setId: number;
   /** See `package_sets`. */
   readonly digest: Uint8Array;
-  /** False: there was one already. */
+  /** This is false where there was one already. */
   readonly added: boolean;
 }
 
 export interface SetMember extends SbomPackage {
-  /** In the set, from 1 on. */
+  /** Place in the set, from 1 on. */
   readonly place: number;
 }
 
@@ -69,7 +69,7 @@ export async function storePackageSet(
   return { setId: stored.id, digest, added: made !== undefined };
 }
 
-/** Of a set: how many there are, and how long what a policy is told of them. */
+/** Returns how many packages a set has, and how long it is what a policy is told of them. */
 export const sizeOf = (packages: readonly SbomPackage[]) => ({
   packages: packages.length,
   chars: packages.reduce((sum, each) => sum + charsOf(each), 0),
@@ -78,7 +78,10 @@ export const sizeOf = (packages: readonly SbomPackage[]) => ({
 const charsOf = ({ type, name, version, licenses }: SbomPackage): number =>
   JSON.stringify({ type, name, version, licenses }).length + 1;
 
-/** In the order of purls, from behind the place `after` on. Empty for the set of another team. */
+/**
+ * Reads the packages in the order of purls, from behind the place `after` on. Empty for the set of another
+ * team.
+ */
 export async function packagesOfSet(
   sql: SqlTag,
   scope: TeamScope,
@@ -140,7 +143,7 @@ const TOO_MANY: readonly PackageFacts[] = Array.from({ length: PACKAGES_MAX + 1 
   licenses: [],
 }));
 
-/** What policies are told of the packages of sets; a set of another team is missing. */
+/** Reads what policies are told of the packages of sets; a set of another team is missing. */
 export async function packagesOfSets(
   sql: SqlTag,
   scope: TeamScope,
@@ -167,7 +170,7 @@ export async function packagesOfSets(
   return found;
 }
 
-/** Undefined: the team has no such set. */
+/** Returns undefined where the team has no such set. */
 export async function packageCount(
   sql: SqlTag,
   scope: TeamScope,

@@ -1,6 +1,6 @@
 /**
- * Checks the tree of an expression: roots, fields and functions exist, arguments fit as far as their types
- * are known, and the result is a bool. It goes through the tree with a stack of generators instead of
+ * The tree of an expression is checked here: roots, fields and functions exist, arguments fit as far as their
+ * types are known, and the result is a bool. It goes through the tree with a stack of generators instead of
  * recursion, because what a tree looks like is up to whoever wrote the expression.
  */
 import { isCelError, plan } from '@bufbuild/cel';

@@ -14,7 +14,7 @@ const problemsOf = (json: unknown): readonly Problem[] => {
   const read = readDocument(json);
   return 'problems' in read ? read.problems : [];
 };
-/** Of a document of one rule: what is wrong with its expression. */
+/** It says what is wrong with the expression of a document of one rule. */
 const problemsIn = (require: string): readonly Omit<Problem, 'where'>[] =>
   problemsOf(documentOf(require)).map(({ where, ...problem }) => {
     expect(where).toBe('/rules/0/require');

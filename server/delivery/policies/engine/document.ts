@@ -42,7 +42,7 @@ export interface PolicyDocument {
   readonly rules: readonly PolicyRule[];
 }
 
-/** Whether a gate must read the packages of its artifacts for it. */
+/** It is true if a gate must read the packages of its artifacts for the policy. */
 export const namesPackages = ({ when = '', rules }: PolicyDocument): boolean =>
   [when, ...rules.map(({ require }) => require)].some((text) => text.includes('packages'));
 

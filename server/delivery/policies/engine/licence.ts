@@ -13,7 +13,7 @@ const NAMES_MAX = 500;
 type Node =
   | { readonly all: readonly Node[] }
   | { readonly any: readonly Node[] }
-  /** In lower case; with `with <exception>` behind it where there is one. */
+  /** The id is in lower case; `with <exception>` stands behind it where there is one. */
   | { readonly id: string; readonly exception: string };
 
 /**
@@ -33,7 +33,7 @@ interface Name {
   readonly isBeginning: boolean;
 }
 
-/** Those of the call before: a rule asks the same for each package. */
+/** These are the names of the call before: a rule asks the same for each package. */
 let last: { readonly texts: readonly unknown[]; readonly names: readonly Name[] } = { texts: [], names: [] };
 
 function namesOf(names: readonly unknown[]): readonly Name[] {
@@ -101,7 +101,7 @@ const allOf = ({ ids }: Named, exception = ''): Node => ({ all: ids.map((id) => 
 
 /** Part of a name, and no choice. */
 const LATER = /[\s,]+or\s+(?:\(?at your option\)?,?\s+)?(?:any\s+)?(?:later|newer)(?:\s+versions?)?\b/gi;
-/** Looks for its words first. */
+/** It is looked for by its words first. */
 function withLater(text: string): string {
   return /later|newer/i.test(text) ? text.replace(LATER, '-or-later') : text;
 }
@@ -177,7 +177,7 @@ const SHORT: ReadonlyMap<string, string> = new Map([
   ['mpl-2', 'mpl-2.0'],
 ]);
 
-/** Of one word. */
+/** The id is that of one word. */
 function idOf(word: string): string {
   const lower = word.trim().toLowerCase();
   const [, family, major, minor = '', end = ''] = GNU_ID.exec(lower) ?? [];

@@ -1,4 +1,4 @@
-/** What the verdicts of a gate lead to. */
+/** Here it is tested to what the verdicts of a gate lead. */
 import { expect, it } from 'vitest';
 import type { PolicyMode } from './document.ts';
 import { decide } from './verdict.ts';
