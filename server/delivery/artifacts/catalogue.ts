@@ -6,8 +6,8 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { EventEffect } from '../../kit/feature.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
-import { doubling, jobsAdded } from '../../kit/jobs/index.ts';
-import { attest, PROVENANCE_TYPE } from '../attestations/index.ts';
+import { jobsAdded } from '../../kit/jobs/index.ts';
+import { attest, EVIDENCE_JOB, PROVENANCE_TYPE } from '../attestations/index.ts';
 import type { AttestDeps } from '../attestations/index.ts';
 import { passportDue } from './passport-due.ts';
 import { provenanceOf, SBOM_MEDIA_TYPE } from './provenance.ts';
@@ -39,18 +39,11 @@ export interface CatalogueDeps extends AttestDeps {
   publicUrl(): string;
 }
 
-export function catalogueJob(deps: CatalogueDeps): JobKind {
-  return {
-    kind: CATALOGUE_JOB,
-    // A key that is not active yet, or a store that does not answer, is waited for: evidence is not given up.
-    attempts: 1_000,
-    backoff: doubling(1_000, 600_000),
-    concurrency: 4,
-    perTeam: 2,
-    timeoutMs: 60_000,
-    run: async (job, signal) => await catalogue(deps, job, signal),
-  };
-}
+export const catalogueJob = (deps: CatalogueDeps): JobKind => ({
+  ...EVIDENCE_JOB,
+  kind: CATALOGUE_JOB,
+  run: async (job, signal) => await catalogue(deps, job, signal),
+});
 
 async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job, signal: AbortSignal): Promise<void> {
   const facts = payload as unknown as BuildFacts; // Written by the statement that ended the build alone.

@@ -2,14 +2,12 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database } from '../../base/db/index.ts';
 import { addJob, keyedJobsAdded } from '../../kit/jobs/index.ts';
+import type { Artifact } from './read.ts';
 
 export const PASSPORT_JOB = 'artifacts.passport';
 export const AFTER_MS = 2_000;
 
-export interface About {
-  readonly id: string;
-  readonly teamId: string;
-}
+export type About = Pick<Artifact, 'id' | 'teamId'>;
 
 /** Something about the artifact has changed. */
 export async function passportDue(db: Database, { id, teamId }: About): Promise<void> {

@@ -4,7 +4,7 @@
  * was stored first.
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Database } from '../../base/db/index.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
@@ -16,6 +16,7 @@ import { columns } from './read.ts';
 import type { Attestation } from './read.ts';
 import { statementBytes } from './statement.ts';
 import type { StatementInit } from './statement.ts';
+import { doubling } from '../../kit/jobs/index.ts';
 
 export interface Stated extends StatementInit {
   readonly teamId: string;
@@ -68,6 +69,18 @@ export async function attest({ db, signer }: AttestDeps, stated: Stated): Promis
     return first;
   }
 }
+
+/**
+ * Limits of jobs that make evidence. A key that is not active yet, or a store that does not answer, is waited
+ * for: evidence is not given up.
+ */
+export const EVIDENCE_JOB = {
+  attempts: 1_000,
+  backoff: doubling(1_000, 600_000),
+  concurrency: 4,
+  perTeam: 2,
+  timeoutMs: 60_000,
+};
 
 /** The Sigstore bundle of a statement of the service. */
 export async function signStatement(
@@ -129,7 +142,7 @@ export async function storeAttestation(
 ): Promise<Attestation> {
   const { teamId, bundle, predicateType } = row;
   const id = newId('ats', at.getTime());
-  const sha256 = Buffer.from(row.sha256 ?? createHash('sha256').update(bundle).digest());
+  const sha256 = Buffer.from(row.sha256 ?? hash('sha256', bundle, 'buffer'));
   return await db.transact(async (tx) => {
     const more = digests.length > LEDGER_SUBJECTS_MAX && { subjectCount: digests.length };
     const subjects = digests.slice(0, LEDGER_SUBJECTS_MAX);

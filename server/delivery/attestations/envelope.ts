@@ -53,9 +53,19 @@ export interface Envelope {
   readonly isKeyless: boolean;
 }
 
-type Members = Readonly<Record<string, unknown>>;
-const membersOf = (value: unknown): Members =>
+export type Members = Readonly<Record<string, unknown>>;
+export const membersOf = (value: unknown): Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
+
+/** Finds a member by its path: `builder.id`. */
+export function memberAt(value: unknown, path: string): unknown {
+  let at = value;
+  for (const name of path.split('.')) {
+    const members = membersOf(at);
+    at = Object.hasOwn(members, name) ? members[name] : undefined;
+  }
+  return at;
+}
 
 /**
  * A Sigstore bundle 0.1 to 0.3 around a DSSE envelope, or the envelope alone. Throws an Error that says what

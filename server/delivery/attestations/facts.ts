@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TeamScope } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { Statement } from './envelope.ts';
+import { memberAt, membersOf } from './envelope.ts';
 import type { Attestation } from './read.ts';
 import { EVALUATION_SUFFIX, isEvaluation, PROVENANCE_TYPE } from './statement.ts';
 import { prepareBundle } from './large.ts';
@@ -115,12 +116,8 @@ export async function attestationFacts(
       case when place <= ${ATTESTATIONS_MAX}::int and bytes <= ${BUNDLES_BYTES_MAX}::int then bundle end as bundle
     from placed where place <= ${ATTESTATIONS_MAX + 1}::int
     order by digest, is_evaluation, side, id`;
-  const byDigest = new Map<string, StoredStatement[]>();
-  for (const row of rows) {
-    const same = byDigest.get(row.digest);
-    if (same === undefined) byDigest.set(row.digest, [row]);
-    else same.push(row);
-  }
+  const byDigest = new Map<string, readonly StoredStatement[]>();
+  for (const row of rows) byDigest.set(row.digest, [...(byDigest.get(row.digest) ?? []), row]);
   const facts = new Map<string, StatedFacts>();
   for (const [digest, found] of byDigest) {
     const isRead = found.every(({ bundle }) => bundle !== null);
@@ -167,7 +164,7 @@ function evaluationOf(
   { isOurs, signer }: { readonly isOurs: boolean; readonly signer: string },
 ): EvaluationFacts | undefined {
   if (statement === undefined || !isEvaluation(statement.predicateType)) return undefined;
-  const { suiteId, score, evaluatedAt, statedBy } = (statement.json['predicate'] ?? {}) as Members;
+  const { suiteId, score, evaluatedAt, statedBy } = membersOf(statement.json['predicate']);
   if (typeof suiteId !== 'string' || suiteId.length > SUITE_CHARS_MAX) return undefined;
   if (typeof score !== 'number' || typeof evaluatedAt !== 'string') return undefined;
   const at = new Date(evaluatedAt);
@@ -182,14 +179,8 @@ function evaluationOf(
   };
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
 export function builderOf(statement: Statement | undefined): string {
   if (statement?.predicateType !== PROVENANCE_TYPE) return '';
-  let at: unknown = statement.json;
-  for (const name of ['predicate', 'runDetails', 'builder', 'id']) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return '';
-    at = (at as Readonly<Record<string, unknown>>)[name];
-  }
+  const at = memberAt(statement.json, 'predicate.runDetails.builder.id');
   return typeof at === 'string' && BUILDER_ID.test(at) ? at : '';
 }

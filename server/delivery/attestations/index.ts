@@ -11,7 +11,7 @@ import { recountJob } from './recount.ts';
 import { createTrustedIdentities } from './trusted-identities.ts';
 import { createTrustedKeys } from './trusted-keys.ts';
 
-export { addSubjects, attest, signStatement, storeAttestation } from './attest.ts';
+export { addSubjects, attest, EVIDENCE_JOB, signStatement, storeAttestation } from './attest.ts';
 export type { AttestDeps, Stated } from './attest.ts';
 export { evaluationCountsAs, signedKey, uploadCountsAs } from './counted.ts';
 export type { Statement } from './envelope.ts';

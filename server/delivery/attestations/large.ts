@@ -7,10 +7,10 @@ import { hash } from 'node:crypto';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { createThread } from '../../base/thread.ts';
-import { createKept } from './kept.ts';
 import { isLarge } from './open-large.ts';
 import type { Candidate, LargeAnswer, LargeBundle, LargeQuestion } from './open-large.ts';
 import type { TrustRoot } from './trust-root.ts';
+import { createKept } from '../signingkeys/index.ts';
 
 const ANSWER_MS = 5_000;
 const MEMORY_MB = 192;

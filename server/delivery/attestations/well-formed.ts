@@ -3,8 +3,8 @@
  * was.
  */
 import type { Statement } from './envelope.ts';
+import { memberAt, membersOf } from './envelope.ts';
 
-type Members = Readonly<Record<string, unknown>>;
 const SHOWN_CHARS = 100;
 /** https://github.com/in-toto/attestation/blob/main/spec/v1/digest_set.md: values are hex in lower case. */
 const HEX_CHARS: ReadonlyMap<string, readonly number[]> = new Map([
@@ -56,15 +56,3 @@ const isHex = (value: unknown, chars: readonly number[] | undefined): boolean =>
   typeof value === 'string' && /^[0-9a-f]+$/.test(value) && (chars?.includes(value.length) ?? true);
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
-
-const membersOf = (value: unknown): Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
-
-function memberAt(value: unknown, path: string): unknown {
-  let at = value;
-  for (const name of path.split('.')) {
-    const members = membersOf(at);
-    at = Object.hasOwn(members, name) ? members[name] : undefined;
-  }
-  return at;
-}

@@ -4,26 +4,17 @@
  */
 // No TeamScope: a chain of the ledger, whose right is checked by its name.
 import type { SqlTag } from '../../base/db/index.ts';
-import type { AuditActor, AuditDetails, AuditRow } from '../../kit/ledger/entry.ts';
+import type { AuditActor, AuditRow } from '../../kit/ledger/entry.ts';
 
 export interface Head {
   readonly seq: number;
   readonly hash: string;
 }
 
-interface FlatRow {
-  readonly chain: string;
-  readonly seq: number;
-  readonly at: number;
+interface FlatRow extends Omit<AuditRow, 'actor'> {
   readonly kind: AuditActor['kind'];
   readonly actorId: string;
   readonly display: string;
-  readonly action: string;
-  readonly target: string;
-  readonly details: AuditDetails;
-  readonly requestId: string;
-  readonly previousHash: string;
-  readonly hash: string;
   readonly place: string;
 }
 

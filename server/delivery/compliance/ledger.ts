@@ -9,7 +9,7 @@ import type { Database } from '../../base/db/index.ts';
 import type { AuditRow } from '../../kit/ledger/entry.ts';
 import { PackageTooLarge } from './archive.ts';
 import { keyset } from './reading.ts';
-import type { Reading } from './reading.ts';
+import type { Piece, Reading } from './reading.ts';
 
 /**
  * Builds that deployed, and acts on them and on policies, that are held while the rest is read: some 300
@@ -73,7 +73,7 @@ const PROMOTION_DEPLOYED = 'promotion.deployed';
 const NUMBER_ACTIONS = new Set(['build.submitted', 'build.rolled_back', DEPLOYED]);
 const POLICY_ACTIONS = new Set(['policy.disabled', 'policy.enabled', 'policy.overridden']);
 
-type Place = { readonly first: number; readonly last: number; readonly hash: string };
+type Place = Ends & { readonly hash: string };
 
 /** Each entry is read once, and verified on its way into the archive. */
 export async function addLedger(deps: LedgerDeps, reading: Reading): Promise<LedgerPart> {
@@ -142,38 +142,29 @@ function createActs({ start, until }: Reading, deployed: ReadonlySet<string>) {
     see: (row: AuditRow): void => {
       seeBuild(row);
       seePromotion(row);
-      const {
-        seq,
-        at,
-        action,
-        actor,
-        target,
-        details: { buildId },
-      } = row;
+      const { seq, at, action, actor, target, details } = row;
+      const { buildId } = details;
       const isOfPolicy = POLICY_ACTIONS.has(action);
       const isOfBuild = BUILD_ACTIONS.has(action) && typeof buildId === 'string' && deployed.has(buildId);
       if (!isOfPolicy && !isOfBuild) return;
       if ((acts += 1) > ACTS_MAX) throw new PackageTooLarge(`${ACTS_MAX} acts on builds and policies`);
       const act = { seq, at: new Date(at).toISOString(), action, actor: actor.display, actorId: actor.id };
       if (isOfPolicy) ofPolicies.push({ ...act, policyId: target });
-      if (!isOfBuild) return;
-      const same = ofBuilds.get(buildId);
-      if (same === undefined) ofBuilds.set(buildId, [act]);
-      else same.push(act);
+      if (isOfBuild) ofBuilds.set(buildId, [...(ofBuilds.get(buildId) ?? []), act]);
     },
   };
 }
 
 async function deployedBuilds(reading: Reading): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
-  for await (const rows of keyset(reading, PIECE, async (...next) => await buildsBehind(reading, ...next))) {
+  for await (const rows of keyset(reading, PIECE, buildsBehind)) {
     for (const { buildId } of rows) found.add(buildId);
     if (found.size > ACTS_MAX) throw new PackageTooLarge(`${ACTS_MAX} deployments`);
   }
   return found;
 }
 
-async function buildsBehind({ db, teams, start, until }: Reading, after: string, take: number) {
+async function buildsBehind({ db, teams, start, until }: Reading, { after, take }: Piece) {
   return await db.sql<Array<{ id: string; buildId: string }>>`
     select id, build_id as "buildId" from deployments
     where team_id = any(${[...teams.teamIds]}::text[]) and deployed_at >= ${start} and deployed_at < ${until} and id > ${after}

@@ -133,11 +133,7 @@ function wordOf(said: readonly Judgement[]): Word {
 
 function inputOf({ caller, clock, teams }: Ctx, { action, teamId, facts }: Passage) {
   const { kind, userId, credentialId, ciJob } = caller;
-  const actor = {
-    id: ciJob === undefined ? userId : credentialId,
-    kind,
-    role: teams.role(teamId) ?? '',
-  };
+  const actor = { id: ciJob === undefined ? userId : credentialId, kind, role: teams.role(teamId) ?? '' };
   return { ...emptyInput(), ...facts, action, now: clock.now().toISOString(), actor };
 }
 

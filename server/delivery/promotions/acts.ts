@@ -10,6 +10,11 @@
  */
 import { and, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
+import type {
+  ApproveRequest,
+  CreateRequest,
+  RejectRequest,
+} from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import { findBuilds } from '../../engine/builds/index.ts';
@@ -43,21 +48,12 @@ export interface PromotionsDeps {
   readonly deployImage: DeployImage;
 }
 
-export interface PromotionRef {
-  readonly environmentId: string;
-  readonly promotionId: string;
-}
-
-export interface WantedPromotion {
-  readonly environmentId: string;
-  readonly releaseId: string;
-  readonly artifactId?: string | undefined;
-}
+export type PromotionRef = Pick<ApproveRequest, 'environmentId' | 'promotionId'>;
 
 export async function create(
   { gates }: PromotionsDeps,
   ctx: Ctx,
-  { environmentId, releaseId, artifactId }: WantedPromotion,
+  { environmentId, releaseId, artifactId }: CreateRequest,
 ): Promise<{ readonly environment: Environment; readonly promotion: Promotion; readonly word: Word }> {
   const environment = await environmentRows.find(ctx, environmentId);
   const { teamId, projectId, name: environmentName } = environment;
@@ -97,16 +93,10 @@ function refuseNoImage(artifacts: readonly Artifact[], artifactId: string): void
   });
 }
 
-export interface Approving extends PromotionRef {
-  readonly override?: Passage['override'];
-  /** Of what the caller saw. */
-  readonly fingerprint?: string | undefined;
-}
-
 export async function approve(
   deps: PromotionsDeps,
   ctx: Ctx,
-  { override, fingerprint: seen, ...which }: Approving,
+  { override, fingerprint: seen, ...which }: ApproveRequest,
 ): Promise<void> {
   await inTurn(ctx, which, async (tx, { environment, promotion }) => {
     const { teamId, allowSelfApproval, requiredApprovals } = environment;
@@ -124,12 +114,8 @@ export async function approve(
     const approvals = count.approvals.length;
     const { fingerprint } = count.subject;
     const details = { environmentId: environment.id, approvals, requiredApprovals, fingerprint };
-    await recordAct(tx.db, tx, {
-      chain: teamId,
-      action: 'promotion.approval_given',
-      target: promotion.id,
-      details,
-    });
+    const entry = { chain: teamId, action: 'promotion.approval_given', target: promotion.id, details };
+    await recordAct(tx.db, tx, entry);
   });
 }
 
@@ -176,13 +162,8 @@ async function decide(
   const { promotion, subject } = count;
   const approvals = count.approvals.map(({ userId }) => userId);
   const artifacts = await artifactsOf(tx, promotion.releaseId);
-  const passage = await passageOf(tx, {
-    action: 'promotion.approve',
-    environment,
-    promotion,
-    artifacts,
-    approvals,
-  });
+  const about = { environment, promotion, artifacts, approvals };
+  const passage = await passageOf(tx, { ...about, action: 'promotion.approve' });
   const { isOverridden, keep } = await gates.judge(tx, { ...passage, override });
   const promoted = promotedOf(promotion, approvals);
   const asked = { environment, promotion, artifacts, promoted, override };
@@ -208,10 +189,7 @@ async function decide(
   await noteMoves(by, moves);
 }
 
-export async function reject(
-  ctx: Ctx,
-  { reason, ...which }: PromotionRef & { readonly reason: string },
-): Promise<void> {
+export async function reject(ctx: Ctx, { reason, ...which }: RejectRequest): Promise<void> {
   await inTurn(ctx, which, async (tx, { environment, promotion }) => {
     if (promotion.state !== 'pending') throw notPending(promotion);
     const count = await recount(tx, environment, promotion);

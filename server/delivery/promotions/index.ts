@@ -33,8 +33,8 @@ import { promotions } from './schema.ts';
 import { findPromotion, promotionRows } from './store.ts';
 import { told, toldJob } from './told.ts';
 
-export { currentDeployments, deploymentsOf } from './deployments.ts';
-export type { CurrentQuery, Deployment } from './deployments.ts';
+export type { promotionApprovals } from './schema.ts';
+export type { Promotion } from './store.ts';
 export { isTelling } from './told.ts';
 export {
   allDeployments,
@@ -78,23 +78,18 @@ export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
       message.policyPreview = shown(PromotionPolicyPreviewSchema, { ...word });
       return message;
     },
-    approve: async (request, ctx: Ctx) => {
-      await approve(deps, ctx, request);
-      return await answer(ctx, request);
-    },
-    reject: async (request, ctx: Ctx) => {
-      await reject(ctx, request);
-      return await answer(ctx, request);
-    },
+    approve: async (request, ctx: Ctx) => await answer(ctx, request, approve(deps, ctx, request)),
+    reject: async (request, ctx: Ctx) => await answer(ctx, request, reject(ctx, request)),
     complete: async ({ status, ...request }, ctx: Ctx) => {
       const state = status === CompletionStatus.DEPLOYED ? 'deployed' : 'failed';
-      await complete(ctx, { ...request, state });
-      return await answer(ctx, request);
+      return await answer(ctx, request, complete(ctx, { ...request, state }));
     },
   });
 }
 
-async function answer(ctx: Ctx, which: PromotionRef): Promise<PromotionMessage> {
+/** Answers the promotion as it is after the act. */
+async function answer(ctx: Ctx, which: PromotionRef, act?: Promise<void>): Promise<PromotionMessage> {
+  await act;
   const environment = await environmentRows.find(ctx, which.environmentId);
   return await presentOne(ctx, environment, await findPromotion(ctx, environment, which.promotionId));
 }
@@ -116,7 +111,7 @@ export const promotionsFeature = declareFeature({
   start: ({ db, clock }, { policies: { gates }, builds: { deployImage } }) => ({
     services: [createPromotions({ gates, deployImage })],
     effects: promotionEffects,
-    jobs: [endedJob({ db, clock }), toldJob({ db })],
+    jobs: [endedJob({ db, clock }), toldJob(db)],
     purges: [async (nowMs) => await expire({ db }, nowMs)],
   }),
 });

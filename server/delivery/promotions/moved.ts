@@ -71,12 +71,8 @@ export async function noteVoid(
 
 function detailsOf({ environmentId, releaseId, version, ...more }: Promotion) {
   const { rejection, reason, overrideReason, buildId, digest, fingerprint } = more;
-  return {
-    environmentId,
-    releaseId,
-    version,
-    ...given({ rejection, reason, overrideReason, buildId, digest, fingerprint }),
-  };
+  const maybe = given({ rejection, reason, overrideReason, buildId, digest, fingerprint });
+  return { environmentId, releaseId, version, ...maybe };
 }
 
 const given = (values: Readonly<Record<string, string | null>>): Record<string, string> =>

@@ -5,6 +5,7 @@
 import { createSvcSDK } from '@svc/sdk';
 import type { Promotion, SvcSDK } from '@svc/sdk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { eq } from 'drizzle-orm';
 import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
@@ -15,8 +16,9 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { systemScope } from '../../kit/authorise.ts';
-import { currentDeployments, deploymentsOf } from './deployments.ts';
 import { expire } from './ended.ts';
+import { rowsOf } from '../../kit/resource/index.ts';
+import { deployments } from './schema.ts';
 
 const postgresHere = await has('postgres');
 const COMMIT = 'c'.repeat(40);
@@ -60,7 +62,11 @@ describe.skipIf(!postgresHere)('promotions', () => {
       .map(({ action }) => action)
       .toReversed();
   const builds = async () => await sdk.builds.list(environmentId);
-  const who = () => ({ db: server.db, teams: systemScope(teamId) });
+  const deploymentsOf = async (digest: string) =>
+    await rowsOf(deployments).list(
+      { db: server.db, teams: systemScope(teamId) },
+      { where: eq(deployments.digest, digest) },
+    );
 
   beforeAll(async () => {
     // No lease ends by itself here, however slow the machine.
@@ -155,14 +161,14 @@ describe.skipIf(!postgresHere)('promotions', () => {
       promotionId: promotion.id,
       how: 'promotion',
     };
-    const now = await currentDeployments(who(), { teamId, digests: [digest], max: 10 });
+    const now = await deploymentsOf(digest);
     expect(now).toMatchObject([{ ...deployment, runnerId: runner.runnerId, address: url }]);
     expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe(
       '409 promotion_not_pending',
     );
     // What was deployed stays known when the environment, and with it the build, is gone.
     await sdk.environments.delete(environmentId);
-    expect(await deploymentsOf(who(), { teamId, digest, max: 10 })).toMatchObject([deployment]);
+    expect(await deploymentsOf(digest)).toMatchObject([deployment]);
   });
 
   it('are copied although their environment is deleted before the event of the build is published', async () => {
@@ -220,7 +226,7 @@ describe.skipIf(!postgresHere)('promotions', () => {
     const url = 'http://10.0.0.7:1';
     const late = await runner.report(offer, { build: { address: url, phases: [] } });
     expect(late.status).toBe(409);
-    const all = async () => await deploymentsOf(who(), { teamId, digest, max: 10 });
+    const all = async () => await deploymentsOf(digest);
     const [deployment] = await waitFor('the deployment', all, { holds: (some) => some.length > 0 });
     expect(deployment).toMatchObject({ promotionId: promotion.id, how: 'promotion', address: url });
     const { state, reason } = await sdk.promotions.get(environmentId, promotion.id);
@@ -438,11 +444,10 @@ describe.skipIf(!postgresHere)('promotions', () => {
     const back = await sdk.builds.rollback(environmentId, before.id);
     expect(back).toMatchObject({ trigger: 'rollback', digest: direct });
     await sdk.builds.cancel(environmentId, back.id);
-    const how = async () =>
-      (await deploymentsOf(who(), { teamId, digest: direct, max: 10 })).map((each) => each.how).toSorted();
+    const how = async () => (await deploymentsOf(direct)).map((each) => each.how).toSorted();
     await waitFor('both deployments', how, { holds: (all) => all.length === 2 });
     expect(await how()).toEqual(['direct', 'promotion']);
-    expect(await deploymentsOf(who(), { teamId, digest: later, max: 10 })).toEqual([]);
+    expect(await deploymentsOf(later)).toEqual([]);
   });
 
   it('are of the project and the team: everything of others is as good as missing', async () => {

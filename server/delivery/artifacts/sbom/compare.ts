@@ -50,13 +50,7 @@ export async function comparePackages(
   const [first] = rows;
   if (first === undefined) return NONE;
   const { added, removed, changed } = first;
-  const changes = rows.map(({ type, name, before: old, after: now }) => ({
-    type,
-    name,
-    before: old,
-    after: now,
-  }));
-  return { added, removed, changed, changes };
+  return { added, removed, changed, changes: rows };
 }
 
 export interface SetDifference {

@@ -14,7 +14,7 @@ const DISTANCE_MAX = 2;
 /**
  * Finds the nearest of a few known words: at most two letters off, and never more than a third of the word.
  */
-export function nearest(word: string, known: Iterable<string>): string | undefined {
+function nearest(word: string, known: Iterable<string>): string | undefined {
   if (word.length > WORD_MAX) return undefined;
   const lower = word.toLowerCase();
   let best: string | undefined;
@@ -40,4 +40,9 @@ function editDistance(from: string, to: string): number {
     last = row;
   }
   return last[to.length] ?? 0;
+}
+
+export function suggestionOf(word: string, known: Iterable<string>): Pick<Finding, 'suggestion'> {
+  const suggestion = nearest(word, known);
+  return suggestion === undefined ? {} : { suggestion };
 }
