@@ -10,7 +10,7 @@ import { createThread } from '../../base/thread.ts';
 import { isLarge } from './open-large.ts';
 import type { Candidate, LargeAnswer, LargeBundle, LargeQuestion } from './open-large.ts';
 import type { TrustRoot } from './trust-root.ts';
-import { createKept } from '../signingkeys/index.ts';
+import { createKept } from './kept.ts';
 
 const ANSWER_MS = 5_000;
 const MEMORY_MB = 192;

@@ -11,7 +11,7 @@ import type { KnownLarge } from './large.ts';
 import { isSignedBy } from './open-large.ts';
 import type { Candidate } from './open-large.ts';
 import type { NoSignatory, Signatory, TrustRoot } from './trust-root.ts';
-import { createKept } from '../signingkeys/index.ts';
+import { createKept } from './kept.ts';
 
 export interface ReadBundle {
   readonly hint: string;

@@ -8,7 +8,7 @@ import { bundleFromJSON, isBundleWithDsseEnvelope } from '@sigstore/bundle';
 import { TrustedRoot } from '@sigstore/protobuf-specs';
 import { toSignedEntity, toTrustMaterial, VerificationError, Verifier } from '@sigstore/verify';
 import { ConfigError } from '@svc/proto/process/settings.ts';
-import { createKept } from '../signingkeys/index.ts';
+import { createKept } from './kept.ts';
 
 /** What a certificate says of who signed. */
 export interface Signatory {

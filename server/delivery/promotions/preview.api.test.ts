@@ -1,41 +1,27 @@
 /** What a promotion is said to change, over the real doors, and that saying it leaves nothing behind. */
-import { createSvcSDK } from '@svc/sdk';
-import type { Promotion, SvcApiError, SvcSDK } from '@svc/sdk';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import type { Promotion, SvcSDK } from '@svc/sdk';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join, stranger } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
+import { world } from '../../../test/setup/world.ts';
+import type { World } from '../../../test/setup/world.ts';
+import { refused } from '../../../test/setup/refused.ts';
 
 const postgresHere = await has('postgres');
 const COMMIT = 'c'.repeat(40);
 const REPOSITORY = 'https://git.example.com/acme/web';
 
 describe.skipIf(!postgresHere)('the preview of a promotion', () => {
-  let server: TestServer;
-  let sdk: SvcSDK;
+  let w: World;
+  let { sdk, teamId, projectId } = {} as World;
   let admin: SvcSDK;
   let developer: SvcSDK;
-  let teamId: string;
-  let projectId: string;
   let environmentId: string;
   let runner: ScriptedRunner;
   let names = 0;
 
-  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const as = async (role: string): Promise<SvcSDK> =>
-    sdkOf((await join(server, server.first.apiKey, { teamId, role })).token);
-  const refused = async (call: PromiseLike<unknown>): Promise<string | undefined> => {
-    try {
-      await call;
-    } catch (error) {
-      return (error as SvcApiError).code;
-    }
-    return 'not refused';
-  };
   const freshDigest = (): string => `sha256:${String((names += 1)).padStart(64, '0')}`;
   /** It makes an image of these packages, `name@version` of npm each. */
   const imageOf = async (...packages: string[]) => {
@@ -69,7 +55,7 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     const { buildId = '' } = await admin.promotions.approve(environmentId, id);
     await runner.finish(await runner.take());
     await waitFor('the deployment', async () => {
-      const rows = await server.db.sql`select from deployments where build_id = ${buildId}`;
+      const rows = await w.server.db.sql`select from deployments where build_id = ${buildId}`;
       return rows.length > 0;
     });
     return buildId;
@@ -86,20 +72,12 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
   };
 
   beforeAll(async () => {
-    // No lease ends by itself here, however slow the machine.
-    const env = { LEASE_MS: '3600000', OFFER_MS: '3600000' };
-    server = await startTestServer({ env });
-    sdk = sdkOf(await firstSession(server));
-    teamId = (await sdk.teams.create('makers')).id;
-    const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
-    await sdkOf(server.first.staffApiKey).adminTeams.setRegion(teamId, region?.id ?? '');
-    projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
-    const { token } = await sdk.runners.createEnrollToken(teamId);
-    runner = await scriptedRunner(server.baseUrl, token);
-    admin = await as('admin');
-    developer = await as('developer');
+    w = await world();
+    ({ sdk, teamId, projectId } = w);
+    runner = await w.runner();
+    admin = (await w.member('admin')).sdk;
+    developer = (await w.member('developer')).sdk;
   });
-  afterAll(async () => await server?.stop());
   beforeEach(async () => {
     const deployTo = { kind: 'container' } as const;
     const params = { name: `e${(names += 1)}`, repository: REPOSITORY, deploy: deployTo };
@@ -230,7 +208,7 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     const named = await policy("!('' in promotion.approvals)");
     const warns = await policy('false', { mode: 'warn' });
     const gates = async () =>
-      (await server.db.sql`select from policy_gates where team_id = ${teamId}`).length;
+      (await w.server.db.sql`select from policy_gates where team_id = ${teamId}`).length;
     const before = await gates();
     const said = async (by: SvcSDK) => (await previewOf(promotion, by)).policies;
     expect(await said(admin)).toEqual({ allowed: false, denied: [named], warned: [warns] });
@@ -278,7 +256,7 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     expect((await previewOf(promotion)).policies?.denied).toEqual(
       denied.filter(({ policyId }) => policyId !== creating.policyId),
     );
-    expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe('policy_denied');
+    expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe('403 policy_denied');
   });
 
   it('has the word on the deploy too, where the approval makes one, and each rule once', async () => {
@@ -293,14 +271,13 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     });
     expect((await policies())?.denied).toHaveLength(2);
     await sdk.policies.disable(teamId, onBoth.policyId);
-    expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe('policy_denied');
+    expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe('403 policy_denied');
     await sdk.environments.update(environmentId, { deploy: { kind: 'none' } });
     expect(await policies()).toEqual({ allowed: true, denied: [], warned: [] });
   });
 
   it('is of the team alone', async () => {
     const promotion = await promoted();
-    const { token } = await stranger(server);
-    expect(await refused(previewOf(promotion, sdkOf(token)))).toBe('not_found');
+    expect(await refused(previewOf(promotion, (await w.stranger()).sdk))).toBe('404 not_found');
   });
 });

@@ -27,7 +27,6 @@ import { createVaultKeys } from './vault.ts';
 
 export { pemOf, readKeys } from './keys.ts';
 export type { SigningKey } from './keys.ts';
-export { createKept } from './kept.ts';
 export { hintOf } from './key-store.ts';
 export type { Purpose } from './key-store.ts';
 export { publicKeyOf } from './public-keys.ts';

@@ -1,9 +1,9 @@
 /** Public keys by their bytes, one object for each: parsing one takes as long as a verification. */
 import { createPublicKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { createKept } from './kept.ts';
 
-const keys = createKept<KeyObject>(1_000);
+const keys = new Map<string, KeyObject>();
+const KEYS_MAX = 1_000;
 
 /** It is the key of a SubjectPublicKeyInfo in DER. */
 export function publicKeyOf(spki: Uint8Array): KeyObject {
@@ -12,6 +12,8 @@ export function publicKeyOf(spki: Uint8Array): KeyObject {
   const known = keys.get(name);
   if (known !== undefined) return known;
   const key = createPublicKey({ key: der, format: 'der', type: 'spki' });
-  keys.keep(name, key);
+  keys.set(name, key);
+  const oldest = keys.size > KEYS_MAX ? keys.keys().next() : undefined;
+  if (oldest?.done === false) keys.delete(oldest.value);
   return key;
 }

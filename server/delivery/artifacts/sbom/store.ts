@@ -14,11 +14,6 @@ export interface StoredSet {
   readonly added: boolean;
 }
 
-export interface SetMember extends SbomPackage {
-  /** Place in the set, from 1 on. */
-  readonly place: number;
-}
-
 /**
  * Stores the set unless the team has it. `packages` have each claim once: a set is shared by documents that
  * say the same of the same packages, and by no others. Of two calls at once that share some, one may wait for
@@ -78,24 +73,8 @@ export const sizeOf = (packages: readonly SbomPackage[]) => ({
 const charsOf = ({ type, name, version, licenses }: SbomPackage): number =>
   JSON.stringify({ type, name, version, licenses }).length + 1;
 
-/**
- * Reads the packages in the order of purls, from behind the place `after` on. Empty for the set of another
- * team.
- */
-export async function packagesOfSet(
-  sql: SqlTag,
-  scope: TeamScope,
-  { setId, after = 0, limit }: { readonly setId: number; readonly after?: number; readonly limit: number },
-): Promise<readonly SetMember[]> {
-  return await sql<SetMember[]>`
-    select m.place, p.type, p.name, p.version, p.purl, p.name_key as "nameKey", p.source_key as "sourceKey", p.licenses
-    from package_set_members m join packages p on p.id = m.package_id
-    where m.team_id = any(${scope.teamIds}::text[]) and m.set_id = ${setId}::bigint and m.place > ${after}::int
-    order by m.place limit ${limit}::int`;
-}
-
 /** A package as at least one of several sets states it, and which of them do. */
-export interface StatedPackage extends Omit<SetMember, 'place'> {
+export interface StatedPackage extends SbomPackage {
   readonly id: number;
   readonly setIds: readonly number[];
 }
@@ -168,15 +147,4 @@ export async function packagesOfSets(
     (found.get(setId) as PackageFacts[]).push(known ?? member);
   }
   return found;
-}
-
-/** Returns undefined where the team has no such set. */
-export async function packageCount(
-  sql: SqlTag,
-  scope: TeamScope,
-  setId: number,
-): Promise<number | undefined> {
-  const [set] = await sql<Array<{ packages: number }>>`
-    select packages from package_sets where team_id = any(${scope.teamIds}::text[]) and id = ${setId}::bigint`;
-  return set?.packages;
 }
