@@ -50,26 +50,16 @@ async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job, signal: 
   const { build } = facts;
   const { id: ref, digest, image: name, branch, commit, region, runner } = build;
   const { projectId, projectName, environmentId, environmentName } = build;
+  const where = { projectId, projectName, environmentId, environmentName };
+  const repository = build.spec.source?.repository;
+  const source = { repository, branch: branch === '' ? null : branch, commit };
+  const seen = { runnerId: runner.id, regionId: region.id, operator: region.operator };
   const { mediaType, platform } = build.imageFacts;
   const at = new Date(build.finishedAt);
   const { id } = await recordArtifact(
     deps.db,
     { teamId, digest, kind: 'image', name, uri: `${name}@${digest}`, mediaType, platform },
-    {
-      origin: 'build',
-      ref,
-      projectId,
-      projectName,
-      environmentId,
-      environmentName,
-      repository: build.spec.source?.repository ?? null,
-      branch: branch === '' ? null : branch,
-      commit,
-      runnerId: runner.id,
-      regionId: region.id,
-      operator: region.operator,
-      at,
-    },
+    { origin: 'build', ref, ...where, ...source, ...seen, at },
   );
   const { sbomSha256: sha256, sbomProblem: problem } = build;
   await storeSbom(
@@ -77,7 +67,8 @@ async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job, signal: 
     { teamId, id, runnerId: runner.id, at },
     sha256 === null ? { problem: problem ?? NO_SBOM } : { sha256 },
   );
-  if (sha256 !== null)
+  if (sha256 !== null) {
+    const downloadLocation = `${deps.publicUrl()}/teams/${teamId}/artifacts/${id}/sbom?sha256=${sha256}`;
     await attest(deps, {
       teamId,
       purpose: 'platform',
@@ -87,15 +78,10 @@ async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job, signal: 
       subjects: [{ name, digest }],
       predicate: {
         attester: { id: `${deps.typeBase}/attester/v1` },
-        references: [
-          {
-            downloadLocation: `${deps.publicUrl()}/teams/${teamId}/artifacts/${id}/sbom?sha256=${sha256}`,
-            digest: { sha256 },
-            mediaType: SBOM_MEDIA_TYPE,
-          },
-        ],
+        references: [{ downloadLocation, digest: { sha256 }, mediaType: SBOM_MEDIA_TYPE }],
       },
     });
+  }
   await attest(deps, {
     teamId,
     purpose: runner.inServicePool ? 'build_service' : 'build_customer',

@@ -83,21 +83,13 @@ export const EVIDENCE_JOB = {
 };
 
 /** The Sigstore bundle of a statement of the service. */
-export async function signStatement(
-  signer: Signer,
-  purpose: Purpose,
-  statement: StatementInit,
-): Promise<Buffer> {
+export async function signStatement(signer: Signer, purpose: Purpose, statement: StatementInit) {
   const payload = statementBytes(statement);
   const { hint, signature } = await signer.sign(purpose, paeOf(PAYLOAD_TYPE, payload));
   return bundleOf({ payload, signature, hint });
 }
 
-async function stored(
-  { sql }: Database,
-  teamId: string,
-  dedupeKey: string,
-): Promise<Attestation | undefined> {
+async function stored({ sql }: Database, teamId: string, dedupeKey: string) {
   const [row] = await sql<Attestation[]>`
     select ${columns(sql)}, a.dedupe_key as "dedupeKey", a.uploaded_by as "uploadedBy", a.counts_as as "countsAs", a.brief
     from attestations a where a.team_id = ${teamId} and a.dedupe_key = ${dedupeKey}`;
@@ -107,14 +99,16 @@ async function stored(
 /** Named in the ledger; the SHA-256 of the bundle stands for all of them. */
 const LEDGER_SUBJECTS_MAX = 100;
 
+interface Stating {
+  readonly teamId: string;
+  readonly attestationId: string;
+  readonly digests: readonly string[];
+}
+
 /** Of a statement that is stored. */
 export async function addSubjects(
   { sql }: Database,
-  {
-    teamId,
-    attestationId,
-    digests,
-  }: { readonly teamId: string; readonly attestationId: string; readonly digests: readonly string[] },
+  { teamId, attestationId, digests }: Stating,
 ): Promise<void> {
   await sql`
     insert into attestation_subjects (team_id, digest, attestation_id)

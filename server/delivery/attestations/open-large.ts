@@ -83,12 +83,7 @@ export async function openLarge({ bundle, verify }: LargeQuestion): Promise<Larg
       payloadSha256: sha256Of(payload),
     };
     const { keys, root } = verify;
-    if (rest.isKeyless)
-      return {
-        large,
-        signer: undefined,
-        said: await saidBy(root, bytes, payload),
-      };
+    if (rest.isKeyless) return { large, signer: undefined, said: await saidBy(root, bytes, payload) };
     return { large, signer: signerOf(envelope, keys)?.hint, said: undefined };
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) };

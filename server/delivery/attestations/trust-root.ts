@@ -9,6 +9,7 @@ import { TrustedRoot } from '@sigstore/protobuf-specs';
 import { toSignedEntity, toTrustMaterial, VerificationError, Verifier } from '@sigstore/verify';
 import { ConfigError } from '@svc/proto/process/settings.ts';
 import { createKept } from './kept.ts';
+import { memberAt } from './envelope.ts';
 
 /** What a certificate says of who signed. */
 export interface Signatory {
@@ -83,16 +84,9 @@ const REKOR_2 =
 
 /** An entry of Rekor v2 is of the kind `dsse` or `hashedrekord` in version 0.0.2, and has no time. */
 function isOfRekor2(json: unknown): boolean {
-  const { verificationMaterial } = (json ?? {}) as {
-    readonly verificationMaterial?: { readonly tlogEntries?: unknown };
-  };
-  const entries = verificationMaterial?.tlogEntries;
+  const entries = memberAt(json, 'verificationMaterial.tlogEntries');
   return (
-    Array.isArray(entries) &&
-    entries.some(
-      (entry: { readonly kindVersion?: { readonly version?: unknown } } | null) =>
-        entry?.kindVersion?.version === '0.0.2',
-    )
+    Array.isArray(entries) && entries.some((entry) => memberAt(entry, 'kindVersion.version') === '0.0.2')
   );
 }
 

@@ -7,7 +7,6 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DIGEST, IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { join } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { world } from '../../../test/setup/world.ts';

@@ -37,7 +37,7 @@ import { settledBy } from './present.ts';
 import { withCaller, wordOf } from './preview.ts';
 import { promotions } from './schema.ts';
 import { findPromotion, isPending, pendingBefore, promotionRows } from './store.ts';
-import type { Promotion } from './store.ts';
+import type { Promotion, PromotionRef } from './store.ts';
 import { subjectOf } from './subject.ts';
 
 /** Pending promotions of one environment. */
@@ -47,8 +47,6 @@ export interface PromotionsDeps {
   readonly gates: Gates;
   readonly deployImage: DeployImage;
 }
-
-export type PromotionRef = Pick<ApproveRequest, 'environmentId' | 'promotionId'>;
 
 export async function create(
   { gates }: PromotionsDeps,

@@ -23,7 +23,7 @@ import { buildsFeature } from '../../engine/builds/index.ts';
 import { events } from './promotions.events.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { approve, complete, create, reject } from './acts.ts';
-import type { PromotionsDeps, PromotionRef } from './acts.ts';
+import type { PromotionsDeps } from './acts.ts';
 import { deployed } from './deployed.ts';
 import { ended, endedJob, expire } from './ended.ts';
 import { present, presentOne } from './present.ts';
@@ -31,6 +31,7 @@ import { preview } from './preview.ts';
 import { running } from './running.ts';
 import { promotions } from './schema.ts';
 import { findPromotion, promotionRows } from './store.ts';
+import type { PromotionRef } from './store.ts';
 import { told, toldJob } from './told.ts';
 
 export type { promotionApprovals } from './schema.ts';

@@ -21,7 +21,7 @@ import { passageOf, promotedOf } from './passage.ts';
 import type { Passing } from './passage.ts';
 import { factsOf, runningIn } from './running.ts';
 import { findPromotion } from './store.ts';
-import type { Promotion } from './store.ts';
+import type { Promotion, PromotionRef } from './store.ts';
 import { subjectOf } from './subject.ts';
 import type { Row } from '../../kit/resource/index.ts';
 

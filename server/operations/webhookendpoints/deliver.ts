@@ -14,10 +14,11 @@ import { JobFailed } from '../../kit/jobs/index.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import type { SafeFetch } from '../../base/safe-fetch.ts';
 import type { Secrets } from '../../base/secrets.ts';
-import type { Attempt } from './schema.ts';
+import type { Attempt, webhookDeliveries, webhookEndpoints } from './schema.ts';
 import { signedHeaders } from './sign.ts';
 import { ms, rowId } from '../../base/sql.ts';
 import { DELIVERY_JOB } from './store.ts';
+import type { RowOf } from '../../kit/resource/index.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -49,15 +50,8 @@ export interface DeliverDeps {
   readonly fetch: SafeFetch;
 }
 
-interface Due {
-  readonly id: string;
-  readonly endpointId: string;
-  readonly body: string;
-  readonly attemptCount: number;
-  readonly url: string;
-  readonly secret: string;
-  readonly previousSecret: string | null;
-}
+type Due = Pick<RowOf<typeof webhookDeliveries>, 'id' | 'endpointId' | 'body' | 'attemptCount'> &
+  Pick<RowOf<typeof webhookEndpoints>, 'url' | 'secret' | 'previousSecret'>;
 
 /** A secret is sealed for this place. */
 export const secretPlace = (endpointId: string): string => `webhook_endpoints.secret:${endpointId}`;
@@ -117,18 +111,10 @@ async function post(
   const keys = [secret, ...(previousSecret === null ? [] : [previousSecret])].map(open);
   const timestamp = Math.floor(at.getTime() / SECOND);
   try {
-    const { status } = await fetch({
-      method: 'POST',
-      url,
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': 'svc-webhooks/1',
-        ...signedHeaders({ id, timestamp, body }, keys),
-      },
-      body,
-      bytesMax: ANSWER_BYTES_MAX,
-      signal,
-    });
+    const about = { 'content-type': 'application/json', 'user-agent': 'svc-webhooks/1' };
+    const headers = { ...about, ...signedHeaders({ id, timestamp, body }, keys) };
+    const request = { method: 'POST', url, headers, body, bytesMax: ANSWER_BYTES_MAX, signal } as const;
+    const { status } = await fetch(request);
     const well = status >= 200 && status < 300;
     const redirect = status >= 300 && status < 400 ? ', and redirects are not followed' : '';
     return { status, error: well ? '' : `the answer was ${status}, expected 2xx${redirect}` };

@@ -1,6 +1,6 @@
 /** Stores packages and sets of packages in the database. */
 // No TeamScope: given the row, or the team, that the call was authorised for.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { TeamScope } from '../../../kit/context.ts';
 import type { SqlTag } from '../../../base/db/index.ts';
 import { claimOf, inOrder } from './package-list.ts';
@@ -25,18 +25,13 @@ export async function storePackageSet(
   teamId: string,
   packages: readonly SbomPackage[],
 ): Promise<StoredSet> {
-  const stated = inOrder(packages).map((each) => ({
-    ...each,
-    claim: createHash('sha256').update(claimOf(each)).digest('hex'),
-  }));
+  const stated = inOrder(packages).map((each) => ({ ...each, claim: hash('sha256', claimOf(each), 'hex') }));
   const claims = stated.map(({ claim }) => claim);
-  const digest = createHash('sha256').update(claims.join('\n')).digest();
+  const digest = hash('sha256', claims.join('\n'), 'buffer');
   const find = async () =>
-    (
-      await sql<Array<{ id: number }>>`
-        select id from package_sets where team_id = ${teamId} and digest = ${digest}`
-    )[0];
-  const before = await find();
+    await sql<Array<{ id: number }>>`
+    select id from package_sets where team_id = ${teamId} and digest = ${digest}`;
+  const [before] = await find();
   if (before !== undefined) return { setId: before.id, digest, added: false };
   await sql`
     insert into packages (team_id, type, name, name_key, source_key, version, purl, licenses, claim)
@@ -59,7 +54,7 @@ export async function storePackageSet(
         left join packages p on p.team_id = ${teamId} and p.claim = decode(m.claim, 'hex')
     )
     select id from made`;
-  const stored = made ?? (await find());
+  const stored = made ?? (await find())[0];
   if (stored === undefined) throw new Error(`the package set of ${teamId} was removed while it was stored`);
   return { setId: stored.id, digest, added: made !== undefined };
 }
@@ -79,6 +74,11 @@ export interface StatedPackage extends SbomPackage {
   readonly setIds: readonly number[];
 }
 
+interface PackagesQuery extends Pick<StatedPackage, 'setIds'> {
+  readonly after?: Pick<StatedPackage, 'purl' | 'id'> | undefined;
+  readonly limit: number;
+}
+
 /**
  * Of all sets, in the order of purls, from behind the package `after` on. Purls are ASCII, so that the order
  * is that of the places.
@@ -86,15 +86,7 @@ export interface StatedPackage extends SbomPackage {
 export async function packagesOfAll(
   sql: SqlTag,
   scope: TeamScope,
-  {
-    setIds,
-    after,
-    limit,
-  }: {
-    readonly setIds: readonly number[];
-    readonly after?: Pick<StatedPackage, 'purl' | 'id'> | undefined;
-    readonly limit: number;
-  },
+  { setIds, after, limit }: PackagesQuery,
 ): Promise<readonly StatedPackage[]> {
   const behind =
     after === undefined ? sql`` : sql`and (p.purl collate "C", p.id) > (${after.purl}, ${after.id}::bigint)`;
