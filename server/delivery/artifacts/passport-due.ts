@@ -2,12 +2,13 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database } from '../../base/db/index.ts';
 import { addJob, keyedJobsAdded } from '../../kit/jobs/index.ts';
-import type { Artifact } from './read.ts';
+import type { RowOf } from '../../kit/resource/index.ts';
+import type { artifacts } from './schema.ts';
 
 export const PASSPORT_JOB = 'artifacts.passport';
 export const AFTER_MS = 2_000;
 
-export type About = Pick<Artifact, 'id' | 'teamId'>;
+export type About = Pick<RowOf<typeof artifacts>, 'id' | 'teamId'>;
 
 /** Something about the artifact has changed. */
 export async function passportDue(db: Database, { id, teamId }: About): Promise<void> {

@@ -34,11 +34,8 @@ interface Judging {
 const worth = (bytes: Uint8Array, { identities = [{}], by = root, isOurs = false }: Judging = {}) => {
   const trusted = identities.map((more) => ({ ...scans, ...more }));
   const keys = { service: [], trusted: [], identities: trusted, root: by ?? undefined };
-  const { statement: _statement, ...verified } = verifyBundle(bytes, keys, {
-    digest: DIGEST,
-    storedAt: new Date(),
-    isOurs,
-  });
+  const expected = { digest: DIGEST, storedAt: new Date(), isOurs };
+  const { statement: _statement, ...verified } = verifyBundle(bytes, keys, expected);
   return verified;
 };
 

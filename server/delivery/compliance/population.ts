@@ -136,9 +136,10 @@ async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
   yield* items;
 }
 
-async function deploymentsBehind(reading: Reading, { after, take }: Piece): Promise<readonly Row[]> {
-  const { teams, start, until } = reading;
-  const { sql } = reading.db;
+async function deploymentsBehind(
+  { db: { sql }, teams, start, until }: Reading,
+  { after, take }: Piece,
+): Promise<readonly Row[]> {
   const ours = sql`x.team_id = any(${[...teams.teamIds]}::text[])`;
   const all = allDeployments(sql, {
     deployments: sql`${ours} and x.deployed_at >= ${start} and x.deployed_at < ${until}`,

@@ -82,27 +82,11 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
         ['deploy', id],
       ]),
     );
-    expect(await deploys()).toMatchObject([
-      {
-        outcome: 'allow',
-        build: { id, number: 0, branch: '', commit: COMMIT, trigger: 'manual' },
-        artifacts: [
-          {
-            id: '',
-            kind: 'image',
-            origin: 'build',
-            name: '',
-            digest: '',
-            repository: REPOSITORY,
-            branch: '',
-            commit: COMMIT,
-            attestations: [],
-            packages: null,
-            sbom: { present: false },
-          },
-        ],
-      },
-    ]);
+    const source = { origin: 'build', repository: REPOSITORY, branch: '', commit: COMMIT };
+    const unknown = { attestations: [], packages: null, sbom: { present: false } };
+    const image = { id: '', kind: 'image', name: '', digest: '', ...source, ...unknown };
+    const build = { id, number: 0, branch: '', commit: COMMIT, trigger: 'manual' };
+    expect(await deploys()).toMatchObject([{ outcome: 'allow', build, artifacts: [image] }]);
     await published();
     expect(await gates()).toHaveLength(2);
   });
@@ -213,12 +197,8 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
     const named = await owner.builds.create(environmentId, { commit: COMMIT, override });
     expect(named.branch).toBe('');
     const digest = `sha256:${'9'.repeat(64)}`;
-    await runner.finish(await runner.take(), {
-      image: IMAGE,
-      digest,
-      commit: COMMIT,
-      buildType: 'dockerfile',
-    });
+    const built = { image: IMAGE, digest, commit: COMMIT, buildType: 'dockerfile' };
+    await runner.finish(await runner.take(), built);
     expect(await refused(owner.builds.rollback(environmentId, named.id))).toBe(DENIED);
     const artifact = await waitFor('the artifact', async () =>
       (await owner.artifacts.list(teamId)).find((each) => each.digest === digest),
@@ -226,10 +206,8 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
     const { sources } = await owner.artifacts.get(teamId, artifact.id ?? '');
     expect(sources).toMatchObject([{ origin: 'build', commit: COMMIT }]);
     expect(sources[0]?.branch).toBeUndefined();
-    const { id: releaseId } = await owner.releases.create(projectId, {
-      version: fresh('v'),
-      artifactIds: [artifact.id ?? ''],
-    });
+    const release = { version: fresh('v'), artifactIds: [artifact.id] };
+    const { id: releaseId } = await owner.releases.create(projectId, release);
     const { id } = await owner.promotions.create(environmentId, releaseId);
     expect(await refused(owner.promotions.approve(environmentId, id))).toBe(DENIED);
     const head = await owner.builds.create(environmentId);

@@ -26,14 +26,9 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
   /** It makes an image of these packages, `name@version` of npm each. */
   const imageOf = async (...packages: string[]) => {
     const digest = freshDigest();
-    const artifact = await sdk.artifacts.declare(teamId, {
-      name: IMAGE,
-      kind: 'image',
-      digest,
-      uri: `${IMAGE}:latest`,
-      commit: COMMIT,
-      repository: REPOSITORY,
-    });
+    const source = { commit: COMMIT, repository: REPOSITORY };
+    const image = { name: IMAGE, kind: 'image', digest, uri: `${IMAGE}:latest`, ...source } as const;
+    const artifact = await sdk.artifacts.declare(teamId, image);
     const components = packages.map((purl) => ({ type: 'library', name: purl, purl: `pkg:npm/${purl}` }));
     const bom = JSON.stringify({ bomFormat: 'CycloneDX', specVersion: '1.6', components });
     const document = Buffer.from(bom).toString('base64');
@@ -85,21 +80,14 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
   });
 
   it('says what is brought where nothing runs', async () => {
-    const image = await imageOf();
-    const promotion = await promoted(image);
+    const { id: artifactId, digest } = await imageOf();
+    const promotion = await promoted({ id: artifactId });
     const { releaseId, version } = promotion;
     const preview = await previewOf(promotion);
     expect(preview).toMatchObject({
       promotion: { id: promotion.id, state: 'pending' },
-      brought: {
-        releaseId,
-        version,
-        artifactId: image.id,
-        name: IMAGE,
-        digest: image.digest,
-        commit: COMMIT,
-      },
-      artifacts: [{ kind: 'image', name: IMAGE, after: image.digest }],
+      brought: { releaseId, version, artifactId, name: IMAGE, digest, commit: COMMIT },
+      artifacts: [{ kind: 'image', name: IMAGE, after: digest }],
       packagesProblem: 'there are not two images',
       approvals: 0,
       requiredApprovals: 1,
@@ -116,17 +104,10 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     const after = await imageOf('new@1', 'same@1', 'left@2', 'left@3', '%40acme/web@1');
     const come = [await fileOf('notes'), await fileOf('new')];
     const preview = await previewOf(await promoted(after, ...come));
-    expect(preview.running).toMatchObject({
-      releaseId: running.releaseId,
-      version: running.version,
-      promotionId: running.id,
-      buildId,
-      artifactId: before.id,
-      digest: before.digest,
-      commit: COMMIT,
-      url: 'http://10.0.0.7:32768',
-      since: expect.stringMatching(/^\d{4}-/),
-    });
+    const { id: promotionId, releaseId, version } = running;
+    const image = { artifactId: before.id, digest: before.digest, commit: COMMIT };
+    const there = { buildId, url: 'http://10.0.0.7:32768', since: expect.stringMatching(/^\d{4}-/) };
+    expect(preview.running).toMatchObject({ releaseId, version, promotionId, ...image, ...there });
     expect(preview.packages).toEqual({
       added: 1,
       removed: 1,
@@ -161,11 +142,9 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     await waitFor('the artifact', async () => await sdk.artifacts.get(teamId, digest));
     const after = await imageOf('new@1');
     const promotion = await promoted(after);
-    const { running, packagesProblem, artifacts } = await waitFor(
-      'what runs',
-      async () => await previewOf(promotion),
-      { holds: (preview) => preview.running !== undefined },
-    );
+    const seen = async () => await previewOf(promotion);
+    const holds = (preview: Awaited<ReturnType<typeof seen>>) => preview.running !== undefined;
+    const { running, packagesProblem, artifacts } = await waitFor('what runs', seen, { holds });
     expect(running).toMatchObject({ digest, commit: COMMIT });
     expect([running?.version, running?.promotionId]).toEqual([undefined, undefined]);
     expect(packagesProblem).toMatch(/^nothing is known of the packages of .*, artifact art_/);
@@ -213,11 +192,8 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     const said = async (by: SvcSDK) => (await previewOf(promotion, by)).policies;
     expect(await said(admin)).toEqual({ allowed: false, denied: [named], warned: [warns] });
     await admin.promotions.approve(environmentId, promotion.id);
-    expect(await previewOf(promotion, admin)).toMatchObject({
-      approvals: 1,
-      requiredApprovals: 2,
-      policies: { denied: [named] },
-    });
+    const half = { approvals: 1, requiredApprovals: 2, policies: { denied: [named] } };
+    expect(await previewOf(promotion, admin)).toMatchObject(half);
     // A developer approves nothing, and an owner would be the second.
     expect(await said(developer)).toMatchObject({ allowed: false });
     expect(await said(sdk)).toEqual({ allowed: true, denied: [], warned: [warns] });
@@ -264,11 +240,8 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     const onDeploy = await policy("build.trigger != 'promotion' || promotion.id == ''", { on: ['deploy'] });
     const onBoth = await policy('false', { on: ['promotion.approve', 'deploy'], overridable: false });
     const policies = async () => (await previewOf(promotion)).policies;
-    expect(await policies()).toEqual({
-      allowed: false,
-      denied: expect.arrayContaining([onDeploy, onBoth]),
-      warned: [],
-    });
+    const refusal = { allowed: false, denied: expect.arrayContaining([onDeploy, onBoth]), warned: [] };
+    expect(await policies()).toEqual(refusal);
     expect((await policies())?.denied).toHaveLength(2);
     await sdk.policies.disable(teamId, onBoth.policyId);
     expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe('403 policy_denied');

@@ -36,11 +36,8 @@ describe.skipIf(!postgresHere)('releases', () => {
   it('name their artifacts by one digest that anybody can compute, and the service signs that', async () => {
     const parts = [await artifact(), await artifact()];
     const artifactIds = parts.map(({ id }) => id ?? '').toReversed();
-    const release = await sdk.releases.create(projectId, {
-      version: '1.0.0-RC.1',
-      notes: 'the first',
-      artifactIds,
-    });
+    const params = { version: '1.0.0-RC.1', notes: 'the first', artifactIds };
+    const release = await sdk.releases.create(projectId, params);
     const artifacts = parts.map(({ digest }) => digest).toSorted();
     const text = JSON.stringify({ artifacts, projectId, version: '1.0.0-RC.1' });
     expect(release).toMatchObject({

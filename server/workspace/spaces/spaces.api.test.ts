@@ -52,11 +52,12 @@ describe.skipIf(!postgresHere)('spaces', () => {
     expect(made.id).toMatch(/^spc_[0-9a-z]{26}$/);
     expect((await owner.spaces.create('Alone')).kind).toBe('personal');
 
-    const changed = await owner.spaces.update(made.id, {
+    const changes = {
       description: 'by spring',
       avatarUrl: 'https://example.com/a.png',
       kind: 'personal',
-    });
+    } as const;
+    const changed = await owner.spaces.update(made.id, changes);
     expect(changed).toMatchObject({ name: 'Launch', description: 'by spring', kind: 'personal' });
     expect(names(await owner.spaces.list())).toEqual(['Alone', 'Launch']);
     expect(await adaSdk.spaces.list()).toMatchObject([{ id: made.id, role: 'viewer' }]);

@@ -11,7 +11,6 @@ import type { Database, SqlTag } from '../../base/db/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { inTeams } from '../../kit/resource/index.ts';
 import { spaceMembers, spaceProjects, spaces } from './schema.ts';
-import type { projects } from '../../apps/projects/schema.ts';
 
 /** A space comes with the role of the caller. */
 export type Space = typeof spaces.$inferSelect & Pick<Membership, 'role'>;
@@ -25,7 +24,10 @@ export interface SpaceMember extends Omit<Membership, 'spaceId'> {
 }
 
 /** Project as far as a space is concerned. */
-export type ProjectRef = Pick<typeof projects.$inferSelect, 'id' | 'teamId'>;
+export interface ProjectRef {
+  readonly id: string;
+  readonly teamId: string;
+}
 
 const LIST_MAX = 500;
 

@@ -167,11 +167,8 @@ it.each([
   ['action) == [', 6, '")" closes nothing that is open', undefined],
   ['action # 1', 7, '"#" means nothing here', undefined],
 ])('refuses %s', (require, position, message, suggestion) => {
-  expect(problemsIn(require)).toContainEqual({
-    position,
-    message,
-    ...(suggestion !== undefined && { suggestion }),
-  });
+  const finding = { position, message, ...(suggestion !== undefined && { suggestion }) };
+  expect(problemsIn(require)).toContainEqual(finding);
 });
 
 it('tells each mistake of an expression once, and at most twenty of a document', () => {
