@@ -1,4 +1,4 @@
-/** areas.md: the ten areas, and where each of their features is found. */
+/** Writes areas.md, which lists the ten areas and where each of their features is found. */
 import type { Surface, SurfaceRpc } from '../../proto/generators/surface.ts';
 import { code, page, table } from './markdown.ts';
 

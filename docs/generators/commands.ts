@@ -1,4 +1,4 @@
-/** commands.md: every command of `svc` as the shell knows it, hand-written ones too. */
+/** Writes commands.md, which has every command of `svc` as the shell knows it, hand-written ones too. */
 import type { Surface } from '../../proto/generators/surface.ts';
 import type { AreaSpec } from '../../cli/command.ts';
 import type { Spec } from '../../cli/shell/command.ts';

@@ -1,4 +1,4 @@
-/** errors.md: every error code, from the table that answers are made of. */
+/** Writes errors.md, which has every error code, from the table that answers are made of. */
 import { Code } from '@connectrpc/connect';
 import { ERROR_MEANINGS } from '../../proto/http/error-meanings.ts';
 import { ERRORS, type ErrorCode } from '../../proto/http/errors.ts';

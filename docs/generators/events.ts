@@ -1,4 +1,4 @@
-/** events.md: what happens on the platform that somebody may want to know. */
+/** Writes events.md, which says what happens on the platform that somebody may want to know. */
 import type { EventKind } from '../../server/kit/events/kinds.ts';
 import { code, page, table } from './markdown.ts';
 

@@ -1,4 +1,4 @@
-/** The reference pages by file name: the one place that knows where everything is declared. */
+/** Makes the reference pages by file name: this is the one place that knows where everything is declared. */
 import { readFileSync } from 'node:fs';
 import { areas } from '../../cli/gen/index.ts';
 import { commandTree, leavesOf } from '../../cli/shell/tree.ts';
@@ -38,7 +38,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-/** Returns the events of all features, by their names. */
+/** The events of all features are sorted by their names. */
 export function declaredEvents(): EventKinds {
   const all = FEATURES.flatMap(({ events }) => Object.entries(events));
   return Object.fromEntries(all.toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,5 +1,6 @@
 /**
- * policies.md: what rules of policies are given, and what they can be written with, from what judges them.
+ * Writes policies.md, which says what rules of policies are given, and what they can be written with, from
+ * what judges them.
  */
 import { LOOPS_MAX, signOf } from '../../server/delivery/policies/engine/check.ts';
 import { ACTIONS } from '../../server/delivery/policies/engine/document.ts';

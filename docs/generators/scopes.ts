@@ -1,4 +1,7 @@
-/** scopes.md: what each scope allows, which roles hold it on their team, and which operations need it. */
+/**
+ * Writes scopes.md, which says what each scope allows, which roles hold it on their team, and which
+ * operations need it.
+ */
 import type { Surface, SurfaceRpc } from '../../proto/generators/surface.ts';
 import { code, page, table } from './markdown.ts';
 

@@ -1,4 +1,7 @@
-/** settings.md: every setting of server, gateway and runner, from the tables that they are read by. */
+/**
+ * Writes settings.md, which has every setting of server, gateway and runner, from the tables that they are
+ * read by.
+ */
 import { isSetting, type Setting, type SettingsTable } from '../../proto/process/settings.ts';
 import type { FlagSpec } from '../../runner/commands/flags.ts';
 import { code, page, table } from './markdown.ts';

@@ -1,4 +1,4 @@
-/** What people and their systems are told. */
+/** People and their systems are told things here. */
 import type { Area } from '../kit/feature.ts';
 import { incidentsFeature } from './incidents/index.ts';
 import { maintenanceFeature } from './maintenance/index.ts';

@@ -6,8 +6,8 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { EventEffect } from '../../kit/feature.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
-import { doubling, jobsAdded } from '../../kit/jobs/index.ts';
-import { attest, PROVENANCE_TYPE } from '../attestations/index.ts';
+import { jobsAdded } from '../../kit/jobs/index.ts';
+import { attest, EVIDENCE_JOB, PROVENANCE_TYPE } from '../attestations/index.ts';
 import type { AttestDeps } from '../attestations/index.ts';
 import { passportDue } from './passport-due.ts';
 import { provenanceOf, SBOM_MEDIA_TYPE } from './provenance.ts';
@@ -20,7 +20,9 @@ const CATALOGUE_JOB = 'artifacts.catalogue';
 const REFERENCE_TYPE = 'https://in-toto.io/attestation/reference/v0.1';
 const NO_SBOM = 'its runner reported no list of packages';
 
-/** CTE `catalogued`: a job for each event of the CTE `published` of a build that published an image. */
+/**
+ * The CTE `catalogued` adds a job for each event of the CTE `published` of a build that published an image.
+ */
 export const catalogued: EventEffect = (sql) => sql`
   catalogued as (${jobsAdded(
     sql,
@@ -37,44 +39,27 @@ export interface CatalogueDeps extends AttestDeps {
   publicUrl(): string;
 }
 
-export function catalogueJob(deps: CatalogueDeps): JobKind {
-  return {
-    kind: CATALOGUE_JOB,
-    // A key that is not active yet, or a store that does not answer, is waited for: evidence is not given up.
-    attempts: 1_000,
-    backoff: doubling(1_000, 600_000),
-    concurrency: 4,
-    perTeam: 2,
-    timeoutMs: 60_000,
-    run: async (job, signal) => await catalogue(deps, job, signal),
-  };
-}
+export const catalogueJob = (deps: CatalogueDeps): JobKind => ({
+  ...EVIDENCE_JOB,
+  kind: CATALOGUE_JOB,
+  run: async (job, signal) => await catalogue(deps, job, signal),
+});
 
 async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job, signal: AbortSignal): Promise<void> {
   const facts = payload as unknown as BuildFacts; // Written by the statement that ended the build alone.
   const { build } = facts;
   const { id: ref, digest, image: name, branch, commit, region, runner } = build;
   const { projectId, projectName, environmentId, environmentName } = build;
+  const where = { projectId, projectName, environmentId, environmentName };
+  const repository = build.spec.source?.repository;
+  const source = { repository, branch: branch === '' ? null : branch, commit };
+  const seen = { runnerId: runner.id, regionId: region.id, operator: region.operator };
   const { mediaType, platform } = build.imageFacts;
   const at = new Date(build.finishedAt);
   const { id } = await recordArtifact(
     deps.db,
     { teamId, digest, kind: 'image', name, uri: `${name}@${digest}`, mediaType, platform },
-    {
-      origin: 'build',
-      ref,
-      projectId,
-      projectName,
-      environmentId,
-      environmentName,
-      repository: build.spec.source?.repository ?? null,
-      branch: branch === '' ? null : branch,
-      commit,
-      runnerId: runner.id,
-      regionId: region.id,
-      operator: region.operator,
-      at,
-    },
+    { origin: 'build', ref, ...where, ...source, ...seen, at },
   );
   const { sbomSha256: sha256, sbomProblem: problem } = build;
   await storeSbom(
@@ -82,7 +67,8 @@ async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job, signal: 
     { teamId, id, runnerId: runner.id, at },
     sha256 === null ? { problem: problem ?? NO_SBOM } : { sha256 },
   );
-  if (sha256 !== null)
+  if (sha256 !== null) {
+    const downloadLocation = `${deps.publicUrl()}/teams/${teamId}/artifacts/${id}/sbom?sha256=${sha256}`;
     await attest(deps, {
       teamId,
       purpose: 'platform',
@@ -92,15 +78,10 @@ async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job, signal: 
       subjects: [{ name, digest }],
       predicate: {
         attester: { id: `${deps.typeBase}/attester/v1` },
-        references: [
-          {
-            downloadLocation: `${deps.publicUrl()}/teams/${teamId}/artifacts/${id}/sbom?sha256=${sha256}`,
-            digest: { sha256 },
-            mediaType: SBOM_MEDIA_TYPE,
-          },
-        ],
+        references: [{ downloadLocation, digest: { sha256 }, mediaType: SBOM_MEDIA_TYPE }],
       },
     });
+  }
   await attest(deps, {
     teamId,
     purpose: runner.inServicePool ? 'build_service' : 'build_customer',

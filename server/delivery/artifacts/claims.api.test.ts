@@ -1,27 +1,29 @@
 /**
- * Whose claim counts: what one document, upload or evaluation says decides nothing for what others say, and
- * fills nothing that others need.
+ * Here it is tested whose claim counts: what one document, upload or evaluation says decides nothing for what
+ * others say, and fills nothing that others need.
  */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readYamlValue } from '../../../sdk/ci-definitions/index.ts';
-import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join, stranger } from '../../../test/setup/people.ts';
+import { newKey } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { PAYLOAD_TYPE, paeOf } from '../attestations/envelope.ts';
 import { statementBytes } from '../attestations/statement.ts';
+import { world } from '../../../test/setup/world.ts';
+import type { World } from '../../../test/setup/world.ts';
 
 const postgresHere = await has('postgres');
+const MISSING = '404 not_found';
+const LOW_ROLE = '403 role_insufficient';
+const CONFLICT = '409 state_conflict';
 const NETLIB = 'pkg:npm/netlib@2.0.0';
 
 interface Component {
@@ -48,13 +50,11 @@ const many = (count: number): string =>
   cycloneDx(...Array.from({ length: count }, (_, n) => ({ purl: `pkg:npm/filler-${n}@1` })));
 
 describe.skipIf(!postgresHere)('claims', () => {
-  let server: TestServer;
+  let w: World;
+  let { sdk: session, teamId, projectId } = {} as World;
   let sdk: SvcSDK;
   let dev: SvcSDK;
-  let session: SvcSDK;
   let devId: string;
-  let teamId: string;
-  let projectId: string;
   let runner: ScriptedRunner;
   let count = 0;
 
@@ -63,7 +63,7 @@ describe.skipIf(!postgresHere)('claims', () => {
     (await dev.artifacts.declare(teamId, { name: 'lib', kind, digest: freshDigest() })).id;
   const uploaded = async (id: string, document: string, by = dev) =>
     await by.artifacts.uploadSbom(teamId, id, { document: gzipSync(document).toString('base64') });
-  /** An image that the runner of a build listed so. */
+  /** Makes an image that the runner of a build listed so. */
   const built = async (document: string, digest = freshDigest()): Promise<string> => {
     const repository = 'https://git.example.com/acme/web';
     const { id } = await sdk.environments.create(projectId, { name: `e${(count += 1)}`, repository });
@@ -96,20 +96,12 @@ describe.skipIf(!postgresHere)('claims', () => {
   };
 
   beforeAll(async () => {
-    server = await startTestServer();
-    const as = (token: string) => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-    sdk = as(server.first.apiKey);
-    session = as(await firstSession(server));
-    teamId = (await sdk.teams.create('claimants')).id;
-    const person = await join(server, server.first.apiKey, { teamId, role: 'developer' });
-    [dev, devId] = [as(person.token), person.userId];
-    const staff = as(server.first.staffApiKey);
-    const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
-    await staff.adminTeams.setRegion(teamId, region?.id ?? '');
-    projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
-    runner = await scriptedRunner(server.baseUrl, (await sdk.runners.createEnrollToken(teamId)).token);
+    w = await world();
+    ({ sdk: session, teamId, projectId } = w);
+    sdk = w.as((await newKey(w.server, w.owner.token)).secret);
+    ({ sdk: dev, userId: devId } = await w.member('developer'));
+    runner = await w.runner();
   });
-  afterAll(async () => await server?.stop());
   const allDisabled = async (): Promise<void> => {
     for (const { id, enabled } of await sdk.policies.list(teamId))
       if (enabled) await sdk.policies.disable(teamId, id);
@@ -194,11 +186,9 @@ describe.skipIf(!postgresHere)('claims', () => {
       const sha256 = sbom!.lists[1]!.sha256;
       await enforced(template('no-agpl'));
       expect(await releases(id)).toBe('403 policy_denied');
-      expect(await refused(dev.artifacts.removeSbom(teamId, id, sha256))).toBe('403 role_insufficient');
+      expect(await refused(dev.artifacts.removeSbom(teamId, id, sha256))).toBe(LOW_ROLE);
       expect(await refused(sdk.artifacts.removeSbom(teamId, id, sha256))).toBe('403 session_required');
-      expect(await refused(session.artifacts.removeSbom(teamId, id, sbom!.lists[0]!.sha256))).toBe(
-        '404 not_found',
-      );
+      expect(await refused(session.artifacts.removeSbom(teamId, id, sbom!.lists[0]!.sha256))).toBe(MISSING);
       expect((await session.artifacts.removeSbom(teamId, id, sha256)).sbom?.lists).toMatchObject([
         { source: 'runner' },
       ]);
@@ -262,12 +252,10 @@ describe.skipIf(!postgresHere)('claims', () => {
       const other = await sdk.artifacts.upload(teamId, id, {
         bundle: envelope(digest, { n: 110, key: unknown.privateKey }),
       });
-      expect(await refused(dev.artifacts.removeAttestation(teamId, id, other.id))).toBe(
-        '403 role_insufficient',
-      );
+      expect(await refused(dev.artifacts.removeAttestation(teamId, id, other.id))).toBe(LOW_ROLE);
       expect(await refused(dev.artifacts.removeAttestation(teamId, id, stated[0]!))).toBe('not refused');
       expect(await refused(sdk.artifacts.removeAttestation(teamId, id, stated[1]!))).toBe('not refused');
-      expect(await refused(sdk.artifacts.removeAttestation(teamId, id, stated[1]!))).toBe('404 not_found');
+      expect(await refused(sdk.artifacts.removeAttestation(teamId, id, stated[1]!))).toBe(MISSING);
       const [entry] = await sdk.audit.list(teamId);
       expect(entry).toMatchObject({
         action: 'attestation.removed',
@@ -299,9 +287,7 @@ describe.skipIf(!postgresHere)('claims', () => {
       expect(await releases(id)).toBe('403 policy_denied');
       const [first] = [...counting];
       expect((await dev.artifacts.upload(teamId, id, { bundle })).id).toBe(before.id);
-      expect(await refused(dev.artifacts.removeAttestation(teamId, id, first!))).toBe(
-        '403 role_insufficient',
-      );
+      expect(await refused(dev.artifacts.removeAttestation(teamId, id, first!))).toBe(LOW_ROLE);
       expect(await refused(sdk.artifacts.removeAttestation(teamId, id, first!))).toBe('403 session_required');
       expect(await refused(session.artifacts.removeAttestation(teamId, id, first!))).toBe('not refused');
     });
@@ -311,9 +297,7 @@ describe.skipIf(!postgresHere)('claims', () => {
       const [own] = await waitFor('a statement', async () => await sdk.artifacts.attestations(teamId, id), {
         holds: ({ length }) => length > 0,
       });
-      expect(await refused(session.artifacts.removeAttestation(teamId, id, own!.id))).toBe(
-        '409 state_conflict',
-      );
+      expect(await refused(session.artifacts.removeAttestation(teamId, id, own!.id))).toBe(CONFLICT);
     });
   });
 
@@ -359,12 +343,11 @@ describe.skipIf(!postgresHere)('claims', () => {
     });
 
     it('and provenance that the service signed for another team tell nothing to this one', async () => {
-      const other = createSvcSDK({ baseUrl: server.baseUrl, token: (await stranger(server)).token });
-      const [theirs] = await other.teams.list();
+      const { sdk: other, teamId: theirs } = await w.stranger();
       const digest = freshDigest();
       const model = { name: 'model', kind: 'model', digest } as const;
-      await other.artifacts.declare(theirs!.id, model);
-      const { bundle } = await other.artifacts.attestEvaluation(theirs!.id, digest, evaluation());
+      await other.artifacts.declare(theirs, model);
+      const { bundle } = await other.artifacts.attestEvaluation(theirs, digest, evaluation());
       const { id } = await dev.artifacts.declare(teamId, model);
       const copied = await dev.artifacts.upload(teamId, id, { bundle: JSON.stringify(bundle) });
       expect(copied.verification.status).toBe('valid');

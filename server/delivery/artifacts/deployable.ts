@@ -10,8 +10,8 @@ import { artifactSources } from './schema.ts';
 import type { artifacts } from './schema.ts';
 
 /**
- * Undefined: the artifact is no image, or its address names no registry, so that every engine would look for
- * it elsewhere.
+ * Returns undefined where the artifact is no image, or its address names no registry, so that every engine
+ * would look for it elsewhere.
  */
 export function imageOf({
   kind,
@@ -24,7 +24,7 @@ export function imageOf({
   return host === undefined ? undefined : `${host}/${path}`;
 }
 
-/** By its newest build. */
+/** Reads branch and commit of the artifact's newest build. */
 export async function builtFrom(
   { orm }: Database,
   { teamId, id }: Pick<RowOf<typeof artifacts>, 'teamId' | 'id'>,

@@ -1,8 +1,8 @@
 /**
- * How an artifact did in an evaluation, as a statement of the service: it vouches for who said so and when,
- * and for nothing else. A sandbox run that is named is a reference: it hands over no result of its own.
+ * States how an artifact did in an evaluation, as the service: it vouches for who said so and when, and for
+ * nothing else. A sandbox run that is named is a reference: it hands over no result of its own.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { toJson } from '@bufbuild/protobuf';
 import { timestampDate, ValueSchema } from '@bufbuild/protobuf/wkt';
 import canonicalize from 'canonicalize';
@@ -19,6 +19,7 @@ import {
 } from '../attestations/index.ts';
 import type { AssuranceLevel, Attestation } from '../attestations/index.ts';
 import type { Signer } from '../signingkeys/index.ts';
+import type { Artifact } from './read.ts';
 
 const AHEAD_MS = 5 * 60_000;
 const CASES_MAX = 10_000;
@@ -28,20 +29,12 @@ export interface EvaluationDeps {
   readonly typeBase: string;
 }
 
-interface About {
-  readonly teamId: string;
-  readonly digest: string;
-  readonly name: string;
-}
-
 export async function attestEvaluation(
   { signer, typeBase }: EvaluationDeps,
   ctx: Ctx,
-  {
-    about: { teamId, digest, name },
-    request,
-  }: { readonly about: About; readonly request: AttestEvaluationRequest },
+  { about, request }: { readonly about: Artifact; readonly request: AttestEvaluationRequest },
 ): Promise<Attestation> {
+  const { teamId, digest, name } = about;
   const now = ctx.clock.now();
   const content = contentOf(request, now);
   const run = request.sandboxRunId === undefined ? undefined : await runOf(ctx, teamId, request.sandboxRunId);
@@ -51,9 +44,6 @@ export async function attestEvaluation(
     statedBy: ctx.caller.userId,
     ...(run && { sandboxRun: run }),
   };
-  const hash = createHash('sha256')
-    .update(canonicalize(predicate) ?? '')
-    .digest('hex');
   await refuseMoreEvaluations(ctx, teamId, digest);
   const { suiteId, score, evaluatedAt, assuranceLevel, statedBy } = predicate;
   const actor = auditActor(ctx);
@@ -62,7 +52,7 @@ export async function attestEvaluation(
     {
       teamId,
       purpose: 'platform',
-      dedupeKey: `evaluation:${digest}:${hash}`,
+      dedupeKey: `evaluation:${digest}:${hash('sha256', canonicalize(predicate) ?? '', 'hex')}`,
       at: now,
       predicateType: `${typeBase}${EVALUATION_SUFFIX}`,
       subjects: [{ name, digest }],
@@ -74,7 +64,7 @@ export async function attestEvaluation(
   );
 }
 
-/** What the caller says, checked. */
+/** Checks what the caller says, and returns it as it is stated. */
 function contentOf(request: AttestEvaluationRequest, now: Date) {
   const { suiteId, suiteName, score, methodologyVersion } = request;
   const evaluatedAt = timestampDate(request.evaluatedAt!); // The contract demands it.
@@ -91,26 +81,12 @@ function contentOf(request: AttestEvaluationRequest, now: Date) {
   const count = Array.isArray(cases) ? cases.length : Object.keys(cases).length;
   if (count > CASES_MAX)
     throw problem('caseResults', 'max_items', `has ${count} cases, at most ${CASES_MAX} are taken`);
-  return {
-    suiteId,
-    suiteName,
-    score,
-    evaluatedAt: evaluatedAt.toISOString(),
-    methodologyVersion,
-    caseResults: cases,
-  };
+  const about = { suiteId, suiteName, score, evaluatedAt: evaluatedAt.toISOString() };
+  return { ...about, methodologyVersion, caseResults: cases };
 }
 
 async function runOf({ db: { sql }, teams }: Ctx, teamId: string, runId: string) {
-  const [run] = await sql<
-    Array<{
-      id: string;
-      state: string;
-      exitCode: number | null;
-      runnerId: string | null;
-      logSha256: string | null;
-    }>
-  >`
+  const [run] = await sql<Array<Readonly<Record<string, string | number | null>>>>`
     select id, state, exit_code as "exitCode", runner_id as "runnerId", nullif(encode(log_sha256, 'hex'), '') as "logSha256" from work_items
     where id = ${runId} and team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[]) and kind = 'run'`;
   if (run === undefined) throw notFound('sandbox run');

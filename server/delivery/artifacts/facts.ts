@@ -35,7 +35,7 @@ export interface ArtifactFacts {
     readonly present: boolean;
     /** A runner read the artifact itself: it is not the word of somebody who uploaded a document alone. */
     readonly byRunner: boolean;
-    /** Of the first list. */
+    /** Count of packages in the first list. */
     readonly packages: number;
     readonly unread: readonly string[];
   };
@@ -45,7 +45,7 @@ export interface ArtifactFacts {
 
 export type ArtifactRow = Omit<ArtifactFacts, 'attestations' | 'evaluations'>;
 
-/** In the order of the ids. Throws `not_found` if the team lacks one. */
+/** The facts come in the order of the ids. Throws `not_found` if the team lacks one. */
 export async function artifactFacts(
   who: Pick<Ctx, 'db' | 'teams' | 'clock'> & { readonly root?: TrustRoot | undefined },
   teamId: string,
@@ -64,7 +64,7 @@ export async function artifactFacts(
   });
 }
 
-/** In any order. */
+/** Reads the artifacts in any order. */
 export async function readArtifacts(
   { db: { sql }, teams }: Pick<Ctx, 'db' | 'teams'>,
   teamId: string,
@@ -105,7 +105,7 @@ function madeOf(all: readonly CountableList[]): Pick<ArtifactRow, 'sbom' | 'pack
   };
 }
 
-/** Undefined: the team has no such artifact. */
+/** Returns undefined where the team has no such artifact. */
 export async function artifactOfDigest(
   { db: { sql }, teams }: Pick<Ctx, 'db' | 'teams'>,
   teamId: string,

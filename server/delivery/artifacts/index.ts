@@ -1,4 +1,4 @@
-/** Artifacts: what was built, of what, by whom, and what is stated about it. */
+/** Artifacts say what was built, of what, by whom, and what is stated about it. */
 import { and, desc, eq, inArray } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
@@ -12,6 +12,8 @@ import {
 import type {
   DeclareRequest,
   ImpactRequest,
+  ImpactResponse,
+  LineageResponse,
   ListRequest,
   ReportForRunRequest,
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
@@ -24,7 +26,7 @@ import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
 import { change, enumWord, rowsOf, shown } from '../../kit/resource/index.ts';
-import type { Who } from '../../kit/resource/index.ts';
+import type { Row, Who } from '../../kit/resource/index.ts';
 import { attestationsFeature, attestationsOf, keysFor } from '../attestations/index.ts';
 import type { TrustRoot } from '../attestations/index.ts';
 import { signingKeysFeature } from '../signingkeys/index.ts';
@@ -34,8 +36,8 @@ import type { EvaluationDeps } from './evaluation.ts';
 import { passportDue, passportsOfDue } from './passport-due.ts';
 import { findArtifact, presentArtifact, presentListed, presentPassport } from './read.ts';
 import type { Artifact } from './read.ts';
-import type { Impact, Lineage } from './use.ts';
 import { recordArtifact } from './record.ts';
+import type { NewSource } from './record.ts';
 import { rereadJob } from './reread.ts';
 import { createSbomReader } from './sbom/sbom-reader.ts';
 import type { SbomReader } from './sbom/sbom-reader.ts';
@@ -62,7 +64,6 @@ export type { Artifact } from './read.ts';
 export { artifacts } from './schema.ts';
 export type { artifactPassports } from './schema.ts';
 export { rankOf } from './source-rank.ts';
-export type { Impact, ImpactEnvironment, ImpactUnknown, Lineage, LineageEdge, LineageNode } from './use.ts';
 
 const ARTIFACTS_MAX = 200_000;
 
@@ -226,23 +227,28 @@ async function reportForRun(
   ctx: Ctx,
   request: ReportForRunRequest,
   { run, teamId, repository }: ReportedRun,
-): Promise<Artifact> {
+) {
+  const { id: ref, branch, commitSha: commit, environmentId } = run;
+  const source = { origin: 'ci_run', ref, repository, branch, commit, environmentId } as const;
+  const act = { action: 'artifact.reported', said: { runId: ref } };
+  return await record(ctx, { teamId, request, source, act });
+}
+
+interface Recording {
+  readonly teamId: string;
+  readonly request: DeclareRequest | ReportForRunRequest;
+  readonly source: NewSource;
+  readonly act: { readonly action: string; readonly said?: Readonly<Record<string, string>> };
+}
+
+async function record(ctx: Ctx, { teamId, request, source, act }: Recording): Promise<Artifact> {
   const { digest, name, uri, mediaType } = request;
   const kind = enumWord(ArtifactKindSchema, request.kind) as Artifact['kind'];
-  const details = ({ digest: of }: Artifact) => ({ digest: of, name, kind, runId: run.id });
-  return await change(ctx, { action: 'artifact.reported', details }, async (tx) => {
+  const details = ({ digest: of }: Artifact) => ({ digest: of, name, kind, ...act.said });
+  return await change(ctx, { action: act.action, details }, async (tx) => {
     await rows.atMost(tx, { teamId, max: ARTIFACTS_MAX });
-    const { branch, commitSha: commit, environmentId } = run;
-    const source = {
-      origin: 'ci_run',
-      ref: run.id,
-      repository,
-      branch,
-      commit,
-      environmentId,
-      at: ctx.clock.now(),
-    } as const;
-    const { id } = await recordArtifact(tx.db, { teamId, digest, kind, name, uri, mediaType }, source);
+    const seen = { ...source, at: ctx.clock.now() };
+    const { id } = await recordArtifact(tx.db, { teamId, digest, kind, name, uri, mediaType }, seen);
     return await rows.find(tx, id);
   });
 }
@@ -261,31 +267,27 @@ async function declare(
   ctx: Ctx,
   request: DeclareRequest,
 ): Promise<Artifact> {
-  const { teamId, digest, name, uri, mediaType, projectId, repository, commit } = request;
+  const { teamId, projectId, repository, commit } = request;
   refuseOthersImages(deps, teamId, request);
-  const kind = enumWord(ArtifactKindSchema, request.kind) as Artifact['kind'];
   const project = projectId === undefined ? undefined : await projectRows.find(ctx, projectId);
-  const details = ({ digest: of }: Artifact) => ({ digest: of, name, kind });
-  return await change(ctx, { action: 'artifact.declared', details }, async (tx) => {
-    await rows.atMost(tx, { teamId, max: ARTIFACTS_MAX });
-    const source = {
-      origin: 'declared',
-      ref: ctx.caller.userId,
-      projectId: project?.id ?? null,
-      projectName: project?.name ?? null,
-      repository: repository ?? null,
-      commit: commit ?? null,
-      at: ctx.clock.now(),
-    } as const;
-    const { id } = await recordArtifact(tx.db, { teamId, digest, kind, name, uri, mediaType }, source);
-    return await rows.find(tx, id);
-  });
+  const source = {
+    origin: 'declared',
+    ref: ctx.caller.userId,
+    projectId: project?.id,
+    projectName: project?.name,
+    repository,
+    commit,
+  } as const;
+  return await record(ctx, { teamId, request, source, act: { action: 'artifact.declared' } });
 }
 
+/** The answer about artifacts whose ids stand for them, newest first. */
+export type Impact = Omit<Row<ImpactResponse>, 'artifacts'> & { readonly artifactIds: readonly string[] };
+
 /** Where an artifact came from and went to is known by releases and promotions, which stand above. */
-export interface UseOfArtifacts {
+interface UseOfArtifacts {
   impact(who: Who, request: ImpactRequest): Promise<Impact>;
-  lineage(ctx: Ctx, artifact: Artifact): Promise<Lineage>;
+  lineage(ctx: Ctx, artifact: Artifact): Promise<Row<LineageResponse>>;
 }
 
 export const useOfArtifacts = port<UseOfArtifacts>('use of artifacts');

@@ -1,4 +1,4 @@
-/** What an artifact is made of by all of its lists. */
+/** Reads what an artifact is made of by all of its lists. */
 import { notFound } from '../../kit/not-found.ts';
 import type { Page } from '../../kit/paging.ts';
 import type { Who } from '../../kit/resource/index.ts';

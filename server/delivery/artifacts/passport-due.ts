@@ -1,15 +1,14 @@
-/** When a passport is made: two seconds after the last event about its artifact. */
+/** Plans passports: each is made two seconds after the last event about its artifact. */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database } from '../../base/db/index.ts';
 import { addJob, keyedJobsAdded } from '../../kit/jobs/index.ts';
+import type { RowOf } from '../../kit/resource/index.ts';
+import type { artifacts } from './schema.ts';
 
 export const PASSPORT_JOB = 'artifacts.passport';
 export const AFTER_MS = 2_000;
 
-export interface About {
-  readonly id: string;
-  readonly teamId: string;
-}
+export type About = Pick<RowOf<typeof artifacts>, 'id' | 'teamId'>;
 
 /** Something about the artifact has changed. */
 export async function passportDue(db: Database, { id, teamId }: About): Promise<void> {

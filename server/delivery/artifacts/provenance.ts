@@ -1,7 +1,7 @@
 /**
- * Provenance of a build by SLSA v1. Its times and its runner are those of the lease: the service vouches for
- * what it saw. Runners of customers are builders of their own, whom a consumer may believe or not; names of
- * variables stand here, never values.
+ * Makes the provenance of a build by SLSA v1. Its times and its runner are those of the lease: the service
+ * vouches for what it saw. Runners of customers are builders of their own, whom a consumer may believe or
+ * not; names of variables stand here, never values.
  */
 import { imagePurl } from '@svc/proto/packages/purl.ts';
 import type { Operator } from '../../kit/resource/schema.ts';
@@ -11,7 +11,7 @@ interface BaseImage {
   readonly digest: string;
 }
 
-/** What the event of an ended build says; see `buildFacts` of the engine. */
+/** The event of an ended build says this; see `buildFacts` of the engine. */
 export interface BuildFacts {
   readonly workId: string;
   readonly epoch: number;
@@ -136,7 +136,7 @@ export function provenanceOf(typeBase: string, teamId: string, facts: BuildFacts
   };
 }
 
-/** By its purl. The name has a registry, and a tag if any. */
+/** A base image is named by its purl. The name has a registry, and a tag if any. */
 function baseImage({ name, digest }: BaseImage) {
   const [, repository = name, tag = ''] = /^(.+?)(?::([^:/]+))?$/.exec(name) ?? [];
   const uri = imagePurl(repository, digest, tag);

@@ -38,7 +38,7 @@ type Row = Pick<
   readonly lists: readonly List[];
 } & (Source | { readonly [Column in keyof Source]: null });
 
-/** The artifact `a`, within the teams of the call. */
+/** Returns the condition that the artifact `a` has this id or digest, within the teams of the call. */
 function isNamed(sql: SqlTag, teams: TeamScope, idOrDigest: string): Fragment {
   const name = idOrDigest.startsWith('sha256:') ? sql`a.digest` : sql`a.id`;
   return sql`a.team_id = any(${[...teams.teamIds]}::text[]) and ${name} = ${idOrDigest}`;
@@ -72,7 +72,7 @@ export async function presentListed(
   return listed.map((row) => shown(ArtifactSchema, row, { sources: sources.get(row.id) ?? [] }));
 }
 
-/** Of the source `s`. */
+/** Selects the columns of the source `s`. */
 const sourceColumns = (sql: SqlTag): Fragment => sql`
   s.origin, s.ref, s.project_id as "projectId", s.project_name as "projectName", s.environment_id as "environmentId",
   s.environment_name as "environmentName", s.repository, s.branch, s.commit, s.runner_id as "runnerId", s.region_id as "regionId", s.at`;
@@ -114,7 +114,7 @@ export async function presentArtifact({ db: { sql }, teams }: Who, idOrDigest: s
   return shown(ArtifactSchema, artifact, { sources, sbom });
 }
 
-/** By set. What a runner listed is what the others are compared with. */
+/** Compares each list with what a runner listed, by its set of packages. */
 async function differencesOf(
   sql: SqlTag,
   teams: TeamScope,
@@ -124,7 +124,7 @@ async function differencesOf(
   return await setDifferences(sql, teams, { from: first.setId, ids: others.map(({ setId }) => setId) });
 }
 
-/** The newest one. */
+/** Presents the newest passport of the artifact. */
 export async function presentPassport({ db: { sql }, teams }: Who, idOrDigest: string) {
   const [row] = await sql<
     Array<{ inTeam: string } & (Passport | { readonly [Column in keyof Passport]: null })>

@@ -20,8 +20,9 @@ export type NewSource = Pick<typeof artifactSources.$inferInsert, 'origin' | 're
   Partial<Omit<typeof artifactSources.$inferInsert, 'teamId' | 'artifactId' | 'at' | 'origin' | 'ref'>>;
 
 /**
- * `isNew`: the artifact was not known before. A source of a better kind than all before it says anew what the
- * artifact is, one of the best kind so far adds what was missing, and one of a lesser kind changes nothing.
+ * An artifact and its source are recorded; `isNew` is true if the artifact was not known before. A source of
+ * a better kind than all before it says anew what the artifact is, one of the best kind so far adds what was
+ * missing, and one of a lesser kind changes nothing.
  */
 export async function recordArtifact(
   db: Database,

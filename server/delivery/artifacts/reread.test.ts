@@ -1,6 +1,6 @@
 /**
- * The upgrade from version 0.10: a database whose documents shared their claims, with lists that hid others
- * and statements that nobody looked at.
+ * Here the upgrade from version 0.10 is tested: a database whose documents shared their claims, with lists
+ * that hid others and statements that nobody looked at.
  */
 import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

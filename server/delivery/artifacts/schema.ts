@@ -10,6 +10,7 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
+import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import {
   ArtifactKind,
   ArtifactKindSchema,
@@ -57,6 +58,17 @@ export const artifacts = teamTable(
   ],
 );
 
+/** The rows of the table go with their artifacts. */
+export const withArtifact = (
+  table: string,
+  { teamId, artifactId }: { readonly teamId: AnyPgColumn; readonly artifactId: AnyPgColumn },
+) =>
+  foreignKey({
+    columns: [teamId, artifactId],
+    foreignColumns: [artifacts.teamId, artifacts.id],
+    name: `${table}_artifact_fk`,
+  }).onDelete('cascade');
+
 /**
  * What each is made of, one row for each document that says so. What a runner listed is never replaced, and
  * what is uploaded stands beside it.
@@ -67,7 +79,7 @@ export const artifactSboms = pgTable(
     teamId: id('team_id').notNull(),
     artifactId: id('artifact_id').notNull(),
     source: enumColumn('source', SbomSource, SbomSourceSchema).notNull(),
-    /** Of the document; see sbom/schema.ts. */
+    /** SHA-256 of the document; see sbom/schema.ts. */
     sha256: text('sha256').notNull(),
     packageSetId: bigint('package_set_id', { mode: 'number' }).notNull(),
     /** What the document does not tell. */
@@ -78,21 +90,17 @@ export const artifactSboms = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.artifactId, t.source, t.sha256] }),
-    // Which artifacts are made of a set, newest first.
+    // It finds the artifacts that are made of a set, newest first.
     index('artifact_sboms_set').on(t.teamId, t.packageSetId, t.artifactId),
     // Those that do not tell all.
     index('artifact_sboms_unread')
       .on(t.teamId, t.artifactId)
       .where(sql`${t.unread} <> '{}'`),
-    foreignKey({
-      columns: [t.teamId, t.artifactId],
-      foreignColumns: [artifacts.teamId, artifacts.id],
-      name: 'artifact_sboms_artifact_fk',
-    }).onDelete('cascade'),
+    withArtifact('artifact_sboms', t),
   ],
 );
 
-/** Where each came from. Ids and names are as they were then. */
+/** Each row says where an artifact came from. Ids and names are as they were then. */
 export const artifactSources = pgTable(
   'artifact_sources',
   {
@@ -117,11 +125,7 @@ export const artifactSources = pgTable(
     primaryKey({ columns: [t.artifactId, t.origin, t.ref] }),
     index('artifact_sources_commit').on(t.teamId, t.commit, t.artifactId),
     index('artifact_sources_project').on(t.teamId, t.projectId, t.artifactId),
-    foreignKey({
-      columns: [t.teamId, t.artifactId],
-      foreignColumns: [artifacts.teamId, artifacts.id],
-      name: 'artifact_sources_artifact_fk',
-    }).onDelete('cascade'),
+    withArtifact('artifact_sources', t),
   ],
 );
 
@@ -137,12 +141,5 @@ export const artifactPassports = pgTable(
     bundle: bytes('bundle').notNull(),
     createdAt: instant('created_at').notNull(),
   },
-  (t) => [
-    primaryKey({ columns: [t.artifactId, t.revision] }),
-    foreignKey({
-      columns: [t.teamId, t.artifactId],
-      foreignColumns: [artifacts.teamId, artifacts.id],
-      name: 'artifact_passports_artifact_fk',
-    }).onDelete('cascade'),
-  ],
+  (t) => [primaryKey({ columns: [t.artifactId, t.revision] }), withArtifact('artifact_passports', t)],
 );

@@ -1,4 +1,4 @@
-/** What is stated about an artifact: how it is shown, and what others bring. */
+/** Shows what is stated about an artifact, and takes what others bring. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { and, eq, inArray, or } from 'drizzle-orm';
@@ -80,17 +80,8 @@ export async function upload(
     return { stored: before, digests };
   }
   const actor = auditActor(ctx);
-  const row = {
-    teamId,
-    predicateType,
-    source: 'upload',
-    bundle,
-    sha256,
-    dedupeKey,
-    uploadedBy: ctx.caller.userId,
-    countsAs,
-    brief: null,
-  } as const;
+  const said = { teamId, predicateType, source: 'upload', bundle, sha256, dedupeKey, brief: null } as const;
+  const row = { ...said, uploadedBy: ctx.caller.userId, countsAs };
   const entry = { action: 'attestation.uploaded', actor, requestId: ctx.call.requestId };
   try {
     return await ctx.db.transact(async (db) => {
@@ -106,7 +97,7 @@ export async function upload(
   }
 }
 
-/** Of them a message names some. */
+/** Digests that a message names. */
 const NAMED_MAX = 5;
 
 function aboutElse(digests: readonly string[], digest: string): Error {
@@ -115,9 +106,7 @@ function aboutElse(digests: readonly string[], digest: string): Error {
     digests.length === 0
       ? `the statement names no subject by a SHA-256, expected ${digest}`
       : `the statement is about ${digests.slice(0, NAMED_MAX).join(', ')}${more}, not about ${digest}`;
-  return apiError('attestation_subject_mismatch', subjects, {
-    details: { digest },
-  });
+  return apiError('attestation_subject_mismatch', subjects, { details: { digest } });
 }
 
 const aboutDigest = ({ db, teams }: Ctx, digest: string) =>
@@ -131,11 +120,7 @@ const aboutDigest = ({ db, teams }: Ctx, digest: string) =>
 /** The same bytes, or the same statement with the same trusted signature. */
 async function knownUpload(
   ctx: Ctx,
-  {
-    digest,
-    sha256,
-    dedupeKey,
-  }: { readonly digest: string; readonly sha256: Uint8Array; readonly dedupeKey: string },
+  { digest, sha256, dedupeKey }: { readonly digest: string } & Pick<Attestation, 'sha256' | 'dedupeKey'>,
 ): Promise<Attestation | undefined> {
   const isHere = and(eq(attestations.sha256, sha256), inArray(attestations.id, aboutDigest(ctx, digest)));
   const where = and(eq(attestations.source, 'upload'), or(eq(attestations.dedupeKey, dedupeKey), isHere));
@@ -204,7 +189,7 @@ export async function removeAttestation(
   return statement?.digests ?? [digest];
 }
 
-/** One after the other: a certificate that was not seen before takes milliseconds. */
+/** Presents one after the other: a certificate that was not seen before takes milliseconds. */
 export async function presentAll(rows: readonly ListedAttestation[], digest: string, keys: Keys) {
   const all: Array<Awaited<ReturnType<typeof presentAttestation>>> = [];
   for (const row of rows) {

@@ -23,11 +23,13 @@ interface ListedImage {
 }
 
 const UNREAD_MAX = 100;
-/** Of one artifact: more builds of the same digest add nothing that is worth to be kept. */
+/**
+ * Lists that are kept of one artifact: more builds of the same digest add nothing that is worth to be kept.
+ */
 const RUNNER_LISTS_MAX = 10;
 const LOST = 'the list of packages that its runner reported is lost';
 
-/** `sha256`: of a stored document. */
+/** Reads and keeps the list of a stored document, which `sha256` names. */
 export async function storeSbom(
   { db: { sql }, reader, signal }: StoreSbomDeps,
   { teamId, id, runnerId, at }: ListedImage,
@@ -61,7 +63,7 @@ export async function storedDocument(
   return stored?.document;
 }
 
-/** For people. */
+/** Says in words for people what a list leaves out. */
 export function unreadOf({ packages, incomplete, dropped }: PackageList): string[] {
   const nameless = dropped === 0 ? [] : [`${dropped} entries without a usable name`];
   const empty = packages.length === 0 ? ['the document names no package'] : [];

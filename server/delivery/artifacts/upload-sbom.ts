@@ -1,6 +1,6 @@
 /** Documents that people bring about what an artifact is made of, and their removal. */
 // No TeamScope: given the row, or the team, that the call was authorised for.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { problem } from '@svc/proto/http/json-text.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -10,16 +10,13 @@ import { besideMax, keepList } from './sbom/lists.ts';
 import type { SbomReader } from './sbom/sbom-reader.ts';
 import { sizeOf, storePackageSet } from './sbom/store.ts';
 import { unreadOf } from './store-sbom.ts';
+import type { Artifact } from './read.ts';
 
-/** Of one artifact, and of these of one account. */
+/** Uploaded documents of one artifact, and how many of these one account may bring. */
 const UPLOADS_MAX = 10;
 const UPLOADS_OF_ONE_MAX = 3;
 
-interface ListedArtifact {
-  readonly id: string;
-  readonly teamId: string;
-  readonly digest: string;
-}
+type ListedArtifact = Pick<Artifact, 'id' | 'teamId' | 'digest'>;
 
 export async function uploadSbom(
   reader: SbomReader,
@@ -27,7 +24,7 @@ export async function uploadSbom(
   { artifact, document }: { readonly artifact: ListedArtifact; readonly document: Uint8Array },
 ): Promise<void> {
   const { id, teamId, digest } = artifact;
-  const sha256 = createHash('sha256').update(document).digest('hex');
+  const sha256 = hash('sha256', document, 'hex');
   const [same] = await ctx.db
     .sql`select from artifact_sboms where artifact_id = ${id} and sha256 = ${sha256}`;
   if (same !== undefined) return;

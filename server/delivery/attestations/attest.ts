@@ -4,7 +4,7 @@
  * was stored first.
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Database } from '../../base/db/index.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
@@ -16,6 +16,7 @@ import { columns } from './read.ts';
 import type { Attestation } from './read.ts';
 import { statementBytes } from './statement.ts';
 import type { StatementInit } from './statement.ts';
+import { doubling } from '../../kit/jobs/index.ts';
 
 export interface Stated extends StatementInit {
   readonly teamId: string;
@@ -38,7 +39,7 @@ export interface AttestDeps {
   readonly signer: Signer;
 }
 
-/** Not within a transaction: the signer may be far away. */
+/** It is not called within a transaction: the signer may be far away. */
 export async function attest({ db, signer }: AttestDeps, stated: Stated): Promise<Attestation> {
   const { teamId, dedupeKey, purpose, predicateType, subjects, at } = stated;
   const known = await stored(db, teamId, dedupeKey);
@@ -69,22 +70,26 @@ export async function attest({ db, signer }: AttestDeps, stated: Stated): Promis
   }
 }
 
+/**
+ * Limits of jobs that make evidence. A key that is not active yet, or a store that does not answer, is waited
+ * for: evidence is not given up.
+ */
+export const EVIDENCE_JOB = {
+  attempts: 1_000,
+  backoff: doubling(1_000, 600_000),
+  concurrency: 4,
+  perTeam: 2,
+  timeoutMs: 60_000,
+};
+
 /** The Sigstore bundle of a statement of the service. */
-export async function signStatement(
-  signer: Signer,
-  purpose: Purpose,
-  statement: StatementInit,
-): Promise<Buffer> {
+export async function signStatement(signer: Signer, purpose: Purpose, statement: StatementInit) {
   const payload = statementBytes(statement);
   const { hint, signature } = await signer.sign(purpose, paeOf(PAYLOAD_TYPE, payload));
   return bundleOf({ payload, signature, hint });
 }
 
-async function stored(
-  { sql }: Database,
-  teamId: string,
-  dedupeKey: string,
-): Promise<Attestation | undefined> {
+async function stored({ sql }: Database, teamId: string, dedupeKey: string) {
   const [row] = await sql<Attestation[]>`
     select ${columns(sql)}, a.dedupe_key as "dedupeKey", a.uploaded_by as "uploadedBy", a.counts_as as "countsAs", a.brief
     from attestations a where a.team_id = ${teamId} and a.dedupe_key = ${dedupeKey}`;
@@ -94,14 +99,16 @@ async function stored(
 /** Named in the ledger; the SHA-256 of the bundle stands for all of them. */
 const LEDGER_SUBJECTS_MAX = 100;
 
+interface Stating {
+  readonly teamId: string;
+  readonly attestationId: string;
+  readonly digests: readonly string[];
+}
+
 /** Of a statement that is stored. */
 export async function addSubjects(
   { sql }: Database,
-  {
-    teamId,
-    attestationId,
-    digests,
-  }: { readonly teamId: string; readonly attestationId: string; readonly digests: readonly string[] },
+  { teamId, attestationId, digests }: Stating,
 ): Promise<void> {
   await sql`
     insert into attestation_subjects (team_id, digest, attestation_id)
@@ -129,7 +136,7 @@ export async function storeAttestation(
 ): Promise<Attestation> {
   const { teamId, bundle, predicateType } = row;
   const id = newId('ats', at.getTime());
-  const sha256 = Buffer.from(row.sha256 ?? createHash('sha256').update(bundle).digest());
+  const sha256 = Buffer.from(row.sha256 ?? hash('sha256', bundle, 'buffer'));
   return await db.transact(async (tx) => {
     const more = digests.length > LEDGER_SUBJECTS_MAX && { subjectCount: digests.length };
     const subjects = digests.slice(0, LEDGER_SUBJECTS_MAX);

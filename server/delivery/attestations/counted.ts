@@ -1,8 +1,8 @@
 /**
- * Which statements gates read. Of several that tell a policy the same they read one, and of those that nobody
- * whom the team trusts signed they read none: so that nobody who may state things fills what a gate may read.
- * This is found out once, when a statement comes or when a key is trusted; what a statement is worth is found
- * out at each read all the same.
+ * Finds out which statements gates read. Of several that tell a policy the same they read one, and of those
+ * that nobody whom the team trusts signed they read none: so that nobody who may state things fills what a
+ * gate may read. This is found out once, when a statement comes or when a key is trusted; what a statement is
+ * worth is found out at each read all the same.
  */
 import { createHash } from 'node:crypto';
 import type { Statement } from './envelope.ts';

@@ -1,7 +1,7 @@
 /**
- * Envelopes: DSSE v1 in a Sigstore bundle v0.3, as published bundles and `@sigstore/verify` have them.
- * Signatures are DER. A bundle is its bytes: whoever verifies parses what was stored, and nothing is ever
- * written anew.
+ * Reads and makes envelopes: DSSE v1 in a Sigstore bundle v0.3, as published bundles and `@sigstore/verify`
+ * have them. Signatures are DER. A bundle is its bytes: whoever verifies parses what was stored, and nothing
+ * is ever written anew.
  */
 import { parseJson } from '@svc/proto/http/json-text.ts';
 
@@ -13,7 +13,7 @@ const ELEMENTS_MAX = 50_000;
 /** Of a bundle as it is sent and stored; one that is packed may unpack to more: see open-large.ts. */
 export const BUNDLE_BYTES_MAX = 2_359_296;
 
-/** What is signed: lengths are in bytes. */
+/** Returns the bytes that are signed; its lengths are in bytes. */
 export function paeOf(type: string, body: Uint8Array): Buffer {
   return Buffer.concat([
     Buffer.from(`DSSEv1 ${Buffer.byteLength(type)} ${type} ${body.length} `, 'utf8'),
@@ -47,15 +47,25 @@ export interface Envelope {
   readonly payloadType: string;
   readonly payload: Uint8Array;
   readonly signature: Uint8Array;
-  /** Empty: the bundle names no key. */
+  /** The hint is empty where the bundle names no key. */
   readonly hint: string;
   /** The bundle has a certificate in place of the name of a key. */
   readonly isKeyless: boolean;
 }
 
-type Members = Readonly<Record<string, unknown>>;
-const membersOf = (value: unknown): Members =>
+export type Members = Readonly<Record<string, unknown>>;
+export const membersOf = (value: unknown): Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
+
+/** Finds a member by its path: `builder.id`. */
+export function memberAt(value: unknown, path: string): unknown {
+  let at = value;
+  for (const name of path.split('.')) {
+    const members = membersOf(at);
+    at = Object.hasOwn(members, name) ? members[name] : undefined;
+  }
+  return at;
+}
 
 /**
  * A Sigstore bundle 0.1 to 0.3 around a DSSE envelope, or the envelope alone. Throws an Error that says what
@@ -96,14 +106,14 @@ export interface Statement {
   readonly predicateType: string;
   /** `sha256:<hex>` of each subject that has one. */
   readonly digests: readonly string[];
-  /** The whole of it. */
+  /** Members of the whole statement. */
   readonly json: Members;
 }
 
 const STATEMENT_TYPES = new Set(['https://in-toto.io/Statement/v1', 'https://in-toto.io/Statement/v0.1']);
 const HEX = /^[0-9a-f]{64}$/;
 
-/** A statement of in-toto. Throws an Error that says what is wrong. */
+/** Reads a statement of in-toto. Throws an Error that says what is wrong. */
 export function readStatement(
   { payloadType, payload }: Envelope,
   elementsMax: number = ELEMENTS_MAX,

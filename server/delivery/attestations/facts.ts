@@ -1,5 +1,5 @@
 /**
- * What policies are told of statements about artifacts: each is verified anew, because keys are revoked and
+ * Policies are told of statements about artifacts here: each is verified anew, because keys are revoked and
  * trust is withdrawn. What does not verify is not told of: it must neither count nor fill what a gate may
  * read. Of what counts as the same one statement is read; of those of the service's keys the oldest, which a
  * revocation with a time spares, and else the newest.
@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TeamScope } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { Statement } from './envelope.ts';
+import { memberAt, membersOf } from './envelope.ts';
 import type { Attestation } from './read.ts';
 import { EVALUATION_SUFFIX, isEvaluation, PROVENANCE_TYPE } from './statement.ts';
 import { prepareBundle } from './large.ts';
@@ -23,11 +24,14 @@ export const ATTESTATIONS_MAX = 100;
 const BUNDLES_BYTES_MAX = 4_194_304;
 /** Of one bundle: eight long ones are read as well. */
 const COUNTED_BYTES_MAX = 524_288;
-/** Of one artifact: those that the account stated last. Others have room beside whoever states much. */
+/**
+ * Suites of one artifact that count of one account: those that it stated last. Others have room beside
+ * whoever states much.
+ */
 const SUITES_OF_ONE_MAX = 10;
 
 const SUITE_CHARS_MAX = 200;
-/** What a timestamp of policies may be. */
+/** Range of the timestamps of policies. */
 const TIMES = { from: new Date('0001-01-01T00:00:00Z'), until: new Date('9999-12-31T00:00:00Z') };
 /** An address, of which nothing has to be escaped where it is kept. */
 const BUILDER_ID = /^[\x21-\x7e]{1,500}$/;
@@ -35,9 +39,9 @@ const BUILDER_ID = /^[\x21-\x7e]{1,500}$/;
 export interface AttestationFacts {
   readonly predicateType: string;
   readonly verified: boolean;
-  /** Empty: nobody known. */
+  /** The name is empty where nobody known signed it. */
   readonly signer: string;
-  /** Of provenance; else empty. */
+  /** Builder that provenance names; it is empty for any other statement. */
   readonly builderId: string;
 }
 
@@ -55,7 +59,7 @@ export interface EvaluationFacts {
   readonly assuranceLevel: AssuranceLevel;
   /** Account; empty for what was brought. */
   readonly statedBy: string;
-  /** As of attestations. */
+  /** The signer is named as for attestations. */
   readonly signer: string;
 }
 
@@ -76,7 +80,7 @@ const TOO_MANY: StatedFacts = {
 
 interface StoredStatement extends Pick<Attestation, 'predicateType' | 'source' | 'createdAt'> {
   readonly digest: string;
-  /** Null: beyond the bounds. */
+  /** The bundle is null beyond the bounds. */
   readonly bundle: Uint8Array | null;
 }
 
@@ -86,7 +90,7 @@ export interface FactsReader {
   readonly keys: Keys;
 }
 
-/** By digest; one about which nothing is stated is missing. */
+/** Facts are found by digest; one about which nothing is stated is missing. */
 export async function attestationFacts(
   { db, teams, keys }: FactsReader,
   digests: readonly string[],
@@ -112,12 +116,8 @@ export async function attestationFacts(
       case when place <= ${ATTESTATIONS_MAX}::int and bytes <= ${BUNDLES_BYTES_MAX}::int then bundle end as bundle
     from placed where place <= ${ATTESTATIONS_MAX + 1}::int
     order by digest, is_evaluation, side, id`;
-  const byDigest = new Map<string, StoredStatement[]>();
-  for (const row of rows) {
-    const same = byDigest.get(row.digest);
-    if (same === undefined) byDigest.set(row.digest, [row]);
-    else same.push(row);
-  }
+  const byDigest = new Map<string, readonly StoredStatement[]>();
+  for (const row of rows) byDigest.set(row.digest, [...(byDigest.get(row.digest) ?? []), row]);
   const facts = new Map<string, StatedFacts>();
   for (const [digest, found] of byDigest) {
     const isRead = found.every(({ bundle }) => bundle !== null);
@@ -131,7 +131,8 @@ export async function attestationFacts(
 function statedBy(found: readonly StoredStatement[], keys: Keys): StatedFacts {
   const all = found.map((row) => factsOf(row, keys)).filter(({ facts }) => facts.verified);
   const others = all.flatMap(({ facts, evaluation }) => (evaluation === undefined ? [facts] : []));
-  // That there are evaluations, once for each of their signers: what they say is told of as evaluations.
+  // Each signer of evaluations has one entry that says there are some: what they say is told of as
+  // evaluations.
   const evaluated = new Map(
     all.flatMap(({ facts, evaluation }) => (evaluation === undefined ? [] : [[facts.signer, facts]])),
   );
@@ -157,13 +158,13 @@ function factsOf({ bundle, digest, createdAt, source, predicateType }: StoredSta
   return { facts, evaluation };
 }
 
-/** Undefined: it is none, or does not say what one says. */
+/** Returns undefined for what is no evaluation, or does not say what one says. */
 function evaluationOf(
   statement: Statement | undefined,
   { isOurs, signer }: { readonly isOurs: boolean; readonly signer: string },
 ): EvaluationFacts | undefined {
   if (statement === undefined || !isEvaluation(statement.predicateType)) return undefined;
-  const { suiteId, score, evaluatedAt, statedBy } = (statement.json['predicate'] ?? {}) as Members;
+  const { suiteId, score, evaluatedAt, statedBy } = membersOf(statement.json['predicate']);
   if (typeof suiteId !== 'string' || suiteId.length > SUITE_CHARS_MAX) return undefined;
   if (typeof score !== 'number' || typeof evaluatedAt !== 'string') return undefined;
   const at = new Date(evaluatedAt);
@@ -178,14 +179,8 @@ function evaluationOf(
   };
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
 export function builderOf(statement: Statement | undefined): string {
   if (statement?.predicateType !== PROVENANCE_TYPE) return '';
-  let at: unknown = statement.json;
-  for (const name of ['predicate', 'runDetails', 'builder', 'id']) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return '';
-    at = (at as Readonly<Record<string, unknown>>)[name];
-  }
+  const at = memberAt(statement.json, 'predicate.runDetails.builder.id');
   return typeof at === 'string' && BUILDER_ID.test(at) ? at : '';
 }

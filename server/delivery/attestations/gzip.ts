@@ -31,7 +31,7 @@ export function unpack(bytes: Uint8Array, bytesMax: number): Buffer {
   return unpacked;
 }
 
-/** Where the packed data begin. */
+/** Returns where the packed data begin. */
 function endOfHead(bytes: Buffer): number {
   const wrong = new Error('it is no whole gzip file: its head is wrong');
   const flags = bytes[3] ?? 0;
@@ -48,7 +48,7 @@ function endOfHead(bytes: Buffer): number {
 
 interface Inflated {
   readonly unpacked: Buffer;
-  /** How much was read. */
+  /** Count of bytes that were read. */
   readonly end: number;
 }
 

@@ -1,4 +1,6 @@
-/** Attestations: signed statements about artifacts, our own and those of others, and what each is worth. */
+/**
+ * Attestations are signed statements about artifacts, our own and those of others, with what each is worth.
+ */
 import { teamsFeature } from '../../access/teams/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { signingKeysFeature } from '../signingkeys/index.ts';
@@ -9,7 +11,7 @@ import { recountJob } from './recount.ts';
 import { createTrustedIdentities } from './trusted-identities.ts';
 import { createTrustedKeys } from './trusted-keys.ts';
 
-export { addSubjects, attest, signStatement, storeAttestation } from './attest.ts';
+export { addSubjects, attest, EVIDENCE_JOB, signStatement, storeAttestation } from './attest.ts';
 export type { AttestDeps, Stated } from './attest.ts';
 export { evaluationCountsAs, signedKey, uploadCountsAs } from './counted.ts';
 export type { Statement } from './envelope.ts';

@@ -1,6 +1,6 @@
 /**
- * What was found out about bytes, by their SHA-256: it never changes, and finding it out takes long. The
- * newest ones are kept.
+ * Keeps what was found out about bytes, by their SHA-256: it never changes, and finding it out takes long.
+ * The newest ones are kept.
  */
 export interface Kept<Found> {
   get(name: string): Found | undefined;

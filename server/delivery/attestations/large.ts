@@ -7,10 +7,10 @@ import { hash } from 'node:crypto';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { createThread } from '../../base/thread.ts';
-import { createKept } from './kept.ts';
 import { isLarge } from './open-large.ts';
 import type { Candidate, LargeAnswer, LargeBundle, LargeQuestion } from './open-large.ts';
 import type { TrustRoot } from './trust-root.ts';
+import { createKept } from './kept.ts';
 
 const ANSWER_MS = 5_000;
 const MEMORY_MB = 192;
@@ -57,8 +57,8 @@ export function nameOf(bundle: Uint8Array): string {
 }
 
 /**
- * What was found out about a large bundle; undefined: it is read where it is. Throws an Error that says what
- * is wrong.
+ * Returns what was found out about a large bundle, or undefined where it is read in place. Throws an Error
+ * that says what is wrong.
  */
 export function knownLarge(bundle: Uint8Array, name: string): KnownLarge | undefined {
   if (!isLarge(bundle)) return undefined;
@@ -68,7 +68,10 @@ export function knownLarge(bundle: Uint8Array, name: string): KnownLarge | undef
   return 'isOrdinary' in found ? undefined : found;
 }
 
-/** Throws `unavailable` while too many wait. What is no bundle is left to whoever reads it. */
+/**
+ * Finds out about a large bundle. Throws `unavailable` while too many wait. What is no bundle is left to
+ * whoever reads it.
+ */
 export async function prepareBundle(bundle: Uint8Array, candidates: Candidates): Promise<void> {
   if (isLarge(bundle)) await prepare(bundle, candidates);
 }
@@ -86,8 +89,8 @@ export async function takeBundle(brought: Uint8Array, candidates: Candidates): P
 }
 
 /**
- * The bundle as JSON. A mark of the order of bytes before it is no part of it. Undefined: it is no JSON any
- * more, which its verification says.
+ * It is the bundle as JSON, without a mark of the order of bytes before it. It is undefined where the bundle
+ * is no JSON any more, which its verification says.
  */
 export async function bundleJson(bundle: Uint8Array): Promise<JsonObject | undefined> {
   if (isLarge(bundle)) {

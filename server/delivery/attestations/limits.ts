@@ -7,12 +7,12 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { EVALUATION_SUFFIX } from './statement.ts';
 
-/** Of an artifact: those that count, those that do not, and evaluations, each. */
+/** Statements of an artifact that count, those that do not, and evaluations: so many of each. */
 const STATEMENTS_MAX = 1_000;
 const EVALUATIONS_OF_ONE_MAX = 200;
-/** Of a team: those that do not count. */
+/** Statements of a team that do not count. */
 const UNCOUNTED_MAX = 10_000;
-/** Of these in all: one may be about a thousand. */
+/** Subjects of these in all: one may be about a thousand. */
 const UNCOUNTED_SUBJECTS_MAX = 100_000;
 
 interface Counting {

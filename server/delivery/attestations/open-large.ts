@@ -22,7 +22,7 @@ const LIST_BYTES_MAX = 4_194_304;
 export const UNPACKED_BYTES_MAX = 6_291_456;
 /** Members and items of a list. */
 const LIST_ELEMENTS_MAX = 400_000;
-/** What may be long, by the beginnings of its types: CycloneDX and SPDX. */
+/** Statements of types that begin so may be long: CycloneDX and SPDX. */
 const LISTS = ['https://cyclonedx.org/', 'https://spdx.dev/'];
 
 export const isLarge = (bundle: Uint8Array): boolean => isPacked(bundle) || bundle.length > LARGE_BYTES;
@@ -35,7 +35,7 @@ export interface Candidate {
 
 export interface LargeQuestion {
   readonly bundle: Uint8Array;
-  /** Absent: the bundle itself is asked for, as JSON. */
+  /** Question about its signature; without it, the bundle itself is asked for, as JSON. */
   readonly verify?: {
     readonly keys: readonly Candidate[];
     /** Text of the root of trust. */
@@ -43,7 +43,7 @@ export interface LargeQuestion {
   };
 }
 
-/** What never changes of a large bundle. */
+/** These facts of a large bundle never change. */
 export interface LargeBundle {
   readonly envelope: Omit<Envelope, 'payload' | 'signature'>;
   /** Without its predicate. */
@@ -83,12 +83,7 @@ export async function openLarge({ bundle, verify }: LargeQuestion): Promise<Larg
       payloadSha256: sha256Of(payload),
     };
     const { keys, root } = verify;
-    if (rest.isKeyless)
-      return {
-        large,
-        signer: undefined,
-        said: await saidBy(root, bytes, payload),
-      };
+    if (rest.isKeyless) return { large, signer: undefined, said: await saidBy(root, bytes, payload) };
     return { large, signer: signerOf(envelope, keys)?.hint, said: undefined };
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) };
@@ -97,7 +92,7 @@ export async function openLarge({ bundle, verify }: LargeQuestion): Promise<Larg
 
 const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** The statement without its predicate. Throws an Error that says what is wrong. */
+/** Reads the statement without its predicate. Throws an Error that says what is wrong. */
 function listOf(envelope: Envelope, bundleBytes: number): Statement {
   const { length } = envelope.payload;
   if (length > LIST_BYTES_MAX)
@@ -127,7 +122,7 @@ export function isSignedBy(key: KeyObject, { payloadType, payload, signature }: 
   }
 }
 
-/** Of the last question: an installation has one. */
+/** This is the root of the last question: an installation has one. */
 let root: TrustRoot | undefined;
 
 /** What certificates are verified with is loaded when the first one comes: most threads need none of it. */

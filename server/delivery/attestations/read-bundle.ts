@@ -2,28 +2,28 @@
  * A bundle as whoever judges it needs it: of a large one, which is prepared before, a thread has found out
  * the same.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { readEnvelope, readStatement } from './envelope.ts';
 import type { Envelope, Statement } from './envelope.ts';
-import { createKept } from './kept.ts';
 import { knownLarge, nameOf } from './large.ts';
 import type { KnownLarge } from './large.ts';
 import { isSignedBy } from './open-large.ts';
 import type { Candidate } from './open-large.ts';
 import type { NoSignatory, Signatory, TrustRoot } from './trust-root.ts';
+import { createKept } from './kept.ts';
 
 export interface ReadBundle {
   readonly hint: string;
   readonly isKeyless: boolean;
-  /** Of a large one without its predicate. */
+  /** Statement; that of a large bundle is without its predicate. */
   readonly statement: Statement;
   /** Of the bundle when it is unpacked. */
   readonly sha256: Uint8Array;
   /** Hexadecimal. */
   payloadSha256(): string;
   isSignedBy(key: Candidate): boolean;
-  /** What its certificate says by this root. */
+  /** Says what its certificate says by this root. */
   saidBy(root: TrustRoot): Signatory | NoSignatory;
 }
 
@@ -48,7 +48,7 @@ function readHere(bundle: Uint8Array, name: string): ReadBundle {
     isKeyless,
     statement: readStatement(envelope),
     sha256: Buffer.from(name, 'base64'),
-    payloadSha256: () => createHash('sha256').update(payload).digest('hex'),
+    payloadSha256: () => hash('sha256', payload, 'hex'),
     isSignedBy: ({ publicKey }) => {
       if (signers.get(name) === publicKey) return true;
       if (!isSignedBy(publicKey, envelope)) return false;

@@ -1,4 +1,4 @@
-/** Attestations as rows. */
+/** Reads attestations as rows. */
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Page } from '../../kit/paging.ts';
 import type { RowOf, Who } from '../../kit/resource/index.ts';
@@ -7,7 +7,7 @@ import type { attestations } from './schema.ts';
 export type Attestation = RowOf<typeof attestations>;
 export type ListedAttestation = Omit<Attestation, 'dedupeKey' | 'uploadedBy' | 'countsAs' | 'brief'>;
 
-/** Of `attestations` as `a`. */
+/** Selects the columns of `attestations` as `a`. */
 export const columns = (sql: SqlTag) => sql`
   a.id, a.team_id as "teamId", a.predicate_type as "predicateType", a.source, a.bundle, a.sha256, a.ledger_seq as "ledgerSeq", a.created_at as "createdAt"`;
 
@@ -15,8 +15,8 @@ export const columns = (sql: SqlTag) => sql`
 const PAGE_BYTES_MAX = 8_388_608;
 
 /**
- * Of `attestations` as `a`. The last four bytes of a gzip say it, the lowest first; that is checked when one
- * is taken.
+ * Returns how long the bundle of `attestations` as `a` is when it is unpacked. The last four bytes of a gzip
+ * say it, the lowest first; that is checked when one is taken.
  */
 const unpackedBytes = (sql: SqlTag) => {
   const byte = (fromEnd: number) =>
@@ -26,8 +26,8 @@ const unpackedBytes = (sql: SqlTag) => {
 };
 
 /**
- * About an artifact, newest first. The key of the page is the id; it ends before the first one that is not
- * whole.
+ * Reads what is stated about an artifact, newest first. The key of the page is the id; it ends before the
+ * first one that is not whole.
  */
 export async function attestationsOf(
   { db: { sql }, teams }: Who,
@@ -50,7 +50,7 @@ export async function attestationsOf(
   return { rows, whole: rows.filter(({ isWhole }) => isWhole).length };
 }
 
-/** What the service stated about an artifact by itself under a name that begins so. */
+/** Reads what the service stated about an artifact by itself under a name that begins so. */
 export async function statedAs(
   { db: { sql }, teams }: Who,
   digest: string,

@@ -63,7 +63,7 @@ export async function recountNewest(ctx: Ctx, teamId: string, root: TrustRoot | 
   await recount(ctx.db, { teamId, keys, max: AT_ONCE_MAX });
 }
 
-/** The newest first. */
+/** The newest are counted first. */
 async function recount(
   db: Database,
   { teamId, keys, max = Infinity }: { readonly teamId: string; readonly keys: Keys; readonly max?: number },

@@ -48,7 +48,7 @@ export const attestations = teamTable(
   ],
 );
 
-/** What each is about. */
+/** Each row says what a statement is about. */
 export const attestationSubjects = pgTable(
   'attestation_subjects',
   {
@@ -76,7 +76,7 @@ export const trustedKeys = teamTable(
     /** SubjectPublicKeyInfo in DER. */
     spki: bytes('spki').notNull(),
     hint: text('hint').notNull(),
-    /** Empty: whatever it signs. */
+    /** Types of statements for which it is trusted; it is trusted for all where there are none. */
     predicateTypes: text('predicate_types').array().notNull(),
   },
   (t) => [
@@ -93,7 +93,7 @@ export const trustedIdentities = teamTable(
     issuer: text('issuer').notNull(),
     /** A `*` at its end stands for anything. */
     identity: text('identity').notNull(),
-    /** Empty: whatever it signs. */
+    /** Types of statements for which it is trusted; it is trusted for all where there are none. */
     predicateTypes: text('predicate_types').array().notNull(),
   },
   (t) => [uniqueIndex('trusted_identities_name').on(t.teamId, t.name)],

@@ -1,4 +1,4 @@
-/** Statements of our own: in-toto v1 in canonical JSON, serialised once and then kept as bytes. */
+/** Makes statements of our own: in-toto v1 in canonical JSON, serialised once and then kept as bytes. */
 import canonicalize from 'canonicalize';
 
 export const PROVENANCE_TYPE = 'https://slsa.dev/provenance/v1';

@@ -26,7 +26,7 @@ const otherRoot = trustRootOf(fileOf('other-root.json'));
 
 interface Judging {
   readonly identities?: ReadonlyArray<Partial<TrustedIdentity>>;
-  /** Null: there is none. */
+  /** The issuer is null where there is none. */
   readonly by?: TrustRoot | null | undefined;
   readonly isOurs?: boolean;
 }
@@ -34,11 +34,8 @@ interface Judging {
 const worth = (bytes: Uint8Array, { identities = [{}], by = root, isOurs = false }: Judging = {}) => {
   const trusted = identities.map((more) => ({ ...scans, ...more }));
   const keys = { service: [], trusted: [], identities: trusted, root: by ?? undefined };
-  const { statement: _statement, ...verified } = verifyBundle(bytes, keys, {
-    digest: DIGEST,
-    storedAt: new Date(),
-    isOurs,
-  });
+  const expected = { digest: DIGEST, storedAt: new Date(), isOurs };
+  const { statement: _statement, ...verified } = verifyBundle(bytes, keys, expected);
   return verified;
 };
 

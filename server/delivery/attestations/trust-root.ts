@@ -1,7 +1,7 @@
 /**
- * Keyless signatures: a certificate of an authority that is trusted here says for a few minutes who holds a
- * key, and logs that are trusted here saw certificate and signature in that time. Everything is in the
- * bundle; nobody is asked.
+ * Verifies keyless signatures: a certificate of an authority that is trusted here says for a few minutes who
+ * holds a key, and logs that are trusted here saw certificate and signature in that time. Everything is in
+ * the bundle; nobody is asked.
  */
 import { readFileSync } from 'node:fs';
 import { bundleFromJSON, isBundleWithDsseEnvelope } from '@sigstore/bundle';
@@ -9,6 +9,7 @@ import { TrustedRoot } from '@sigstore/protobuf-specs';
 import { toSignedEntity, toTrustMaterial, VerificationError, Verifier } from '@sigstore/verify';
 import { ConfigError } from '@svc/proto/process/settings.ts';
 import { createKept } from './kept.ts';
+import { memberAt } from './envelope.ts';
 
 /** What a certificate says of who signed. */
 export interface Signatory {
@@ -23,16 +24,16 @@ export interface NoSignatory {
 }
 
 export interface TrustRoot {
-  /** Of its file: a thread makes the same of it. */
+  /** Text of its file: a thread makes the same of it. */
   readonly text: string;
-  /** Of a bundle with a certificate around this payload. `name`: SHA-256 of the bundle. */
+  /** Says who signed a bundle with a certificate around this payload. `name` is the SHA-256 of the bundle. */
   signatory(
     bundle: Uint8Array,
     of: { readonly name: string; readonly payload: Uint8Array },
   ): Signatory | NoSignatory;
-  /** What was found out about a bundle before. */
+  /** Returns what was found out about a bundle before. */
   known(name: string): Signatory | NoSignatory | undefined;
-  /** What the same root said elsewhere. */
+  /** Keeps what the same root said elsewhere. */
   keep(name: string, said: Signatory | NoSignatory): void;
 }
 
@@ -83,16 +84,9 @@ const REKOR_2 =
 
 /** An entry of Rekor v2 is of the kind `dsse` or `hashedrekord` in version 0.0.2, and has no time. */
 function isOfRekor2(json: unknown): boolean {
-  const { verificationMaterial } = (json ?? {}) as {
-    readonly verificationMaterial?: { readonly tlogEntries?: unknown };
-  };
-  const entries = verificationMaterial?.tlogEntries;
+  const entries = memberAt(json, 'verificationMaterial.tlogEntries');
   return (
-    Array.isArray(entries) &&
-    entries.some(
-      (entry: { readonly kindVersion?: { readonly version?: unknown } } | null) =>
-        entry?.kindVersion?.version === '0.0.2',
-    )
+    Array.isArray(entries) && entries.some((entry) => memberAt(entry, 'kindVersion.version') === '0.0.2')
   );
 }
 

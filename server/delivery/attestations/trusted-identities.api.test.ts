@@ -1,4 +1,7 @@
-/** Keyless statements over the real doors: what a team trusts decides at each read, also for its policies. */
+/**
+ * Here keyless statements are tested over the real doors: what a team trusts decides at each read, also for
+ * its policies.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';

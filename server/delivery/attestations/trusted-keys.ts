@@ -59,7 +59,7 @@ export function createTrustedKeys(root: TrustRoot | undefined): Handlers<Ctx> {
   });
 }
 
-/** SubjectPublicKeyInfo in DER. */
+/** It is returned as the SubjectPublicKeyInfo in DER. */
 function readKey(pem: string): Buffer {
   let key: KeyObject;
   try {

@@ -104,11 +104,8 @@ describe('paeOf()', () => {
 
 describe('verifyBundle()', () => {
   it('believes a key of the service on what it is for', () => {
-    expect(worth(made(), keysWith(), true)).toMatchObject({
-      status: 'valid',
-      keyId: 'sgk_1',
-      signer: 'the service (build_customer)',
-    });
+    const valid = { status: 'valid', keyId: 'sgk_1', signer: 'the service (build_customer)' };
+    expect(worth(made(), keysWith(), true)).toMatchObject(valid);
     expect(
       worth(made({ by: platform, predicateType: 'https://svc.example/attestations/release/v1' })),
     ).toMatchObject({

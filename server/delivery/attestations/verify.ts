@@ -10,30 +10,27 @@ import type { Statement } from './envelope.ts';
 import { readBundle } from './read-bundle.ts';
 import type { ReadBundle } from './read-bundle.ts';
 import { PROVENANCE_TYPE } from './statement.ts';
+import type { RowOf } from '../../kit/resource/index.ts';
+import type { trustedKeys } from './schema.ts';
 
 /** `unverified`: signed by nobody whom the team trusts. */
 export type VerificationStatus = 'valid' | 'unverified' | 'invalid' | 'key_revoked';
 
-export interface TrustedKey {
-  readonly id: string;
-  readonly name: string;
-  readonly hint: string;
+export interface TrustedKey extends Pick<
+  RowOf<typeof trustedKeys>,
+  'id' | 'name' | 'hint' | 'predicateTypes'
+> {
   readonly publicKey: KeyObject;
-  readonly predicateTypes: readonly string[];
 }
 
 /** The subject of certificates; a `*` at its end stands for anything. */
-export interface TrustedIdentity extends Signatory {
-  readonly id: string;
-  readonly name: string;
-  readonly predicateTypes: readonly string[];
-}
+export type TrustedIdentity = Signatory & Pick<TrustedKey, 'id' | 'name' | 'predicateTypes'>;
 
 export interface Keys {
   readonly service: readonly SigningKey[];
   readonly trusted: readonly TrustedKey[];
   readonly identities: readonly TrustedIdentity[];
-  /** Absent: no certificate counts. */
+  /** Root of trust; without one, no certificate counts. */
   readonly root?: TrustRoot | undefined;
 }
 
@@ -41,11 +38,14 @@ export interface Verified {
   readonly status: VerificationStatus;
   /** Why it is not valid. */
   readonly problem?: string;
-  /** Who signed: the id of a key of the service, or of one that the team trusts. Absent: nobody known. */
+  /**
+   * Id of the key of the service, or of one that the team trusts, that signed it; it is absent where nobody
+   * known did.
+   */
   readonly keyId?: string;
-  /** For people: `the service (build_service)`, or the trusted key's name. */
+  /** Name for people: `the service (build_service)`, or that of the trusted key. */
   readonly signer?: string;
-  /** Absent: it cannot be read. */
+  /** Statement; it is absent where it cannot be read. */
   readonly statement?: Statement;
 }
 
@@ -87,15 +87,10 @@ function bySigner(read: ReadBundle, keys: Keys, expected: Expected): Verified {
   if (expected.isOurs) return { status: 'invalid', problem: 'no key of the service made its signature' };
   const trusted = named(keys.trusted).find(isBy);
   if (trusted !== undefined) {
-    const { id: keyId, name: signer, predicateTypes } = trusted;
-    return predicateTypes.length === 0 || predicateTypes.includes(predicateType)
-      ? { status: 'valid', keyId, signer }
-      : {
-          status: 'unverified',
-          keyId,
-          signer,
-          problem: `the key ${signer} is not trusted for ${predicateType}`,
-        };
+    const { id: keyId, name: signer } = trusted;
+    if (isFor(trusted, predicateType)) return { status: 'valid', keyId, signer };
+    const problem = `the key ${signer} is not trusted for ${predicateType}`;
+    return { status: 'unverified', keyId, signer, problem };
   }
   const isKnown = named(keys.service).length + named(keys.trusted).length > 0 && hint !== '';
   return isKnown
@@ -119,14 +114,15 @@ function byIdentity(
   if (first === undefined)
     return { status: 'unverified', problem: `the team does not trust ${said.identity} of ${said.issuer}` };
   // Several may name it, for other predicates each.
-  const able = named.find(
-    ({ predicateTypes }) => predicateTypes.length === 0 || predicateTypes.includes(predicateType),
-  );
+  const able = named.find((each) => isFor(each, predicateType));
   const { id: keyId, name: signer } = able ?? first;
   if (able !== undefined) return { status: 'valid', keyId, signer };
   const problem = `the identity ${signer} is not trusted for ${predicateType}`;
   return { status: 'unverified', keyId, signer, problem };
 }
+
+const isFor = ({ predicateTypes }: Pick<TrustedKey, 'predicateTypes'>, predicateType: string): boolean =>
+  predicateTypes.length === 0 || predicateTypes.includes(predicateType);
 
 const isOf = ({ issuer, identity }: Signatory, said: Signatory): boolean =>
   issuer === said.issuer &&
@@ -138,13 +134,8 @@ function ofService(
   { storedAt }: Expected,
 ): Verified {
   const signer = `the service (${purpose})`;
-  if (!maySign(purpose, predicateType))
-    return {
-      status: 'invalid',
-      keyId,
-      signer,
-      problem: `a key for ${purpose} may not sign ${predicateType}`,
-    };
+  const problem = `a key for ${purpose} may not sign ${predicateType}`;
+  if (!maySign(purpose, predicateType)) return { status: 'invalid', keyId, signer, problem };
   const isBefore = key.compromisedSince !== null && storedAt < key.compromisedSince;
   if (state === 'revoked' && !isBefore)
     return { status: 'key_revoked', keyId, signer, problem: `its key was revoked: ${key.revokeReason}` };

@@ -3,8 +3,8 @@
  * was.
  */
 import type { Statement } from './envelope.ts';
+import { memberAt, membersOf } from './envelope.ts';
 
-type Members = Readonly<Record<string, unknown>>;
 const SHOWN_CHARS = 100;
 /** https://github.com/in-toto/attestation/blob/main/spec/v1/digest_set.md: values are hex in lower case. */
 const HEX_CHARS: ReadonlyMap<string, readonly number[]> = new Map([
@@ -21,7 +21,7 @@ const HEX_CHARS: ReadonlyMap<string, readonly number[]> = new Map([
 ]);
 
 /**
- * What a predicate must name, by its type: https://slsa.dev/spec/v1.0/provenance and
+ * A predicate must name these, by its type: https://slsa.dev/spec/v1.0/provenance and
  * https://slsa.dev/spec/v0.2/provenance
  */
 const NEEDED: ReadonlyMap<string, readonly string[]> = new Map([
@@ -30,7 +30,7 @@ const NEEDED: ReadonlyMap<string, readonly string[]> = new Map([
   ['https://slsa.dev/provenance/v0.1', ['recipe.type', 'builder.id']],
 ]);
 
-/** Undefined: nothing is wrong with it. */
+/** Says what is wrong with a statement, and returns undefined where nothing is. */
 export function problemOf({ json, predicateType }: Statement): string | undefined {
   const { subject, predicate } = json;
   for (const [at, each] of (subject as readonly unknown[]).entries()) {
@@ -56,15 +56,3 @@ const isHex = (value: unknown, chars: readonly number[] | undefined): boolean =>
   typeof value === 'string' && /^[0-9a-f]+$/.test(value) && (chars?.includes(value.length) ?? true);
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
-
-const membersOf = (value: unknown): Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
-
-function memberAt(value: unknown, path: string): unknown {
-  let at = value;
-  for (const name of path.split('.')) {
-    const members = membersOf(at);
-    at = Object.hasOwn(members, name) ? members[name] : undefined;
-  }
-  return at;
-}

@@ -1,5 +1,5 @@
 /**
- * `DATA_DIR/audit-checkpoints.jsonl`: one checkpoint a line, only ever appended to, on the disk before
+ * Keeps `DATA_DIR/audit-checkpoints.jsonl`: one checkpoint a line, only ever appended to, on the disk before
  * anybody relies on it. When it has grown too long it becomes `audit-checkpoints.1.jsonl` and the new one
  * begins with the last checkpoint of every chain, so that the file alone still covers every entry that was
  * ever signed; what is lost with the one before is only how finely the place of a rewrite can be named.
@@ -116,8 +116,8 @@ const TAIL_BYTES = 4096;
 const TORN_FOR_MS = 250;
 
 /**
- * What a crash in the middle of a write has left: no newline at the end. Nobody was told that it is there.
- * When another process is writing at this very moment it looks the same, for a moment.
+ * Cuts off what a crash in the middle of a write has left: a line without a newline at its end. Nobody was
+ * told that it is there. When another process is writing at this very moment it looks the same, for a moment.
  */
 async function dropTornTail(path: string): Promise<void> {
   const seen = await lastLineEnd(path);
@@ -142,7 +142,7 @@ async function* readLines(path: string, only = ''): AsyncGenerator<ReadCheckpoin
   }
 }
 
-/** `end`: behind the last newline. */
+/** `size` is that of the file, and `end` the place behind its last newline. */
 async function lastLineEnd(path: string): Promise<{ readonly end: number; readonly size: number }> {
   const size = await sizeOf(path);
   if (size === 0) return { end: 0, size };
@@ -151,7 +151,7 @@ async function lastLineEnd(path: string): Promise<{ readonly end: number; readon
     const from = Math.max(0, size - TAIL_BYTES);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
     const newline = buffer.subarray(0, bytesRead).lastIndexOf('\n');
-    // Without any: nothing but a torn line, or something so long that it is not ours to drop.
+    // Without a newline it is a torn line and nothing else, or so long that it is not ours to drop.
     if (newline === -1) return { end: from === 0 ? 0 : size, size };
     return { end: from + newline + 1, size };
   } finally {

@@ -1,12 +1,11 @@
 /**
- * Checkpoints: signed statements that a chain ended so at that time. Kept outside of the database, they show
- * what a chain of hashes alone cannot: that its end was cut off, or that all of it was written anew. The
+ * Checkpoints are signed statements that a chain ended so at that time. Kept outside of the database, they
+ * show what a chain of hashes alone cannot: that its end was cut off, or that all of it was written anew. The
  * Ed25519 key comes from the installation's key-encryption key, so that every process signs with the same one
- * and whoever has only the database has none.
- *
- * A signer remembers which statements it signed or has found to be signed, so that a file of a hundred
- * thousand is not verified anew each time it is read. What is remembered is the whole of a checkpoint, its
- * place, hash, time and signature: of one that differs in anything the signature is checked.
+ * and whoever has only the database has none. A signer remembers which statements it signed or has found to
+ * be signed, so that a file of a hundred thousand is not verified anew each time it is read. What is
+ * remembered is the whole of a checkpoint, its place, hash, time and signature: of one that differs in
+ * anything the signature is checked.
  */
 import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:crypto';
 import type { Secrets } from '../../base/secrets.ts';
@@ -36,7 +35,7 @@ export interface Signer {
 /** DER of a PKCS #8 Ed25519 private key (RFC 8410) up to its 32 bytes. */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
 const SIGNATURE_BYTES = 64;
-/** Of each of two generations, in some 100 bytes each. */
+/** Names of each of two generations, of some 100 bytes each. */
 const REMEMBERED_MAX = 250_000;
 /** 132 bits. */
 const NAME_CHARS = 22;
@@ -81,7 +80,7 @@ function nameOf(checkpoint: Checkpoint): string {
   return hash('sha256', text, 'base64url').slice(0, NAME_CHARS);
 }
 
-/** Names in two generations: what was not asked for while a whole one was filled is forgotten. */
+/** Remembers names in two generations: what was not asked for while a whole one was filled is forgotten. */
 function createMemory(): { add(name: string): void; has(name: string): boolean } {
   let recent = new Set<string>();
   let older = new Set<string>();

@@ -50,8 +50,8 @@ export function createCheckpointer({ sql, clock, signer, file }: CheckpointerDep
       const nowMs = clock.monotonicMs();
       const due = heads.filter(({ chain, seq }) => {
         const before = last.get(chain) ?? { seq: 0, atMs: -AT_MOST_MS };
-        // Less than before: an old backup was restored. It is signed too, so that what comes after it is
-        // covered.
+        // There are less than before where an old backup was restored. It is signed too, so that what comes
+        // after it is covered.
         if (seq === before.seq) return false;
         return all || Math.abs(seq - before.seq) >= AT_MOST_ENTRIES || nowMs - before.atMs >= AT_MOST_MS;
       });

@@ -1,5 +1,6 @@
 /**
- * The file of checkpoints: what a crash leaves, what a rotation keeps, and when something is written at all.
+ * Here the file of checkpoints is tested: what a crash leaves, what a rotation keeps, and when something is
+ * written at all.
  */
 import {
   appendFileSync,
@@ -102,7 +103,7 @@ describe('what checkpoints say of a chain', () => {
   const COUNT = 3_000;
   const secrets = createSecrets(Buffer.alloc(32, 1));
 
-  /** CPU of this process in milliseconds. */
+  /** Returns the milliseconds of a processor that this process took. */
   async function cpuOf<T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> {
     const before = process.cpuUsage();
     const result = await work();

@@ -1,4 +1,4 @@
-/** What the checkpoint files of this process's data folder say about chains. */
+/** Reads what the checkpoint files of this process's data folder say about chains. */
 import { setImmediate } from 'node:timers/promises';
 import type { CheckpointFile } from './checkpoint-file.ts';
 import type { Signer } from './checkpoint.ts';

@@ -29,7 +29,7 @@ interface Line {
   readonly waiting: Map<string, Shared>;
 }
 
-/** Of all names. Each reads the files of checkpoints and the database. */
+/** Work at once, of all names. Each reads the files of checkpoints and the database. */
 const AT_WORK_MAX = 2;
 /** Different questions that wait under one name. */
 const WAITING_MAX = 8;

@@ -46,12 +46,8 @@ export function createAudit(deps: AuditDeps): ReadonlyArray<Handlers<Ctx>> {
         const own = ownPlace(seq, hash);
         const asked = { name: teamId, question: `${seq ?? ''} ${hash ?? ''}`, signal: ctx.call.signal };
         const report = await oneAtATime(asked, async (signal) => {
-          const evidence = await gatherEvidence(deps, teamId, signal);
-          return await verifyOne(ctx.db, {
-            chain: teamId,
-            evidence: withOwn(evidence.get(teamId), own),
-            signal,
-          });
+          const evidence = withOwn((await gatherEvidence(deps, teamId, signal)).get(teamId), own);
+          return await verifyOne(ctx.db, { chain: teamId, evidence, signal });
         });
         return { report: shown(ChainReportSchema, report) };
       },
@@ -93,22 +89,16 @@ function invalid(field: string, message: string): Error {
   });
 }
 
-async function verifyOne(
-  { sql }: Database,
-  {
-    chain,
-    evidence,
-    signal,
-  }: { readonly chain: string; readonly evidence: Evidence; readonly signal: AbortSignal },
-): Promise<Report> {
-  return await verifyChain(
-    chain,
-    {
-      head: async () => await findHead(sql, chain),
-      rows: () => streamEntries(sql, chain, { after: -SEQ_MAX, signal }),
-    },
-    evidence,
-  );
+interface Verifying {
+  readonly chain: string;
+  readonly evidence: Evidence;
+  readonly signal: AbortSignal;
+}
+
+async function verifyOne({ sql }: Database, { chain, evidence, signal }: Verifying): Promise<Report> {
+  const head = async () => await findHead(sql, chain);
+  const rows = () => streamEntries(sql, chain, { after: -SEQ_MAX, signal });
+  return await verifyChain(chain, { head, rows }, evidence);
 }
 
 async function verifyAll(deps: AuditDeps, db: Database, signal: AbortSignal) {
@@ -126,16 +116,17 @@ async function verifyAll(deps: AuditDeps, db: Database, signal: AbortSignal) {
     if (broken.length < BROKEN_MAX) broken.push(report);
   };
   for await (const chain of streamChains(db.sql)) await check(chain);
-  // What is left: chains that a checkpoint knows and the database does not know at all any more.
+  // The chains that are left are known to a checkpoint, and not to the database any more.
   for (const chain of evidence.keys()) await check(chain);
   return { ...total, broken: broken.map((report) => shown(ChainReportSchema, report)) };
 }
 
-async function exportChain(
-  deps: AuditDeps,
-  ctx: Ctx,
-  { chain, after }: { readonly chain: string; readonly after: string },
-) {
+interface Exporting {
+  readonly chain: string;
+  readonly after: string;
+}
+
+async function exportChain(deps: AuditDeps, ctx: Ctx, { chain, after }: Exporting) {
   const { sql } = ctx.db.behind;
   const from = after === '' ? 0 : Number(after);
   if (!/^\d{0,10}$/.test(after) || from > SEQ_MAX)

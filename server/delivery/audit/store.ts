@@ -4,26 +4,17 @@
  */
 // No TeamScope: a chain of the ledger, whose right is checked by its name.
 import type { SqlTag } from '../../base/db/index.ts';
-import type { AuditActor, AuditDetails, AuditRow } from '../../kit/ledger/entry.ts';
+import type { AuditActor, AuditRow } from '../../kit/ledger/entry.ts';
 
 export interface Head {
   readonly seq: number;
   readonly hash: string;
 }
 
-interface FlatRow {
-  readonly chain: string;
-  readonly seq: number;
-  readonly at: number;
+interface FlatRow extends Omit<AuditRow, 'actor'> {
   readonly kind: AuditActor['kind'];
   readonly actorId: string;
   readonly display: string;
-  readonly action: string;
-  readonly target: string;
-  readonly details: AuditDetails;
-  readonly requestId: string;
-  readonly previousHash: string;
-  readonly hash: string;
   readonly place: string;
 }
 
@@ -34,8 +25,8 @@ const columns = (sql: SqlTag) => sql`
   request_id as "requestId", previous_hash as "previousHash", hash, ctid::text as place`;
 
 /**
- * Member by member: the rest of an object has a hidden class of its own, which stays until the next great
- * collection.
+ * It goes member by member: the rest of an object has a hidden class of its own, which stays until the next
+ * great collection.
  */
 function fromFlat(row: FlatRow): AuditRow {
   const { chain, seq, at, action, target, details, requestId, previousHash, hash } = row;
@@ -48,7 +39,7 @@ export async function findHead(sql: SqlTag, chain: string): Promise<Head | undef
   return row;
 }
 
-/** Newest first; `before`: the last one of the page before. */
+/** Reads entries newest first; `before` is the last one of the page before. */
 export async function listEntries(
   sql: SqlTag,
   { chain, before, take }: { readonly chain: string; readonly before: number; readonly take: number },
@@ -60,11 +51,10 @@ export async function listEntries(
 }
 
 /**
- * Oldest first, in pieces, from behind `after` on. The order is total even where somebody has taken the
- * primary key away and put rows in twice: no row is left out at the end of a piece.
- *
- * A piece is emptied when the next one is asked for. Dead promises would hold its rows until the next great
- * collection: 100 MB of a chain of 100,000 entries.
+ * Reads entries oldest first, in pieces, from behind `after` on. The order is total even where somebody has
+ * taken the primary key away and put rows in twice: no row is left out at the end of a piece. A piece is
+ * emptied when the next one is asked for. Dead promises would hold its rows until the next great collection:
+ * 100 MB of a chain of 100,000 entries.
  */
 export async function* streamEntries(
   sql: SqlTag,

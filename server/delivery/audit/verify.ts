@@ -25,7 +25,7 @@ export interface Report {
   readonly seq: number | undefined;
   /** Entries read. */
   readonly entries: number;
-  /** Of the last one; empty when there is none. */
+  /** Hash of the last entry; it is empty when there is none. */
   readonly hash: string;
   /** Compared. */
   readonly checkpoints: number;
@@ -36,7 +36,7 @@ interface Fault {
   readonly seq: number;
 }
 
-/** What is known about a chain from outside of its rows. */
+/** This is known about a chain from outside of its rows. */
 export interface Evidence {
   /**
    * Hashes by place; two for one place when the database was put back to an earlier state and went on from
@@ -50,7 +50,7 @@ export interface Evidence {
 
 export interface VerifyDeps {
   head(): Promise<Head | undefined>;
-  /** In pieces. */
+  /** Reads the entries in pieces. */
   rows(): AsyncGenerator<readonly AuditRow[]>;
 }
 
@@ -76,7 +76,7 @@ export class ChainCheck {
   /** Place of the first entry whose hash is another one than an anchor says. */
   #mismatch: number | undefined;
 
-  /** `headBefore`: as it was before the first entry was read. */
+  /** `headBefore` is the head as it was before the first entry was read. */
   constructor(chain: string, evidence: Evidence, headBefore: Head | undefined) {
     this.#chain = chain;
     this.#evidence = evidence;
@@ -84,7 +84,9 @@ export class ChainCheck {
     this.#compare(0, NO_HASH);
   }
 
-  /** Those that follow. False: something is wrong, and what comes then is not looked at. */
+  /**
+   * Takes the entries that follow. Returns false if something is wrong, and what comes then is not looked at.
+   */
   take(rows: readonly AuditRow[]): boolean {
     for (const row of rows) {
       this.#judge(row);
@@ -94,7 +96,7 @@ export class ChainCheck {
     return true;
   }
 
-  /** When all were taken. `headAfter`: as it is then. */
+  /** Reports once all entries were taken. `headAfter` is the head as it is then. */
   report(headAfter: Head | undefined): Report {
     this.#judge(undefined);
     const fault = this.#fault ?? this.#faultOfEnd(headAfter?.seq ?? 0);

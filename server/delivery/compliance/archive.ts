@@ -1,5 +1,5 @@
 /** The files of a package while it is made: in memory, and never more than a package may have. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
@@ -12,7 +12,7 @@ const MODE = 0o644;
 const BLOCK_CHARS = 65_536;
 
 export class PackageTooLarge extends Error {
-  /** `limit`: how many of what. */
+  /** `limit` says how many of what. */
   constructor(limit: string) {
     super(`the package has more than ${limit}`);
     this.name = 'PackageTooLarge';
@@ -34,7 +34,7 @@ export interface Archive {
   addGzip(path: string, lines: AsyncIterable<string>): Promise<void>;
   /** Sorted by the bytes of their paths. */
   files(): readonly File[];
-  /** Of the tar file; with paths, of one that has these files alone. */
+  /** Pieces of the tar file; with paths, of one that has these files alone. */
   pieces(paths?: readonly string[]): Generator<Uint8Array>;
 }
 
@@ -68,12 +68,8 @@ export function createArchive(bytesMax = PACKAGE_BYTES_MAX): Archive {
   return {
     has: (path) => contents.has(path),
     add: (path, content) => {
-      if (content instanceof Uint8Array) put(path, content);
-      else
-        put(
-          path,
-          Buffer.from(typeof content === 'string' ? content : `${JSON.stringify(content, undefined, 2)}\n`),
-        );
+      const isText = typeof content === 'string' || content instanceof Uint8Array;
+      put(path, Buffer.from(isText ? content : `${JSON.stringify(content, undefined, 2)}\n`));
     },
     addList: async (path, items) => {
       const list = collect();
@@ -104,7 +100,7 @@ export function createArchive(bytesMax = PACKAGE_BYTES_MAX): Archive {
 }
 
 export function sha256Of(content: Uint8Array): string {
-  return createHash('sha256').update(content).digest('hex');
+  return hash('sha256', content, 'hex');
 }
 
 /** A line by itself costs the streams more than its compression does. */

@@ -18,7 +18,7 @@ import { appendAudit } from '../../kit/ledger/index.ts';
 import type { AuditActor } from '../../kit/ledger/index.ts';
 import { PackageTooLarge } from './archive.ts';
 import { makePackage, SIGNED } from './package.ts';
-import type { MadePackage, PackageDeps } from './package.ts';
+import type { MadePackage, Making, PackageDeps } from './package.ts';
 import { compliancePackages } from './schema.ts';
 import { packageRows, storeManifest, storePieces } from './store.ts';
 import type { CompliancePackage } from './store.ts';
@@ -77,14 +77,9 @@ async function assemble(
   }
 }
 
-async function store(
-  db: Database,
-  {
-    row,
-    assembledAt,
-    made,
-  }: { readonly row: CompliancePackage; readonly assembledAt: Date; readonly made: MadePackage },
-): Promise<void> {
+type Storing = Pick<Making, 'row' | 'assembledAt'> & { readonly made: MadePackage };
+
+async function store(db: Database, { row, assembledAt, made }: Storing): Promise<void> {
   const { id, teamId, requestedBy, periodStart, periodEnd, coversUntil } = row;
   const { archive, manifestSha256, counts } = made;
   await db.transact(async (tx) => {
@@ -97,22 +92,10 @@ async function store(
     const period = { periodStart, periodEnd, coversUntil };
     const payload = { packageId: id, ...period };
     await addEvent(tx, { teamId, kind: 'compliance.package_ready', key: id, payload, at: assembledAt });
-    const details = {
-      requestedBy,
-      sha256,
-      manifestSha256,
-      counts,
-      ...Object.fromEntries(Object.entries(period).map(([name, at]) => [name, at.toISOString()])),
-    };
-    const act = {
-      chain: teamId,
-      action: 'compliance.assembled',
-      actor: SERVICE,
-      target: id,
-      details,
-      requestId: '',
-    };
-    await appendAudit(tx, act, assembledAt);
+    const times = Object.fromEntries(Object.entries(period).map(([name, at]) => [name, at.toISOString()]));
+    const details = { requestedBy, sha256, manifestSha256, counts, ...times };
+    const act = { action: 'compliance.assembled', actor: SERVICE, target: id, details, requestId: '' };
+    await appendAudit(tx, { ...act, chain: teamId }, assembledAt);
   });
 }
 

@@ -3,7 +3,7 @@
  * by a shell that knows nothing of the service.
  */
 import { execFile, execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   appendFileSync,
   cpSync,
@@ -31,6 +31,7 @@ import { waitFor } from '../../../test/setup/wait-for.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 
 const postgresHere = await has('postgres');
+const INVALID = '400 validation_failed';
 const DAY_MS = 24 * 60 * 60_000;
 const DIRECT = `sha256:${'1'.repeat(64)}`;
 const PROMOTED = `sha256:${'2'.repeat(64)}`;
@@ -119,41 +120,29 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
     const { token } = await sdk.runners.createEnrollToken(teamId);
     const runner = await scriptedRunner(server.baseUrl, token);
     const projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
-    environmentId = (
-      await sdk.environments.create(projectId, {
-        name: 'production',
-        repository: 'https://git.example.com/acme/web',
-        deploy: { kind: 'container' },
-      })
-    ).id;
+    const repository = 'https://git.example.com/acme/web';
+    const production = { name: 'production', repository, deploy: { kind: 'container' } } as const;
+    environmentId = (await sdk.environments.create(projectId, production)).id;
     await sdk.builds.create(environmentId);
     await runner.finish(await runner.take(), { digest: DIRECT });
     const declared = { name: IMAGE, kind: 'image', digest: PROMOTED, uri: `${IMAGE}:latest` } as const;
     const artifact = await sdk.artifacts.declare(teamId, declared);
-    const release = await sdk.releases.create(projectId, {
-      version: '1.0',
-      artifactIds: [artifact.id ?? ''],
-    });
+    const release = await sdk.releases.create(projectId, { version: '1.0', artifactIds: [artifact.id] });
     const promotion = await sdk.promotions.create(environmentId, release.id);
     await admin.promotions.approve(environmentId, promotion.id);
     await runner.finish(await runner.take());
-    const policy = await admin.policies.create(teamId, {
-      name: 'any',
-      document: { on: ['deploy'], rules: [{ id: 'any', message: 'any', require: 'true' }] },
-    });
+    const document = { on: ['deploy'], rules: [{ id: 'any', message: 'any', require: 'true' }] };
+    const policy = await admin.policies.create(teamId, { name: 'any', document });
     await admin.policies.enable(teamId, policy.id);
     await admin.policies.disable(teamId, policy.id);
     await admin.policies.enable(teamId, policy.id);
-    await waitFor(
-      'deployments and what is stated about their artifacts',
-      async () => {
-        const [row] = await server.db.sql<Array<{ deployments: number; stated: number }>>`
-          select (select count(*)::int from deployments where team_id = ${teamId}) as deployments,
-            (select count(distinct digest)::int from attestation_subjects where team_id = ${teamId}) as stated`;
-        return row;
-      },
-      { holds: (row) => row?.deployments === 2 && row.stated === 2 },
-    );
+    const written = async () =>
+      await server.db.sql<Array<{ deployments: number; stated: number }>>`
+      select (select count(*)::int from deployments where team_id = ${teamId}) as deployments,
+        (select count(distinct digest)::int from attestation_subjects where team_id = ${teamId}) as stated`;
+    await waitFor('deployments and what is stated about their artifacts', written, {
+      holds: ([row]) => row?.deployments === 2 && row.stated === 2,
+    });
     // A server whose clock is a day behind writes one entry between two of the period.
     await server.db.transact(async (tx) => {
       const actor = { kind: 'system', id: 'test', display: 'a slow clock' } as const;
@@ -161,13 +150,11 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
       await appendAudit(tx, act, new Date(Date.now() - DAY_MS));
       await appendAudit(tx, { ...act, action: 'test.in_order' }, new Date());
     });
-    await waitFor('the next millisecond', async () => await Promise.resolve(Date.now()), {
-      holds: (now) => now > Date.parse(start),
-    });
+    const untilAfter = async (time: number): Promise<void> =>
+      void (await waitFor('the next millisecond', async () => await Promise.resolve(Date.now() > time)));
+    await untilAfter(Date.parse(start));
     period = [start, new Date(Date.now() + 1).toISOString()];
-    await waitFor('the end of the period', async () => await Promise.resolve(Date.now()), {
-      holds: (now) => now >= Date.parse(period[1]),
-    });
+    await untilAfter(Date.parse(period[1]) - 1);
     reviewed = await reviewedPackage();
     unpacked = await unpack(reviewed);
   });
@@ -201,10 +188,8 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
       ['build.create allow', 'deploy allow'],
       ['deploy allow', 'promotion.approve allow'],
     ]);
-    const kinds = (json(unpacked, 'changes/exceptions.json') as ReadonlyArray<{ kind: string }>).map(
-      ({ kind }) => kind,
-    );
-    expect(kinds.toSorted()).toEqual([
+    const exceptions = json(unpacked, 'changes/exceptions.json') as ReadonlyArray<{ kind: string }>;
+    expect(exceptions.map(({ kind }) => kind).toSorted()).toEqual([
       'direct',
       'no_package_list',
       'no_package_list',
@@ -217,20 +202,16 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
   });
 
   it('take the ledger by place: an entry out of the order of time is in, and the part is intact', () => {
-    const lines = gunzipSync(readFileSync(join(unpacked, 'ledger/entries.ndjson.gz')))
-      .toString()
-      .trim()
-      .split('\n');
+    const text = gunzipSync(readFileSync(join(unpacked, 'ledger/entries.ndjson.gz'))).toString();
+    const lines = text.trim().split('\n');
     const entries = lines.map((line) => JSON.parse(line) as { seq: number; action: string; at: number });
     const [first] = entries;
     expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, n) => (first?.seq ?? 0) + n));
     const late = entries.find(({ action }) => action === 'test.out_of_order');
     expect(late?.at).toBeLessThan(Date.parse(period[0]));
-    expect(json(unpacked, 'ledger/verification.json')).toMatchObject({
-      finding: 'intact',
-      last: entries.at(-1)?.seq,
-    });
-    expect(json(unpacked, 'ledger/checkpoint.json')).toMatchObject({ seq: entries.at(-1)?.seq });
+    const last = entries.at(-1)?.seq;
+    expect(json(unpacked, 'ledger/verification.json')).toMatchObject({ finding: 'intact', last });
+    expect(json(unpacked, 'ledger/checkpoint.json')).toMatchObject({ seq: last });
   });
 
   it('of one period differ in id, time of assembly and signature alone', async () => {
@@ -240,9 +221,8 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
       (path) => !readFileSync(join(unpacked, path)).equals(readFileSync(join(other, path))),
     );
     expect(differing).toEqual(['MANIFEST.json', 'manifest.sigstore.json']);
-    const manifests = [unpacked, other].map(
-      (place) => json(place, 'MANIFEST.json') as Record<string, unknown>,
-    );
+    const manifestOf = (place: string) => json(place, 'MANIFEST.json') as Record<string, unknown>;
+    const manifests = [unpacked, other].map(manifestOf);
     const [one, two] = manifests.map(({ id: _id, assembledAt: _at, ...rest }) => rest);
     expect(one).toEqual(two);
     expect(manifests[0]?.['id']).not.toBe(manifests[1]?.['id']);
@@ -280,23 +260,20 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
       rmSync(join(copy, 'access/members.json'));
       writeFileSync(join(copy, 'controls/.more.json'), '{}');
     });
-    expect(await verify(place)).toBe(
-      [
-        '1 missing: access/members.json',
-        'changed: changes/exceptions.json',
-        'additional: controls/.more.json\n',
-      ].join('\n'),
-    );
+    expect((await verify(place)).split('\n')).toEqual([
+      '1 missing: access/members.json',
+      'changed: changes/exceptions.json',
+      'additional: controls/.more.json',
+      '',
+    ]);
     const manifest = changedCopy('manifest', (copy) => appendFileSync(join(copy, 'MANIFEST.json'), ' '));
     expect(await verify(manifest)).toBe('1 changed: MANIFEST.json\n');
     const bundle = changedCopy('bundle', (copy) => {
       const path = join(copy, 'manifest.sigstore.json');
       const text = readFileSync(path, 'utf8');
       const payload = /"payload":"([^"]*)"/.exec(text)?.[1] ?? '';
-      const forged = Buffer.from(payload, 'base64')
-        .toString()
-        .replace(/"name":"M/, '"name":"m');
-      writeFileSync(path, text.replace(payload, Buffer.from(forged).toString('base64')));
+      const forged = atob(payload).replace(/"name":"M/, '"name":"m');
+      writeFileSync(path, text.replace(payload, btoa(forged)));
     });
     expect(await verify(bundle)).toMatch(/^1 changed: manifest.sigstore.json, its signature/);
   });
@@ -306,23 +283,17 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
       const path = join(copy, 'MANIFEST.json');
       writeFileSync(path, readFileSync(path, 'utf8').replace('"exceptions":', '"exceptions" :'));
     });
-    const sha256 = createHash('sha256')
-      .update(readFileSync(join(place, 'MANIFEST.json')))
-      .digest('hex');
+    const sha256 = hash('sha256', readFileSync(join(place, 'MANIFEST.json')), 'hex');
     const about = { name: 'MANIFEST.json', kind: 'file', digest: `sha256:${sha256}` } as const;
     const { id } = await admin.artifacts.declare(teamId, about);
+    const predicateType = 'https://svc.example/attestations/compliance-package/v1';
     const { bundle } = await admin.artifacts.attestEvaluation(teamId, id, {
       suiteId: 'any',
       suiteName: 'any',
       score: 1,
       evaluatedAt: new Date().toISOString(),
       methodologyVersion: '1',
-      caseResults: [
-        {
-          predicateType: 'https://svc.example/attestations/compliance-package/v1',
-          subject: [{ digest: { sha256 }, name: 'MANIFEST.json' }],
-        },
-      ],
+      caseResults: [{ predicateType, subject: [{ digest: { sha256 }, name: 'MANIFEST.json' }] }],
     });
     writeFileSync(join(place, 'manifest.sigstore.json'), JSON.stringify(bundle));
     expect(await verify(place)).toMatch(/^1 changed: /);
@@ -339,20 +310,15 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
     expect(await sdk.compliance.markLegalReviewed(teamId, id)).toEqual(marked);
     await admin.compliance.export(teamId, id);
     await admin.compliance.export(teamId, id);
-    const actions = (await sdk.audit.list(teamId))
-      .filter(({ target }) => target === id)
-      .map(({ action }) => action);
-    expect(actions).toEqual([
+    const entries = (await sdk.audit.list(teamId)).filter(({ target }) => target === id);
+    expect(entries.map(({ action }) => action)).toEqual([
       'compliance.exported',
       'compliance.exported',
       'compliance.legal_reviewed',
       'compliance.assembled',
     ]);
-    const told = await waitFor(
-      'the notification',
-      async () => (await admin.notifications.list()).filter(({ body }) => body?.includes(id)),
-      { holds: (some) => some.length > 0 },
-    );
+    const about = async () => (await admin.notifications.list()).filter(({ body }) => body?.includes(id));
+    const told = await waitFor('the notification', about, { holds: (some) => some.length > 0 });
     expect(told).toMatchObject([{ kind: 'compliance.package_ready' }]);
   });
 
@@ -378,9 +344,7 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
       target: reviewed.id,
       details: { sha256: reviewed.sha256, part: 'manifest' },
     });
-    expect(await refused(admin.compliance.export(teamId, id, { part: 'all' as 'package' }))).toBe(
-      '400 validation_failed',
-    );
+    expect(await refused(admin.compliance.export(teamId, id, { part: 'all' as 'package' }))).toBe(INVALID);
   });
 
   it('are a hundred at most, and an owner deletes those that are not needed, which the ledger keeps', async () => {
@@ -433,9 +397,7 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
     }
     const person = await joinTeam(server, server.first.apiKey, { teamId, role: 'developer' });
     expect(await refused(sdkOf(person.token).compliance.list(teamId))).toBe('403 role_insufficient');
-    expect(await refused(admin.compliance.assemble(teamId, '2026-02-30', '2026-03-01'))).toBe(
-      '400 validation_failed',
-    );
+    expect(await refused(admin.compliance.assemble(teamId, '2026-02-30', '2026-03-01'))).toBe(INVALID);
   });
 
   it('have the same population when the environment is gone', async () => {
@@ -451,12 +413,10 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
       const [status, ...lines] = (await verify(place)).split(/(?<=^\d) |\n/).filter((line) => line !== '');
       const exceptions = json(place, 'changes/exceptions.json') as ReadonlyArray<Record<string, unknown>>;
       const named = exceptions.filter(({ kind }) => kind === 'deployment_missing');
-      expect(named).toEqual(
-        named.map((each) => ({ ...each, environmentId, digest: expect.stringMatching(/^sha256:/) })),
-      );
-      expect(lines.filter((line) => line.startsWith('missing deployment: build bld_'))).toHaveLength(
-        named.length,
-      );
+      const digest = expect.stringMatching(/^sha256:/);
+      expect(named).toEqual(named.map((each) => ({ ...each, environmentId, digest })));
+      const said = lines.filter((line) => line.startsWith('missing deployment: build bld_'));
+      expect(said).toHaveLength(named.length);
       expect(status).toBe(named.length === 0 ? '0' : '1');
       const { counts } = json(place, 'MANIFEST.json') as { counts: Record<string, number> };
       expect(counts).toMatchObject({ deployments: 2 - named.length, deploymentsInLedger: 2 });

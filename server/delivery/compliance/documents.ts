@@ -30,9 +30,9 @@ controls/                 For which controls which files are evidence. Whether a
 `;
 
 /**
- * For every POSIX shell with coreutils and openssl: no sed, grep, awk or find. What it goes by is
- * MANIFEST.json, in which a file has a line of its own, once the signature over the pre-authentication
- * encoding (PAE) of DSSE has been verified.
+ * This script runs in every POSIX shell with coreutils and openssl: it takes no sed, grep, awk or find. What
+ * it goes by is MANIFEST.json, in which a file has a line of its own, once the signature over the
+ * pre-authentication encoding (PAE) of DSSE has been verified.
  */
 export const VERIFY_SH = String.raw`#!/bin/sh
 # Checks this package: sh verify.sh [key.pem]. Ends with 0 if all is as it was signed.

@@ -3,17 +3,17 @@
  * to the period.
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
-import { createHash } from 'node:crypto';
 import { rankOf } from '../artifacts/index.ts';
 import { isPacked } from '../attestations/index.ts';
 import { approvalsOf } from './population.ts';
 import { groupBy, keyset } from './reading.ts';
-import type { Reading } from './reading.ts';
+import type { Piece, Reading } from './reading.ts';
+import { sha256Of } from './archive.ts';
 
 const PIECE = 100;
 /** Bundles have 2.25 MiB at most, as they are stored. */
 const BUNDLES_AT_ONCE = 8;
-/** Of one artifact. */
+/** Sources that are listed of one artifact. */
 const SOURCES_MAX = 100;
 /**
  * Of all documents about packages: they never make a package too large for the rest. One that is left out has
@@ -21,20 +21,27 @@ const SOURCES_MAX = 100;
  */
 const DOCUMENTS_BYTES_MAX = 24 * 1_048_576;
 
-/** What a piece is read by: behind the id, at most so many. */
-type PiecePosition = readonly [after: string, take: number];
 type Rows<Row> = Promise<ReadonlyArray<Row & { readonly id: string }>>;
 
-export async function addReleases(reading: Reading): Promise<number> {
+/** Adds a file for each row that is read. Returns how many there were. */
+async function addEach<Row extends { readonly id: string }>(
+  reading: Reading,
+  read: (reading: Reading, piece: Piece) => Promise<readonly Row[]>,
+  fileOf: (row: Row) => readonly [path: string, content: object],
+): Promise<number> {
   let count = 0;
-  for await (const rows of keyset(reading, PIECE, async (...next) => await releases(reading, ...next))) {
-    for (const row of rows) reading.archive.add(`releases/${row.id}.json`, row);
+  for await (const rows of keyset(reading, PIECE, read)) {
+    for (const row of rows) reading.archive.add(...fileOf(row));
     count += rows.length;
   }
   return count;
 }
 
-async function releases({ db, teams, start, until }: Reading, ...[after, take]: PiecePosition): Rows<object> {
+export async function addReleases(reading: Reading): Promise<number> {
+  return await addEach(reading, releases, (row) => [`releases/${row.id}.json`, row]);
+}
+
+async function releases({ db, teams, start, until }: Reading, { after, take }: Piece): Rows<object> {
   return await db.sql<Array<{ id: string }>>`
     select r.id, r.project_id as "projectId", r.project_name as "projectName", r.version, r.notes, r.digest, r.created_by as "createdBy",
       r.created_at as "createdAt", array(
@@ -46,22 +53,12 @@ async function releases({ db, teams, start, until }: Reading, ...[after, take]: 
 
 /** Those that were asked for or ended in the period. */
 export async function addPromotions(reading: Reading): Promise<number> {
-  let count = 0;
-  for await (const rows of keyset(reading, PIECE, async (...next) => await promotions(reading, ...next))) {
-    const ids = rows.map(({ id }) => id);
-    const approvals = groupBy(await approvalsOf(reading, ids), ({ promotionId }) => promotionId);
-    for (const row of rows)
-      reading.archive.add(`promotions/${row.id}.json`, { ...row, approvals: approvals.get(row.id) ?? [] });
-    count += rows.length;
-  }
-  return count;
+  return await addEach(reading, promotions, (row) => [`promotions/${row.id}.json`, row]);
 }
 
-async function promotions(
-  { db, teams, start, until }: Reading,
-  ...[after, take]: PiecePosition
-): Rows<object> {
-  return await db.sql<Array<{ id: string }>>`
+async function promotions(reading: Reading, { after, take }: Piece): Rows<object> {
+  const { db, teams, start, until } = reading;
+  const rows = await db.sql<Array<{ id: string }>>`
     select id, project_id as "projectId", environment_id as "environmentId", environment_name as "environmentName", release_id as "releaseId",
       version, artifact_id as "artifactId", state, rejection, reason, held, requested_by as "requestedBy", override_reason as "overrideReason",
       build_id as "buildId", digest, fingerprint, subject, created_at as "createdAt", approved_at as "approvedAt", ended_at as "endedAt"
@@ -69,6 +66,9 @@ async function promotions(
     where team_id = any(${[...teams.teamIds]}::text[]) and id > ${after}
       and (created_at >= ${start} and created_at < ${until} or ended_at >= ${start} and ended_at < ${until})
     order by id limit ${take}::int`;
+  const ids = rows.map(({ id }) => id);
+  const approvals = groupBy(await approvalsOf(reading, ids), ({ promotionId }) => promotionId);
+  return rows.map((row) => ({ ...row, approvals: approvals.get(row.id) ?? [] }));
 }
 
 /** Those that were deployed, released or seen for the first time in the period. */
@@ -77,7 +77,7 @@ export async function addArtifacts(
 ): Promise<{ readonly artifacts: number; readonly attestations: number }> {
   const count = { artifacts: 0, attestations: 0 };
   const documents = createDocuments(reading);
-  for await (const rows of keyset(reading, PIECE, async (...next) => await artifacts(reading, ...next)))
+  for await (const rows of keyset(reading, PIECE, artifacts))
     for (const row of rows) {
       const stated = await addAttestations(reading, row.digest);
       const attestations = stated.map(({ listed }) => listed);
@@ -103,7 +103,7 @@ interface DocumentRef {
 function createDocuments({ db, teamId, archive }: Reading) {
   let left = DOCUMENTS_BYTES_MAX;
   return {
-    /** Answers the file that has it; null: it is not kept, or there is no more room. */
+    /** Returns the file that has it, or null where it is not kept or there is no more room. */
     add: async ({ sha256 }: DocumentRef): Promise<string | null> => {
       const paths = [`sboms/${sha256}.json`, `sboms/${sha256}.json.gz`] as const;
       const there = paths.find((path) => archive.has(path));
@@ -119,10 +119,7 @@ function createDocuments({ db, teamId, archive }: Reading) {
   };
 }
 
-async function artifacts(
-  { db, teams, start, until }: Reading,
-  ...[after, take]: PiecePosition
-): Rows<ArtifactRow> {
+async function artifacts({ db, teams, start, until }: Reading, { after, take }: Piece): Rows<ArtifactRow> {
   return await db.sql<Array<ArtifactRow & { id: string }>>`
     select a.id, a.digest, a.kind, a.name, a.uri, a.media_type as "mediaType", a.platform, a.created_at as "createdAt",
       a.sbom_problem as "sbomProblem", (
@@ -153,23 +150,18 @@ interface Bundle {
   readonly predicateType: string;
   readonly source: string;
   /**
-   * Of an evaluation in short. Null: nobody whom the team trusts signed it, so that it is evidence of
-   * nothing, and any number of these must not make a package too large.
+   * Bundle; that of an evaluation is in short. It is null where nobody whom the team trusts signed it, so
+   * that it is evidence of nothing, and any number of these must not make a package too large.
    */
   readonly bundle: Uint8Array | null;
   readonly sha256: string;
   readonly ledgerSeq: number;
 }
 
-/** The bundles about a digest, each once in the package. */
+/** Adds the bundles about a digest, each once in the package. */
 async function addAttestations(reading: Reading, digest: string) {
   const stated = [];
-  const pieces = keyset(
-    reading,
-    BUNDLES_AT_ONCE,
-    async (...next) => await bundlesAbout(digest, reading, ...next),
-  );
-  for await (const rows of pieces)
+  for await (const rows of keyset(reading, BUNDLES_AT_ONCE, bundlesAbout(digest)))
     for (const { bundle, ...row } of rows) {
       if (bundle === null) {
         stated.push({ isNew: false, listed: { ...row, file: null } });
@@ -184,34 +176,29 @@ async function addAttestations(reading: Reading, digest: string) {
 }
 
 /**
- * By the SHA-256 of the bundle; of one that is packed by that of what it unpacks to, which the ledger has.
+ * Names a bundle by its SHA-256, and one that is packed by the SHA-256 of what it unpacks to, which the
+ * ledger has.
  */
 function fileName(bundle: Uint8Array, sha256: string): string {
   if (isPacked(bundle)) return `${sha256}.sigstore.json.gz`;
-  return `${createHash('sha256').update(bundle).digest('hex')}.sigstore.json`;
+  return `${sha256Of(bundle)}.sigstore.json`;
 }
 
-async function bundlesAbout(
-  digest: string,
-  { db, teams }: Reading,
-  ...[after, take]: PiecePosition
-): Promise<readonly Bundle[]> {
-  return await db.sql<Bundle[]>`
+const bundlesAbout =
+  (digest: string) =>
+  async ({ db, teams }: Reading, { after, take }: Piece): Rows<Bundle> =>
+    await db.sql<Bundle[]>`
     select t.id, t.predicate_type as "predicateType", t.source, encode(t.sha256, 'hex') as sha256, t.ledger_seq as "ledgerSeq",
       case when t.source = 'platform' or t.counts_as is not null then coalesce(t.brief, t.bundle) end as bundle
     from attestation_subjects s join attestations t on t.team_id = s.team_id and t.id = s.attestation_id
     where s.team_id = any(${[...teams.teamIds]}::text[]) and s.digest = ${digest} and t.id > ${after} order by t.id limit ${take}::int`;
-}
 
 /** The revisions that could be in force in the period. When each policy was enabled is in the ledger. */
 export async function addPolicies(reading: Reading): Promise<number> {
-  let count = 0;
-  for await (const rows of keyset(reading, PIECE, async (...next) => await revisions(reading, ...next))) {
-    for (const { id: _place, ...row } of rows)
-      reading.archive.add(`policies/${row.policyId}-${row.revision}.json`, row);
-    count += rows.length;
-  }
-  return count;
+  return await addEach(reading, revisions, ({ id: _place, ...row }) => [
+    `policies/${row.policyId}-${row.revision}.json`,
+    row,
+  ]);
 }
 
 interface Revision {
@@ -219,10 +206,7 @@ interface Revision {
   readonly revision: number;
 }
 
-async function revisions(
-  { db, teams, start, until }: Reading,
-  ...[after, take]: PiecePosition
-): Rows<Revision> {
+async function revisions({ db, teams, start, until }: Reading, { after, take }: Piece): Rows<Revision> {
   return await db.sql<Array<Revision & { id: string }>>`
     select r.policy_id || '-' || lpad(r.revision::text, 10, '0') as id, r.policy_id as "policyId", p.name, p.project_id as "projectId",
       p.environment_id as "environmentId", r.revision, encode(r.sha256, 'hex') as sha256, r.by, r.at, r.document
@@ -235,13 +219,12 @@ async function revisions(
 /** As they are when the package is assembled; who came and went is in the ledger. */
 export async function addMembers(reading: Reading): Promise<number> {
   const all = async function* () {
-    for await (const rows of keyset(reading, PIECE, async (...next) => await members(reading, ...next)))
-      yield* rows;
+    for await (const rows of keyset(reading, PIECE, members)) yield* rows;
   };
   return await reading.archive.addList('access/members.json', all());
 }
 
-async function members({ db, teams }: Reading, ...[after, take]: PiecePosition): Rows<object> {
+async function members({ db, teams }: Reading, { after, take }: Piece): Rows<object> {
   return await db.sql<Array<{ id: string }>>`
     select m.user_id as id, u.username, m.role, m.joined_at as "joinedAt" from team_members m join users u on u.id = m.user_id
     where m.team_id = any(${[...teams.teamIds]}::text[]) and m.user_id > ${after} order by m.user_id limit ${take}::int`;

@@ -70,10 +70,8 @@ function createCompliance(): Handlers<Ctx> {
         );
       const isManifest = part === CompliancePart.MANIFEST;
       const data = isManifest ? await readManifest(ctx, found) : await readPieces(ctx, found);
-      const details = ({ sha256 }: CompliancePackage) => ({
-        sha256,
-        ...(isManifest && { part: 'manifest' }),
-      });
+      const of = isManifest && { part: 'manifest' };
+      const details = ({ sha256 }: CompliancePackage) => ({ sha256, ...of });
       await change(ctx, { action: 'compliance.exported', details }, async () => await Promise.resolve(found));
       return { contentType: 'application/x-tar', data };
     },
@@ -149,15 +147,9 @@ export const complianceFeature = declareFeature({
     },
   },
   start: ({ config, db, clock, secrets }, { signingKeys: { signer }, attestations: { root, typeBase } }) => {
-    const deps = {
-      db,
-      clock,
-      signer,
-      root,
-      typeBase,
-      file: createCheckpointFile(config.dataDir),
-      checkpoints: createCheckpointSigner(secrets),
-    };
-    return { services: [createCompliance()], jobs: [assemblyJob(deps)] };
+    const file = createCheckpointFile(config.dataDir);
+    const checkpoints = createCheckpointSigner(secrets);
+    const job = assemblyJob({ db, clock, signer, root, typeBase, file, checkpoints });
+    return { services: [createCompliance()], jobs: [job] };
   },
 });

@@ -1,7 +1,7 @@
 /**
- * The part of the team's ledger. Entries are taken by their places and not by their times: servers' clocks
- * differ, so that an entry of the period may stand between two that are not. The chain is verified from its
- * beginning to the end of the part.
+ * Adds the part of the team's ledger. Entries are taken by their places and not by their times: servers'
+ * clocks differ, so that an entry of the period may stand between two that are not. The chain is verified
+ * from its beginning to the end of the part.
  */
 import { ChainCheck, gatherEvidence, streamEntries } from '../audit/index.ts';
 import type { CheckpointFile, CheckpointSigner, Evidence, Report } from '../audit/index.ts';
@@ -9,7 +9,7 @@ import type { Database } from '../../base/db/index.ts';
 import type { AuditRow } from '../../kit/ledger/entry.ts';
 import { PackageTooLarge } from './archive.ts';
 import { keyset } from './reading.ts';
-import type { Reading } from './reading.ts';
+import type { Piece, Reading } from './reading.ts';
 
 /**
  * Builds that deployed, and acts on them and on policies, that are held while the rest is read: some 300
@@ -39,7 +39,7 @@ export interface PolicyAct extends LedgerAct {
 
 /** A deployment that the ledger was told of: by its build, or by its promotion if it was elsewhere. */
 export interface ToldDeployment {
-  /** Null, as its number and digest: it was deployed elsewhere. */
+  /** Build; it is null, as its number and digest, where the deployment was elsewhere. */
   readonly buildId: string | null;
   readonly promotionId: string | null;
   readonly environmentId: string;
@@ -73,7 +73,7 @@ const PROMOTION_DEPLOYED = 'promotion.deployed';
 const NUMBER_ACTIONS = new Set(['build.submitted', 'build.rolled_back', DEPLOYED]);
 const POLICY_ACTIONS = new Set(['policy.disabled', 'policy.enabled', 'policy.overridden']);
 
-type Place = { readonly first: number; readonly last: number; readonly hash: string };
+type Place = Ends & { readonly hash: string };
 
 /** Each entry is read once, and verified on its way into the archive. */
 export async function addLedger(deps: LedgerDeps, reading: Reading): Promise<LedgerPart> {
@@ -142,45 +142,36 @@ function createActs({ start, until }: Reading, deployed: ReadonlySet<string>) {
     see: (row: AuditRow): void => {
       seeBuild(row);
       seePromotion(row);
-      const {
-        seq,
-        at,
-        action,
-        actor,
-        target,
-        details: { buildId },
-      } = row;
+      const { seq, at, action, actor, target, details } = row;
+      const { buildId } = details;
       const isOfPolicy = POLICY_ACTIONS.has(action);
       const isOfBuild = BUILD_ACTIONS.has(action) && typeof buildId === 'string' && deployed.has(buildId);
       if (!isOfPolicy && !isOfBuild) return;
       if ((acts += 1) > ACTS_MAX) throw new PackageTooLarge(`${ACTS_MAX} acts on builds and policies`);
       const act = { seq, at: new Date(at).toISOString(), action, actor: actor.display, actorId: actor.id };
       if (isOfPolicy) ofPolicies.push({ ...act, policyId: target });
-      if (!isOfBuild) return;
-      const same = ofBuilds.get(buildId);
-      if (same === undefined) ofBuilds.set(buildId, [act]);
-      else same.push(act);
+      if (isOfBuild) ofBuilds.set(buildId, [...(ofBuilds.get(buildId) ?? []), act]);
     },
   };
 }
 
 async function deployedBuilds(reading: Reading): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
-  for await (const rows of keyset(reading, PIECE, async (...next) => await buildsBehind(reading, ...next))) {
+  for await (const rows of keyset(reading, PIECE, buildsBehind)) {
     for (const { buildId } of rows) found.add(buildId);
     if (found.size > ACTS_MAX) throw new PackageTooLarge(`${ACTS_MAX} deployments`);
   }
   return found;
 }
 
-async function buildsBehind({ db, teams, start, until }: Reading, after: string, take: number) {
+async function buildsBehind({ db, teams, start, until }: Reading, { after, take }: Piece) {
   return await db.sql<Array<{ id: string; buildId: string }>>`
     select id, build_id as "buildId" from deployments
     where team_id = any(${[...teams.teamIds]}::text[]) and deployed_at >= ${start} and deployed_at < ${until} and id > ${after}
     order by id limit ${take}::int`;
 }
 
-/** Undefined: no entry has a time in the period. */
+/** Returns undefined where no entry has a time in the period. */
 async function placeOf({ db, teams, teamId, start, until }: Reading): Promise<Place | undefined> {
   const [row] = await db.sql<Place[]>`
     with part as (
@@ -192,7 +183,7 @@ async function placeOf({ db, teams, teamId, start, until }: Reading): Promise<Pl
   return row;
 }
 
-/** From the beginning of the chain, in pieces. */
+/** Reads from the beginning of the chain, in pieces. */
 async function* entriesTo({ db, teamId, signal }: Reading, last: number) {
   for await (const rows of streamEntries(db.sql, teamId, { after: -2_000_000_000, signal })) {
     const isOver = (rows.at(-1)?.seq ?? 0) > last;

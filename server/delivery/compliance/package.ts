@@ -61,26 +61,21 @@ export async function makePackage(deps: PackageDeps, making: Making): Promise<Ma
   for (const [path, controls] of Object.entries(CONTROLS)) archive.add(path, controls);
   archive.add('README.txt', README);
   archive.add('verify.sh', VERIFY_SH);
-  archive.add(
-    'SHA256SUMS',
-    archive
-      .files()
-      .map(({ path, sha256 }) => `${sha256}  ${path}\n`)
-      .join(''),
-  );
+  const sums = archive.files().map(({ path, sha256 }) => `${sha256}  ${path}\n`);
+  archive.add('SHA256SUMS', sums.join(''));
   const { id: packageId, teamId, periodStart, periodEnd } = making.row;
+  const times = Object.fromEntries(
+    Object.entries({ periodStart, periodEnd, assembledAt: making.assembledAt }).map(([name, at]) => [
+      name,
+      at.toISOString(),
+    ]),
+  );
   const manifest = Buffer.from(manifestOf(deps.typeBase, making, { archive, counts }));
   const manifestSha256 = sha256Of(manifest);
   const statement = {
     subjects: [{ name: MANIFEST, digest: `sha256:${manifestSha256}` }],
     predicateType: `${deps.typeBase}/compliance-package/v1`,
-    predicate: {
-      packageId,
-      teamId,
-      periodStart: periodStart.toISOString(),
-      periodEnd: periodEnd.toISOString(),
-      assembledAt: making.assembledAt.toISOString(),
-    },
+    predicate: { packageId, teamId, ...times },
   };
   archive.add(MANIFEST, manifest);
   archive.add(SIGNATURE, await signStatement(deps.signer, 'platform', statement));
@@ -100,11 +95,8 @@ async function addEvidence(
   const teams = systemScope(teamId);
   const reading: Reading = { db, teamId, teams, start, until, archive, signal };
   const ledger = await addLedger(deps, reading);
-  const changes = await addPopulation(
-    reading,
-    ledger,
-    await keysFor({ db, teams }, { now: assembledAt, root: deps.root }),
-  );
+  const keys = await keysFor({ db, teams }, { now: assembledAt, root: deps.root });
+  const changes = await addPopulation(reading, ledger, keys);
   const releases = await addReleases(reading);
   const promotions = await addPromotions(reading);
   const stated = await addArtifacts(reading);
@@ -130,21 +122,13 @@ function addKeys(archive: Archive, keys: readonly SigningKey[], until: Date): vo
     JSON.stringify({ id, purpose, hint, publicKey: pemOf({ publicKey }) }),
   );
   archive.add('signing-keys.json', `{"keys":[\n${lines.join(',\n')}\n]}\n`);
-  archive.add(
-    'keys/rotations.json',
-    keys
-      .filter(({ createdAt }) => createdAt < until)
-      .map(({ id, purpose, hint, createdAt, activeFrom, revokedAt, compromisedSince, revokeReason }) => ({
-        id,
-        purpose,
-        hint,
-        createdAt,
-        activeFrom,
-        revokedAt,
-        compromisedSince,
-        revokeReason,
-      })),
-  );
+  const rotations = keys
+    .filter(({ createdAt }) => createdAt < until)
+    .map(({ id, purpose, hint, createdAt, activeFrom, ...key }) => {
+      const { revokedAt, compromisedSince, revokeReason } = key;
+      return { id, purpose, hint, createdAt, activeFrom, revokedAt, compromisedSince, revokeReason };
+    });
+  archive.add('keys/rotations.json', rotations);
 }
 
 /** A file has a line of its own, which verify.sh goes by. */
@@ -154,17 +138,9 @@ function manifestOf(
   { archive, counts }: Pick<MadePackage, 'archive' | 'counts'>,
 ): string {
   const { id, teamId, periodStart, periodEnd, partial, coversUntil } = row;
-  const head = JSON.stringify({
-    format: `${typeBase}/compliance-package/v1`,
-    id,
-    teamId,
-    assembledAt,
-    periodStart,
-    periodEnd,
-    partial,
-    coversUntil,
-    counts,
-  });
+  const format = `${typeBase}/compliance-package/v1`;
+  const period = { periodStart, periodEnd, partial, coversUntil };
+  const head = JSON.stringify({ format, id, teamId, assembledAt, ...period, counts });
   const files = archive.files().map((file) => JSON.stringify(file));
   return `${head.slice(0, -1)},"files":[\n${files.join(',\n')}\n]}\n`;
 }

@@ -5,11 +5,12 @@
  */
 import { rankOf } from '../artifacts/index.ts';
 import { allDeployments, deployedElsewhere } from '../promotions/index.ts';
+import type { Promotion as PromotionRow, promotionApprovals } from '../promotions/index.ts';
 import { attestationFacts, PROVENANCE_TYPE } from '../attestations/index.ts';
 import type { AttestationFacts, Keys } from '../attestations/index.ts';
 import type { Ends, LedgerAct, LedgerPart, PolicyAct, ToldDeployment } from './ledger.ts';
 import { groupBy, keyset } from './reading.ts';
-import type { Reading } from './reading.ts';
+import type { Piece, Reading } from './reading.ts';
 
 const PIECE = 200;
 
@@ -20,7 +21,7 @@ export type Exception =
       readonly kind: Doubt;
       readonly deploymentId: string;
       readonly environmentId: string;
-      /** Null: no build deployed it. */
+      /** Number of the build; it is null where no build deployed it. */
       readonly number: number | null;
     }
   | {
@@ -42,7 +43,10 @@ interface Row {
   readonly projectId: string;
   readonly environmentId: string;
   readonly environmentName: string;
-  /** Null, as all that a build tells: somebody said that it was deployed elsewhere. */
+  /**
+   * Number of the build; it is null, as all that a build tells, where somebody said that it was deployed
+   * elsewhere.
+   */
   readonly number: number | null;
   readonly buildId: string | null;
   /** Of what was deployed. */
@@ -69,23 +73,13 @@ interface Gate {
   }>;
 }
 
-interface Promotion {
-  readonly id: string;
-  readonly releaseId: string;
-  readonly version: string;
-  readonly requestedBy: string;
-  readonly overrideReason: string | null;
-}
+type Promotion = Pick<PromotionRow, 'id' | 'releaseId' | 'version' | 'requestedBy' | 'overrideReason'>;
 
-export interface Approval {
-  readonly promotionId: string;
-  readonly userId: string;
-  readonly at: Date;
-  readonly fingerprint: string | null;
-  /** Null: it counted. */
-  readonly voidAt: Date | null;
-  readonly voidReason: string | null;
-}
+/** `voidAt` is null where the approval counted. */
+type Approval = Pick<
+  typeof promotionApprovals.$inferSelect,
+  'promotionId' | 'userId' | 'at' | 'fingerprint' | 'voidAt' | 'voidReason'
+>;
 
 interface Artifact {
   readonly id: string;
@@ -109,11 +103,7 @@ export async function addPopulation(
   const numbers = new Map<string, number[]>();
   const missing = new Map(ledger.deployments);
   const items = async function* () {
-    for await (const rows of keyset(
-      reading,
-      PIECE,
-      async (after, take) => await deploymentsBehind(reading, after, take),
-    )) {
+    for await (const rows of keyset(reading, PIECE, deploymentsBehind)) {
       const all = await described(reading, rows, { ledger, keys });
       for (const item of all) {
         const { id: deploymentId, environmentId, number } = item;
@@ -147,11 +137,9 @@ async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
 }
 
 async function deploymentsBehind(
-  { db, teams, start, until }: Reading,
-  after: string,
-  take: number,
+  { db: { sql }, teams, start, until }: Reading,
+  { after, take }: Piece,
 ): Promise<readonly Row[]> {
-  const { sql } = db;
   const ours = sql`x.team_id = any(${[...teams.teamIds]}::text[])`;
   const all = allDeployments(sql, {
     deployments: sql`${ours} and x.deployed_at >= ${start} and x.deployed_at < ${until}`,
@@ -267,10 +255,7 @@ async function promotionsOf({ db, teams }: Reading, ids: readonly string[]): Pro
     from promotions where team_id = any(${[...teams.teamIds]}::text[]) and id = any(${[...ids]}::text[])`;
 }
 
-export async function approvalsOf(
-  { db, teams }: Reading,
-  ids: readonly string[],
-): Promise<readonly Approval[]> {
+export async function approvalsOf({ db, teams }: Reading, ids: readonly string[]) {
   return await db.sql<Approval[]>`
     select promotion_id as "promotionId", user_id as "userId", at, fingerprint, void_at as "voidAt", void_reason as "voidReason" from promotion_approvals
     where team_id = any(${[...teams.teamIds]}::text[]) and promotion_id = any(${[...ids]}::text[]) order by at, id`;

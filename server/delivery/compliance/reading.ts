@@ -1,4 +1,4 @@
-/** What the parts of a package are read with: one snapshot of the database, and the period. */
+/** The parts of a package are read with this: one snapshot of the database, and the period. */
 import type { TeamScope } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { Archive } from './archive.ts';
@@ -15,19 +15,25 @@ export interface Reading {
   readonly signal: AbortSignal;
 }
 
-/** Rows in the order of their ids, piece by piece: `read` takes those behind an id. */
+/** A piece is read from behind the id, and has at most so many rows. */
+export interface Piece {
+  readonly after: string;
+  readonly take: number;
+}
+
+/** The rows come in the order of their ids, piece by piece: `read` takes those behind an id. */
 export async function* keyset<Row extends { readonly id: string }>(
-  { signal }: Pick<Reading, 'signal'>,
-  size: number,
-  read: (after: string, take: number) => Promise<readonly Row[]>,
+  reading: Reading,
+  take: number,
+  read: (reading: Reading, piece: Piece) => Promise<readonly Row[]>,
 ): AsyncGenerator<readonly Row[]> {
   for (let after = ''; ;) {
-    signal.throwIfAborted();
-    const rows = await read(after, size);
+    reading.signal.throwIfAborted();
+    const rows = await read(reading, { after, take });
     const last = rows.at(-1);
     if (last === undefined) return;
     yield rows;
-    if (rows.length < size) return;
+    if (rows.length < take) return;
     after = last.id;
   }
 }

@@ -47,7 +47,7 @@ describe.skipIf(!postgresHere)('documents about packages in a compliance package
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** The id of an image that the runner of a build listed with this document. */
+  /** It is the id of an image that the runner of a build listed with this document. */
   const built = async (sbom: Buffer): Promise<string> => {
     const digest = `sha256:${String((count += 1)).padStart(64, 'f')}`;
     const repository = 'https://git.example.com/acme/web';

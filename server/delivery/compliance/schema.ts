@@ -31,7 +31,7 @@ export const compliancePackages = teamTable(
     assembledAt: instant('assembled_at'),
     reason: text('reason', { enum: ['too_large', 'internal'] }),
     sizeBytes: integer('size_bytes'),
-    /** Of the tar file, hexadecimal. */
+    /** Digest of the tar file, hexadecimal. */
     sha256: text('sha256'),
     manifestSha256: text('manifest_sha256'),
     legalReviewedBy: id('legal_reviewed_by'),

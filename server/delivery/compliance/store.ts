@@ -1,4 +1,4 @@
-/** Rows of packages, and the bytes of one. */
+/** Keeps the rows of packages, and the bytes of each. */
 import { createHash } from 'node:crypto';
 import { and, eq } from 'drizzle-orm';
 import type { Database } from '../../base/db/index.ts';
@@ -34,7 +34,7 @@ export async function storePieces(
   return { sizeBytes, sha256: hash.digest('hex') };
 }
 
-/** Of the same size each, but for the last one. */
+/** Cuts parts into pieces of one size, but for the last one. */
 export function* inPieces(parts: Iterable<Uint8Array>, size = PIECE_BYTES): Generator<Uint8Array> {
   let piece = Buffer.alloc(size);
   let filled = 0;
@@ -53,7 +53,7 @@ export function* inPieces(parts: Iterable<Uint8Array>, size = PIECE_BYTES): Gene
   if (filled > 0) yield piece.subarray(0, filled);
 }
 
-/** As a tar file of its own, in one piece. */
+/** They are stored as a tar file of their own, in one piece. */
 export async function storeManifest(
   { orm }: Database,
   { id: packageId, teamId }: PackageId,

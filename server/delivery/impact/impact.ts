@@ -1,16 +1,20 @@
 /**
- * What a digest, a commit or a package is part of. A package is looked up in two steps, its sets and then
- * what is made of them: one join over all members reads all of them for a package that everything holds. What
- * runs now is read from the environments, of which there are few, and never from the artifacts.
+ * Finds what a digest, a commit or a package is part of. A package is looked up in two steps, its sets and
+ * then what is made of them: one join over all members reads all of them for a package that everything holds.
+ * What runs now is read from the environments, of which there are few, and never from the artifacts.
  */
 import { problem } from '@svc/proto/http/json-text.ts';
-import type { ImpactRequest } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
-import type { Who } from '../../kit/resource/index.ts';
+import type {
+  ImpactedEnvironment,
+  ImpactedRelease,
+  ImpactRequest,
+  ImpactUnknown,
+} from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
+import type { Row, Who } from '../../kit/resource/index.ts';
 import type { Fragment } from '../../base/sql.ts';
 import { namesNear, setsWith, wantedPackage } from '../artifacts/index.ts';
-import type { Impact, ImpactEnvironment, WantedPackage } from '../artifacts/index.ts';
+import type { Impact, WantedPackage } from '../artifacts/index.ts';
 import { placesOf, runsThere, whatRuns } from '../promotions/index.ts';
-import { unknownIn } from './unknown.ts';
 
 const SHOWN_MAX = 100;
 const COUNT_MAX = 10_000;
@@ -34,14 +38,14 @@ export async function impactOf({ db, teams }: Who, request: ImpactRequest): Prom
   const counted = (rows: Fragment): Fragment =>
     sql`(select count(*)::int from (select 1 ${rows} limit ${COUNT_MAX}::int) c)`;
   const [environments, releases, artifacts, [counts]] = await Promise.all([
-    sql<ImpactEnvironment[]>`
+    sql<Array<Row<ImpactedEnvironment>>>`
       select n.environment_id as "environmentId", n.environment_name as "environmentName", a.digest, n.build_id as "buildId",
         n.promotion_id as "promotionId", n.address, n.deployed_at as "deployedAt"
       ${running} order by n.deployed_at desc, n.environment_id limit ${SHOWN_MAX}::int`,
-    sql<Array<Impact['releases'][number]>>`
+    sql<Array<Row<ImpactedRelease>>>`
       select r.id, r.project_id as "projectId", r.version ${holding} order by r.id desc limit ${SHOWN_MAX}::int`,
     sql<Array<{ id: string }>>`${newest(ours)}`,
-    sql<Array<Impact['counts']>>`
+    sql<Array<Record<'environments' | 'releases' | 'artifacts', number>>>`
       select ${counted(running)} as environments, ${counted(holding)} as releases,
         ${counted(sql`from (select distinct id from (${ids(ours)} limit ${2 * COUNT_MAX}::int) a) a`)} as artifacts`,
   ]);
@@ -52,15 +56,14 @@ export async function impactOf({ db, teams }: Who, request: ImpactRequest): Prom
   return { environments, releases, artifactIds, counts: most, truncated, ...said };
 }
 
+interface Answering {
+  readonly teamId: string;
+  readonly wanted: WantedPackage | undefined;
+  readonly isFound: boolean;
+}
+
 /** A digest and a commit are always known. */
-async function answered(
-  who: Who,
-  {
-    teamId,
-    wanted,
-    isFound,
-  }: { readonly teamId: string; readonly wanted: WantedPackage | undefined; readonly isFound: boolean },
-): Promise<Pick<Impact, 'answer' | 'unknown' | 'nearNames'>> {
+async function answered(who: Who, { teamId, wanted, isFound }: Answering) {
   const unless = isFound ? 'hit' : 'no_hit';
   if (wanted === undefined) return { answer: unless, unknown: null, nearNames: [] };
   const unknown = await unknownIn(who, teamId, COUNT_MAX);
@@ -72,7 +75,7 @@ async function answered(
   };
 }
 
-/** Undefined: no package is asked after. */
+/** It is undefined where no package is asked after. */
 function wantedOf({ packageName }: ImpactRequest): WantedPackage | undefined {
   if (packageName === undefined) return undefined;
   const wanted = wantedPackage(packageName);
@@ -132,4 +135,36 @@ async function matching(
       ) a order by a.id desc limit ${SHOWN_MAX}::int`,
     isCut: sets.length > SETS_MAX,
   };
+}
+
+/** Counts, each to `max`, what no search for a package finds: artifacts without a list, and with one that does not tell all. */
+async function unknownIn(
+  { db: { sql }, teams }: Who,
+  teamId: string,
+  max: number,
+): Promise<Row<ImpactUnknown>> {
+  teams.require(teamId);
+  const hasNoList = sql`not exists (select from artifact_sboms l where l.artifact_id = a.id)`;
+  const [counts] = await sql<Array<Row<ImpactUnknown>>>`
+    select
+      (
+        select count(*)::int from (
+          select from (${whatRuns(sql, teamId, placesOf(sql, teamId))}) n where exists (
+            select from (${runsThere(sql, teamId)}) a
+            where ${hasNoList} or exists (select from artifact_sboms l where l.team_id = ${teamId} and l.artifact_id = a.id and l.unread <> '{}')
+          ) limit ${max}::int
+        ) e
+      ) as environments,
+      (
+        select count(*)::int from (
+          -- Beside a list that was removed there may be others.
+          select from artifacts a where a.team_id = ${teamId} and a.package_set_id is null and ${hasNoList} limit ${max}::int
+        ) a
+      ) as "withoutList",
+      (
+        select count(*)::int from (
+          select distinct l.artifact_id from artifact_sboms l where l.team_id = ${teamId} and l.unread <> '{}' limit ${max}::int
+        ) l
+      ) as "partlyRead"`;
+  return counts ?? { environments: 0, withoutList: 0, partlyRead: 0 };
 }

@@ -1,5 +1,5 @@
 /**
- * What became of artifacts: what they are part of and where they run, and the signed passport of all that.
+ * The impact of artifacts is what they are part of and where they run, with the signed passport of all that.
  * Its calls are those of artifacts.
  */
 import { declareFeature, fill } from '../../kit/feature.ts';

@@ -1,24 +1,25 @@
 /** Where an artifact came from and where it went, computed from the rows themselves. */
+import type {
+  LineageEdge,
+  LineageNode,
+  LineageResponse,
+} from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { rankOf } from '../artifacts/index.ts';
-import type { Lineage, LineageEdge, LineageNode } from '../artifacts/index.ts';
+import type { Artifact } from '../artifacts/index.ts';
 import { deploymentsOfArtifact } from '../promotions/index.ts';
+import type { Row } from '../../kit/resource/index.ts';
 
-/** Of each kind, the newest; with the commits of the sources some 500 in all. */
+/** Nodes of each kind, the newest; with the commits of the sources they are some 500 in all. */
 const EACH_MAX = 100;
 
 /** A node with what it comes of: commits of sources, releases of promotions. */
-type FoundNode = LineageNode & { readonly of: string | null; readonly repository?: string | null };
+type FoundNode = Row<LineageNode> & { readonly of: string | null; readonly repository?: string | null };
 
-interface About {
-  readonly id: string;
-  readonly teamId: string;
-  readonly digest: string;
-  readonly name: string;
-  readonly createdAt: Date;
-}
-
-export async function lineageOf({ db: { sql }, teams }: Ctx, artifact: About): Promise<Lineage> {
+export async function lineageOf(
+  { db: { sql }, teams }: Ctx,
+  artifact: Artifact,
+): Promise<Row<LineageResponse>> {
   const { id, teamId, name, createdAt: at } = artifact;
   const ours = sql`team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[])`;
   const found = await Promise.all([
@@ -45,7 +46,7 @@ export async function lineageOf({ db: { sql }, teams }: Ctx, artifact: About): P
       of === null ? [] : [[of, { kind: 'commit', id: of, name: repository ?? '' } as const]],
     ),
   );
-  const nodes: readonly LineageNode[] = [
+  const nodes: ReadonlyArray<Row<LineageNode>> = [
     ...commits.values(),
     ...sources,
     { kind: 'artifact', id, name, at },
@@ -54,22 +55,19 @@ export async function lineageOf({ db: { sql }, teams }: Ctx, artifact: About): P
     ...deployments,
   ];
   const shown = new Set(nodes.map((node) => node.id));
-  const edges: readonly LineageEdge[] = [
-    ...sources.flatMap((source): LineageEdge[] => [
-      ...(source.of === null ? [] : [{ from: source.of, to: source.id, relation: 'built_by' } as const]),
-      { from: source.id, to: id, relation: 'produced' },
+  const edge = (from: string | null, to: string, relation: string): Row<LineageEdge> => ({
+    from: from ?? '',
+    to,
+    relation,
+  });
+  const edges = [
+    ...sources.flatMap((source) => [
+      ...(source.of === null ? [] : [edge(source.of, source.id, 'built_by')]),
+      edge(source.id, id, 'produced'),
     ]),
-    ...releases.map((release): LineageEdge => ({ from: id, to: release.id, relation: 'in' })),
-    ...promotions.map((promotion): LineageEdge => ({
-      from: promotion.of ?? '',
-      to: promotion.id,
-      relation: 'promoted_by',
-    })),
-    ...deployments.map((deployment): LineageEdge => ({
-      from: deployment.of ?? '',
-      to: deployment.id,
-      relation: 'deployed_as',
-    })),
+    ...releases.map((release) => edge(id, release.id, 'in')),
+    ...promotions.map((promotion) => edge(promotion.of, promotion.id, 'promoted_by')),
+    ...deployments.map((deployment) => edge(deployment.of, deployment.id, 'deployed_as')),
   ];
   return {
     nodes,

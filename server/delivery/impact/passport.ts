@@ -1,6 +1,7 @@
 /**
- * Passports: everything that is known of an artifact in one signed document. One job an artifact, two seconds
- * after the last event about it, so that a burst of events makes one. What has not changed makes no new one.
+ * A passport is everything that is known of an artifact, in one signed document. Each artifact has one job,
+ * two seconds after the last event about it, so that a burst of events makes one. What has not changed makes
+ * no new one.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import canonicalize from 'canonicalize';
@@ -56,7 +57,7 @@ async function makePassport(deps: PassportDeps, { teamId, id }: About): Promise<
     on conflict do nothing`;
 }
 
-/** Parts of the document that stand in tables, oldest first. */
+/** These parts of the document are read from tables, oldest first. */
 async function gathered({ db: { sql }, teams }: Who, { teamId, id }: About, facts: ArtifactFacts) {
   const { digest, kind, name, attestations, evaluations, sbom } = facts;
   const ours = sql`x.team_id = ${teamId} and x.team_id = any(${[...teams.teamIds]}::text[])`;
@@ -96,7 +97,7 @@ function gapsOf({ origin, attestations, sbom }: ArtifactFacts): readonly string[
   ];
 }
 
-/** Undefined: none was made yet. */
+/** It is undefined where none was made yet. */
 async function lastOf({ db: { sql }, teams }: Who, id: string) {
   const [row] = await sql<Array<Pick<typeof artifactPassports.$inferSelect, 'revision' | 'document'>>>`
     select revision, document from artifact_passports
@@ -105,8 +106,8 @@ async function lastOf({ db: { sql }, teams }: Who, id: string) {
 }
 
 /**
- * CTE `passports_due`: something has changed about the artifacts of releases, by the events of the CTE
- * `published`.
+ * The CTE `passports_due` adds jobs by the events of the CTE `published` that change something about the
+ * artifacts of releases.
  */
 export const passportsDue: EventEffect = (sql) => sql`
   passports_due as (${keyedJobsAdded(

@@ -28,14 +28,8 @@ export async function passageOfBuild(
   const { id, number, branch, trigger } = build;
   const commit = build.commit ?? '';
   const artifactId = image && (await artifactOfDigest({ db: ctx.db, teams }, teamId, image.digest));
-  const deployed = {
-    kind: 'image',
-    origin: 'build',
-    repository: environment.repository ?? '',
-    branch,
-    commit,
-    ...image,
-  };
+  const source = { origin: 'build', repository: environment.repository ?? '', branch, commit };
+  const deployed = { kind: 'image', ...source, ...image };
   return {
     action,
     teamId,

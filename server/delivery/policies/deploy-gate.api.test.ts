@@ -1,20 +1,19 @@
 /**
- * The gate `deploy` over the real doors: each deploy passes one, however it came about, and one that is
- * refused leaves nothing.
+ * Here the gate `deploy` is tested over the real doors: each deploy passes one, however it came about, and
+ * one that is refused leaves nothing.
  */
-import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { DIGEST, IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { DIGEST, IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
+import { world } from '../../../test/setup/world.ts';
+import type { World } from '../../../test/setup/world.ts';
 
 const postgresHere = await has('postgres');
+const DENIED = '403 policy_denied';
 const REPOSITORY = 'https://git.example.com/acme/web';
 const COMMIT = 'c'.repeat(40);
 const override = { reason: 'the fix cannot wait' };
@@ -26,24 +25,21 @@ const ruled = (require: string, more: object = {}) => ({
 const NO = ruled('action == "none"');
 
 describe.skipIf(!postgresHere)('the gate of deploys', () => {
-  let server: TestServer;
-  let owner: SvcSDK;
+  let { server, sdk: owner, teamId, projectId } = {} as World;
+  let w: World;
   let admin: SvcSDK;
-  let teamId: string;
-  let projectId: string;
   let environmentId: string;
   let runner: ScriptedRunner;
   let names = 0;
 
   const fresh = (what: string): string => `${what}-${(names += 1)}`;
-  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
   const enabled = async (document: object): Promise<string> => {
     const params = { name: fresh('p'), document: { ...document }, environmentId };
     const { id } = await owner.policies.create(teamId, params);
     await owner.policies.enable(teamId, id);
     return id;
   };
-  /** Gates of the environment, oldest first. */
+  /** The gates of the environment come oldest first. */
   const gates = async () =>
     await server.db.sql<Array<Record<string, unknown>>>`
       select g.action, g.subject, g.outcome, i.input -> 'artifacts' as artifacts, i.input -> 'build' as build, i.input -> 'promotion' as promotion
@@ -67,18 +63,11 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
     );
 
   beforeAll(async () => {
-    const env = { LEASE_MS: '3600000', OFFER_MS: '3600000' };
-    server = await startTestServer({ env });
-    owner = sdkOf(await firstSession(server));
-    teamId = (await owner.teams.create('makers')).id;
-    const region = (await owner.regions.list()).find(({ operator }) => operator === 'customer');
-    await sdkOf(server.first.staffApiKey).adminTeams.setRegion(teamId, region?.id ?? '');
-    projectId = (await owner.projects.create({ name: 'web', teamId })).id;
-    const { token } = await owner.runners.createEnrollToken(teamId);
-    runner = await scriptedRunner(server.baseUrl, token);
-    admin = sdkOf((await join(server, await firstSession(server), { teamId, role: 'admin' })).token);
+    w = await world();
+    ({ server, sdk: owner, teamId, projectId } = w);
+    runner = await w.runner();
+    admin = (await w.member('admin')).sdk;
   });
-  afterAll(async () => await server?.stop());
   beforeEach(async () => {
     const deploy = { kind: 'container' } as const;
     const made = { name: fresh('e'), repository: REPOSITORY, branch: 'main', deploy };
@@ -93,27 +82,11 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
         ['deploy', id],
       ]),
     );
-    expect(await deploys()).toMatchObject([
-      {
-        outcome: 'allow',
-        build: { id, number: 0, branch: '', commit: COMMIT, trigger: 'manual' },
-        artifacts: [
-          {
-            id: '',
-            kind: 'image',
-            origin: 'build',
-            name: '',
-            digest: '',
-            repository: REPOSITORY,
-            branch: '',
-            commit: COMMIT,
-            attestations: [],
-            packages: null,
-            sbom: { present: false },
-          },
-        ],
-      },
-    ]);
+    const source = { origin: 'build', repository: REPOSITORY, branch: '', commit: COMMIT };
+    const unknown = { attestations: [], packages: null, sbom: { present: false } };
+    const image = { id: '', kind: 'image', name: '', digest: '', ...source, ...unknown };
+    const build = { id, number: 0, branch: '', commit: COMMIT, trigger: 'manual' };
+    expect(await deploys()).toMatchObject([{ outcome: 'allow', build, artifacts: [image] }]);
     await published();
     expect(await gates()).toHaveLength(2);
   });
@@ -161,7 +134,7 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
     const { id: releaseId } = await owner.releases.create(projectId, release);
     const { id } = await owner.promotions.create(environmentId, releaseId);
     await enabled(ruled('build.trigger != "promotion" || size(promotion.approvals) > 1'));
-    expect(await refused(admin.promotions.approve(environmentId, id))).toBe('403 policy_denied');
+    expect(await refused(admin.promotions.approve(environmentId, id))).toBe(DENIED);
     expect(await owner.promotions.get(environmentId, id)).toMatchObject({ state: 'pending', approvals: [] });
     expect(await owner.builds.list(environmentId)).toEqual([]);
     const approved = await owner.promotions.approve(environmentId, id, { override });
@@ -184,9 +157,9 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
     const before = await submissions();
     const policyId = await enabled(NO);
     const key = { idempotencyKey: fresh('key') };
-    expect(await refused(owner.builds.create(environmentId))).toBe('403 policy_denied');
-    expect(await refused(owner.builds.create(environmentId, {}, key))).toBe('403 policy_denied');
-    expect(await refused(owner.builds.rollback(environmentId, first))).toBe('403 policy_denied');
+    expect(await refused(owner.builds.create(environmentId))).toBe(DENIED);
+    expect(await refused(owner.builds.create(environmentId, {}, key))).toBe(DENIED);
+    expect(await refused(owner.builds.rollback(environmentId, first))).toBe(DENIED);
     expect(await submissions()).toEqual(before);
     expect(await owner.policies.decisions(teamId, policyId)).toMatchObject(
       Array(3).fill({ action: 'deploy', outcome: 'deny', gateOutcome: 'deny' }),
@@ -197,9 +170,7 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
     await owner.environments.update(environmentId, { deployApproval: true });
     const id = await deployed();
     await owner.policies.enable(teamId, policyId);
-    expect(await refused(owner.builds.deployApproval(environmentId, id, 'approve'))).toBe(
-      '403 policy_denied',
-    );
+    expect(await refused(owner.builds.deployApproval(environmentId, id, 'approve'))).toBe(DENIED);
     expect(await owner.builds.get(environmentId, id)).toMatchObject({ state: 'awaiting_approval' });
     await owner.builds.deployApproval(environmentId, id, 'reject');
   });
@@ -211,7 +182,7 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
       ),
     );
     await enabled(ruled("artifacts.all(a, a.branch == 'main')"));
-    expect(await refused(owner.builds.create(environmentId))).toBe('403 policy_denied');
+    expect(await refused(owner.builds.create(environmentId))).toBe(DENIED);
     await owner.environments.update(environmentId, { deployApproval: true });
     const id = await deployed();
     await waitFor('provenance', async () => (await owner.artifacts.attestations(teamId, DIGEST))[0]);
@@ -222,29 +193,23 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
   it('is told no branch of a commit that somebody named: nobody looked whether the branch has it', async () => {
     const ofMain = "artifacts.all(a, a.branch == 'main') && build.branch == 'main'";
     await enabled(ruled(ofMain, { on: ['build.create', 'deploy'] }));
-    expect(await refused(owner.builds.create(environmentId, { commit: COMMIT }))).toBe('403 policy_denied');
+    expect(await refused(owner.builds.create(environmentId, { commit: COMMIT }))).toBe(DENIED);
     const named = await owner.builds.create(environmentId, { commit: COMMIT, override });
     expect(named.branch).toBe('');
     const digest = `sha256:${'9'.repeat(64)}`;
-    await runner.finish(await runner.take(), {
-      image: IMAGE,
-      digest,
-      commit: COMMIT,
-      buildType: 'dockerfile',
-    });
-    expect(await refused(owner.builds.rollback(environmentId, named.id))).toBe('403 policy_denied');
+    const built = { image: IMAGE, digest, commit: COMMIT, buildType: 'dockerfile' };
+    await runner.finish(await runner.take(), built);
+    expect(await refused(owner.builds.rollback(environmentId, named.id))).toBe(DENIED);
     const artifact = await waitFor('the artifact', async () =>
       (await owner.artifacts.list(teamId)).find((each) => each.digest === digest),
     );
     const { sources } = await owner.artifacts.get(teamId, artifact.id ?? '');
     expect(sources).toMatchObject([{ origin: 'build', commit: COMMIT }]);
     expect(sources[0]?.branch).toBeUndefined();
-    const { id: releaseId } = await owner.releases.create(projectId, {
-      version: fresh('v'),
-      artifactIds: [artifact.id ?? ''],
-    });
+    const release = { version: fresh('v'), artifactIds: [artifact.id] };
+    const { id: releaseId } = await owner.releases.create(projectId, release);
     const { id } = await owner.promotions.create(environmentId, releaseId);
-    expect(await refused(owner.promotions.approve(environmentId, id))).toBe('403 policy_denied');
+    expect(await refused(owner.promotions.approve(environmentId, id))).toBe(DENIED);
     const head = await owner.builds.create(environmentId);
     expect(head.branch).toBe('main');
     await owner.builds.cancel(environmentId, head.id);
@@ -253,7 +218,7 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
   it('comes behind roles and what is wrong with the request', async () => {
     const id = await deployed();
     await enabled(NO);
-    const viewer = sdkOf((await join(server, await firstSession(server), { teamId, role: 'viewer' })).token);
+    const { sdk: viewer } = await w.member('viewer');
     expect(await refused(viewer.builds.create(environmentId))).toBe('403 role_insufficient');
     const running = await owner.builds.create(environmentId, { override });
     expect(await refused(owner.builds.rollback(environmentId, running.id))).toBe('409 build_not_deployable');
@@ -280,13 +245,13 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
       .filter(({ target }) => target === id || target === back.id)
       .map(({ target, details }) => [target, details?.['action'], details?.['reason']]);
     expect(rolledBack).toEqual([back.id, 'deploy', override.reason]);
-    // Newest first.
+    // They come newest first.
     expect(created).toEqual([
       [id, 'build.create', override.reason],
       [id, 'deploy', override.reason],
     ]);
     await owner.policies.updateDocument(teamId, policyId, { ...NO, overridable: false });
-    expect(await refused(owner.builds.create(environmentId, { override }))).toBe('403 policy_denied');
-    expect(await refused(owner.builds.rollback(environmentId, id, { override }))).toBe('403 policy_denied');
+    expect(await refused(owner.builds.create(environmentId, { override }))).toBe(DENIED);
+    expect(await refused(owner.builds.rollback(environmentId, id, { override }))).toBe(DENIED);
   });
 });

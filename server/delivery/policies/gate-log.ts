@@ -144,7 +144,7 @@ export interface PastGate {
   readonly action: PolicyAction;
   readonly subject: string;
   readonly at: Date;
-  /** What the policy said, and in which mode; null: it was not asked. */
+  /** Verdict of the policy, with its mode; both are null where it was not asked. */
   readonly before: Outcome | null;
   readonly mode: PolicyMode | null;
 }
@@ -157,7 +157,7 @@ export interface PastGates {
   readonly limit: number;
 }
 
-/** Of the policy's scope and of the actions, newest first. */
+/** The gates are of the policy's scope and of the actions, newest first. */
 export async function pastGates(
   sql: SqlTag,
   { teamIds }: TeamScope,
@@ -181,7 +181,7 @@ export async function pastGates(
     order by g.id desc`;
 }
 
-/** By gate. */
+/** Inputs are found by gate. */
 export async function inputsOf(
   sql: SqlTag,
   { teamIds }: TeamScope,

@@ -30,7 +30,7 @@ const REASON_CHARS = { min: 8, max: 500 };
 const RULES_NAMED_MAX = 50;
 
 export interface GatesDeps {
-  /** Not a transaction: denials are kept with it. */
+  /** Database, and not a transaction: denials are kept with it. */
   readonly db: Database;
   readonly runner?: PolicyRunner;
   readonly root?: TrustRoot | undefined;
@@ -121,7 +121,7 @@ export function createGates({ db, runner = new PolicyRunner(), root }: GatesDeps
   };
 }
 
-/** Each rule once: a policy may be on several gates of one act. */
+/** Each rule is told once: a policy may be on several gates of one act. */
 function wordOf(said: readonly Judgement[]): Word {
   const once = (rules: readonly FailedRule[]): readonly FailedRule[] => [
     ...new Map(rules.map((rule) => [`${rule.policyId} ${rule.ruleId}`, rule])).values(),
@@ -133,11 +133,7 @@ function wordOf(said: readonly Judgement[]): Word {
 
 function inputOf({ caller, clock, teams }: Ctx, { action, teamId, facts }: Passage) {
   const { kind, userId, credentialId, ciJob } = caller;
-  const actor = {
-    id: ciJob === undefined ? userId : credentialId,
-    kind,
-    role: teams.role(teamId) ?? '',
-  };
+  const actor = { id: ciJob === undefined ? userId : credentialId, kind, role: teams.role(teamId) ?? '' };
   return { ...emptyInput(), ...facts, action, now: clock.now().toISOString(), actor };
 }
 

@@ -1,5 +1,6 @@
 /**
- * Policies: rules that acts of a team must keep, the gates where they are judged, and what was decided there.
+ * Policies are rules that acts of a team must keep; here are the gates where they are judged, and what was
+ * decided there.
  */
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '@bufbuild/protobuf';
@@ -51,7 +52,7 @@ const POLICIES_MAX = 200;
 /** Each gate hands all that apply to the judging thread. */
 const ENABLED_BYTES_MAX = 524_288;
 const SIMULATED_GATES = 100;
-/** Of one account, the one that runs among them: no account keeps others from simulating. */
+/** Simulations of one account, the one that runs among them: no account keeps others from simulating. */
 const SIMULATIONS_MAX = 3;
 const SIMULATION_WAIT_MS = 15_000;
 

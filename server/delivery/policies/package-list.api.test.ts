@@ -1,4 +1,7 @@
-/** The template `package-list` in force: an image is promoted only with a list that leaves nothing out. */
+/**
+ * Here the template `package-list` is tested in force: an image is promoted only with a list that leaves
+ * nothing out.
+ */
 import { readFileSync } from 'node:fs';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * What passes a gate: every act that policies are asked about goes through one of these, whether there are
- * policies or not.
+ * A passage is what passes a gate: every act that policies are asked about goes through one of these, whether
+ * there are policies or not.
  */
 import type { Ctx } from '../../kit/context.ts';
 import type { PolicyAction } from './engine/document.ts';
@@ -9,12 +9,12 @@ import type { PolicyArtifact, PolicyInput } from './engine/input.ts';
 export interface Passage {
   readonly action: PolicyAction;
   readonly teamId: string;
-  /** What it is about: policies may be narrowed to a project or an environment. */
+  /** Project and environment of the act: policies may be narrowed to them. */
   readonly projectId?: string | undefined;
   readonly environmentId?: string | undefined;
   /** Id of what is to be done, or of what it is done to. */
   readonly subject: string;
-  /** What the caller knows beside the actor, the team, the time and the artifacts. */
+  /** Facts that the caller knows beside the actor, the team, the time and the artifacts. */
   readonly facts: Partial<Pick<PolicyInput, 'project' | 'environment' | 'build' | 'release' | 'promotion'>>;
   readonly artifactIds: readonly string[];
   /** Images that are no artifacts, or not yet. What is left out is not known. */
@@ -69,6 +69,8 @@ export interface Gates {
    * have.
    */
   judge(ctx: Ctx, passage: Passage): Promise<Judged>;
-  /** What the gates of one act would say now, each rule once, in the time of that act. Nothing is kept. */
+  /**
+   * Says what the gates of one act would say now, each rule once, in the time of that act. Nothing is kept.
+   */
   preview(ctx: Ctx, passages: readonly Passage[]): Promise<Word>;
 }

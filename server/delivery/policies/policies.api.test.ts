@@ -1,4 +1,7 @@
-/** Policies over the real door: tried on what has passed, put in force, overridden by whom may. */
+/**
+ * Here policies are tested over the real door: tried on what has passed, put in force, overridden by whom
+ * may.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { Policy, SvcApiError, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -121,11 +124,8 @@ describe.skipIf(!postgresHere)('policies', () => {
     const simulated = await sdk.policies.simulate(teamId, id, 5);
     const { replayed, newlyDenied, unchanged, errors, results } = simulated;
     expect(replayed).toBeGreaterThan(0);
-    expect({ newlyDenied, unchanged, errors }).toEqual({
-      newlyDenied: replayed,
-      unchanged: 0,
-      errors: replayed,
-    });
+    const all = { newlyDenied: replayed, unchanged: 0, errors: replayed };
+    expect({ newlyDenied, unchanged, errors }).toEqual(all);
     expect(results[0]).toMatchObject({
       now: 'error',
       newlyDenied: true,
@@ -146,11 +146,8 @@ describe.skipIf(!postgresHere)('policies', () => {
         failed: [{ id: 'old', message: expect.stringContaining('index 7') }],
       },
     ]);
-    expect(await sdk.policies.simulate(teamId, id, 1)).toMatchObject({
-      newlyDenied: 0,
-      unchanged: 1,
-      errors: 1,
-    });
+    const counts = { newlyDenied: 0, unchanged: 1, errors: 1 };
+    expect(await sdk.policies.simulate(teamId, id, 1)).toMatchObject(counts);
     const when = { ...OLD, when: "artifacts[7].kind == 'image'" };
     await sdk.policies.updateDocument(teamId, id, when);
     expect(await refused(sdk.builds.create(main))).toMatch(
@@ -218,12 +215,8 @@ describe.skipIf(!postgresHere)('policies', () => {
     expect((await sdk.policies.get(teamId, id)).revision).toBe(5);
     for (const act of ['enable', 'enable', 'disable', 'disable'] as const)
       await sdk.policies[act](teamId, id);
-    for (const [action, times] of Object.entries({
-      created: 1,
-      document_updated: 4,
-      enabled: 1,
-      disabled: 1,
-    }))
+    const acts = { created: 1, document_updated: 4, enabled: 1, disabled: 1 };
+    for (const [action, times] of Object.entries(acts))
       expect(await ledger(`policy.${action}`), action).toHaveLength(times);
     const [listed] = await sdk.policies.list(teamId);
     expect(listed).toMatchObject({ id, revision: 5, enabled: false });
@@ -353,12 +346,8 @@ describe.skipIf(!postgresHere)('policies', () => {
     await sdk.policies.enable(teamId, id);
     const build = await sdk.builds.create(made.id);
     const offer = await runner.take();
-    await runner.finish(offer, {
-      image: IMAGE,
-      digest: DIGEST,
-      commit: 'c'.repeat(40),
-      buildType: 'dockerfile',
-    });
+    const built = { image: IMAGE, digest: DIGEST, commit: 'c'.repeat(40), buildType: 'dockerfile' };
+    await runner.finish(offer, built);
     await waitFor('provenance', async () => (await sdk.artifacts.attestations(teamId, DIGEST))[0]);
     await sdk.builds.deployApproval(made.id, build.id, 'approve');
     const deploying = await runner.take();

@@ -37,12 +37,12 @@ export const policies = teamTable(
     enabled: boolean('enabled').notNull().default(false),
     /** The one in force, see `policy_revisions`. */
     revision: integer('revision').notNull().default(1),
-    /** How often it was enabled: switched off and on again, it is not what it was. */
+    /** Times that it was enabled: switched off and on again, it is not what it was. */
     enabledCount: integer('enabled_count').notNull().default(0),
   },
   (t) => [
     uniqueIndex('policies_name').on(t.teamId, t.name),
-    // What a gate asks for.
+    // A gate asks for these.
     index('policies_enabled')
       .on(t.teamId)
       .where(sql`${t.enabled}`),
@@ -83,7 +83,7 @@ export const policyGates = teamTable(
     subject: text('subject').notNull(),
     projectId: id('project_id'),
     environmentId: id('environment_id'),
-    /** Of `policy_inputs`. */
+    /** SHA-256 of a row of `policy_inputs`. */
     inputSha256: bytes('input_sha256').notNull(),
     outcome: enumColumn('outcome', GateOutcome, GateOutcomeSchema).notNull(),
     actorKind: text('actor_kind').notNull(),
@@ -100,14 +100,14 @@ export const policyGates = teamTable(
   ],
 );
 
-/** What gates saw; see recorded-input.ts. */
+/** Gates saw these inputs; see recorded-input.ts. */
 export const policyInputs = pgTable(
   'policy_inputs',
   {
     teamId: id('team_id')
       .notNull()
       .references(() => teams.id, { onDelete: 'cascade' }),
-    /** Of the input in canonical JSON. */
+    /** SHA-256 of the input in canonical JSON. */
     sha256: bytes('sha256').notNull(),
     input: jsonb('input').$type<RecordedInput>().notNull(),
   },

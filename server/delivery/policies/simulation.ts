@@ -1,5 +1,5 @@
 /** Judges by one document what past gates saw. Writes nothing. */
-import type { Ctx } from '../../kit/context.ts';
+import type { SimulatedGate } from '@svc/proto/gen/svc/policies/v1/policies_pb.ts';
 import { packagesOfSets } from '../artifacts/index.ts';
 import { namesPackages } from './engine/document.ts';
 import type { PolicyDocument, PolicyMode } from './engine/document.ts';
@@ -10,70 +10,40 @@ import { inputsOf, pastGates } from './gate-log.ts';
 import type { PastGate, PastGates } from './gate-log.ts';
 import { setsOf, withPackages } from './recorded-input.ts';
 import type { PackagesOfSets, RecordedInput } from './recorded-input.ts';
+import type { Row, Who } from '../../kit/resource/index.ts';
 
 /** Inputs that are read at once. */
 const PAGE = 20;
 /** Lists of sets whose packages are kept for the gates that follow. */
 const PACKAGES_KEPT = 8;
 
-type Who = Pick<Ctx, 'db' | 'teams'>;
-
-export interface SimulatedGate extends Pick<PastGate, 'action' | 'subject' | 'at' | 'before'> {
-  readonly gateId: string;
-  readonly now: Outcome;
-  readonly newlyDenied: boolean;
-  readonly failed: readonly string[];
-  /** Why it could not be judged. */
-  readonly problem: string | undefined;
-}
-
-export interface Simulated {
-  readonly replayed: number;
-  readonly newlyDenied: number;
-  readonly newlyAllowed: number;
-  readonly unchanged: number;
-  readonly errors: number;
-  readonly oldestAt: Date | undefined;
-  readonly results: readonly SimulatedGate[];
-  readonly truncated: boolean;
-}
-
 export interface Simulating extends Omit<PastGates, 'actions'> {
   readonly document: PolicyDocument;
 }
 
-export async function simulate(who: Who, replay: Replay, asked: Simulating): Promise<Simulated> {
+export async function simulate(who: Who, replay: Replay, asked: Simulating) {
   const { document } = asked;
   const gates = await pastGates(who.db.sql, who.teams, { ...asked, actions: document.on });
   const replayedGates: PastGate[] = [];
   const taken = inputs(who, { gates, taken: replayedGates, readsPackages: namesPackages(document) });
   const { verdicts, isCut } = await replay(document, taken);
   const counts = { newlyDenied: 0, newlyAllowed: 0, unchanged: 0 };
-  const results = replayedGates.slice(0, verdicts.length).map((gate, index): SimulatedGate => {
+  const results = replayedGates.slice(0, verdicts.length).map((gate, index): Row<SimulatedGate> => {
     const { outcome: now, failed, detail: problem } = verdicts[index] as (typeof verdicts)[number];
     const { id: gateId, action, subject, at, before, mode } = gate;
     const was = isRefused(before, mode);
     const is = isRefused(now, document.mode);
     const newly = is ? 'newlyDenied' : 'newlyAllowed';
     counts[was === is ? 'unchanged' : newly] += 1;
-    return {
-      gateId,
-      action,
-      subject,
-      at,
-      before,
-      now,
-      newlyDenied: is && !was,
-      failed: failed.map(({ id }) => id),
-      problem,
-    };
+    const said = { before, now, newlyDenied: is && !was, failed: failed.map((rule) => rule.id), problem };
+    return { gateId, action, subject, at, ...said };
   });
   const replayed = results.length;
   const errors = results.filter(({ now }) => now === 'error').length;
   return { ...counts, errors, replayed, oldestAt: results.at(-1)?.at, results, truncated: isCut };
 }
 
-/** As at a gate: what could not be judged was not found to be good. */
+/** It is the same as at a gate: what could not be judged was not found to be good. */
 const isRefused = (outcome: Outcome | null, mode: PolicyMode | null): boolean =>
   outcome === 'deny' || (outcome === 'error' && mode === 'enforce');
 

@@ -14,7 +14,7 @@ function held() {
       await new Promise<void>((resolve) => ends.push(resolve));
       return name;
     },
-    /** When all that may have begun has. */
+    /** It resolves when all that may have begun has. */
     endNext: async (): Promise<void> => {
       await settled();
       ends.shift()?.();

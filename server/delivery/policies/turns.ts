@@ -72,9 +72,9 @@ const refusal = (why: string): Error =>
   apiError('unavailable', `the policies cannot be judged now: ${why}; try again`, { retryAfterMs: 1_000 });
 
 export interface Accounts {
-  /** Empty: nobody calls. */
+  /** Account of the caller; it is empty where nobody calls. */
   readonly callerId: string;
-  /** Null: nobody is known to pay. */
+  /** Account that pays for the team; it is null where nobody is known to pay. */
   readonly payerId: string | null;
   readonly teamId: string;
 }

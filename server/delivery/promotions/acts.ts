@@ -1,5 +1,5 @@
 /**
- * What people do with promotions:
+ * People do this with promotions, whose states are:
  *
  *     pending ──last approval──> approved ──end of its build, complete──> deployed | failed   (final)
  *        └──reject, a newer one is approved, 30 days──> rejected   (final)
@@ -10,6 +10,11 @@
  */
 import { and, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
+import type {
+  ApproveRequest,
+  CreateRequest,
+  RejectRequest,
+} from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import { findBuilds } from '../../engine/builds/index.ts';
@@ -32,10 +37,10 @@ import { settledBy } from './present.ts';
 import { withCaller, wordOf } from './preview.ts';
 import { promotions } from './schema.ts';
 import { findPromotion, isPending, pendingBefore, promotionRows } from './store.ts';
-import type { Promotion } from './store.ts';
+import type { Promotion, PromotionRef } from './store.ts';
 import { subjectOf } from './subject.ts';
 
-/** Of one environment. */
+/** Pending promotions of one environment. */
 const PENDING_MAX = 100;
 
 export interface PromotionsDeps {
@@ -43,21 +48,10 @@ export interface PromotionsDeps {
   readonly deployImage: DeployImage;
 }
 
-export interface PromotionRef {
-  readonly environmentId: string;
-  readonly promotionId: string;
-}
-
-export interface WantedPromotion {
-  readonly environmentId: string;
-  readonly releaseId: string;
-  readonly artifactId?: string | undefined;
-}
-
 export async function create(
   { gates }: PromotionsDeps,
   ctx: Ctx,
-  { environmentId, releaseId, artifactId }: WantedPromotion,
+  { environmentId, releaseId, artifactId }: CreateRequest,
 ): Promise<{ readonly environment: Environment; readonly promotion: Promotion; readonly word: Word }> {
   const environment = await environmentRows.find(ctx, environmentId);
   const { teamId, projectId, name: environmentName } = environment;
@@ -97,16 +91,10 @@ function refuseNoImage(artifacts: readonly Artifact[], artifactId: string): void
   });
 }
 
-export interface Approving extends PromotionRef {
-  readonly override?: Passage['override'];
-  /** Of what the caller saw. */
-  readonly fingerprint?: string | undefined;
-}
-
 export async function approve(
   deps: PromotionsDeps,
   ctx: Ctx,
-  { override, fingerprint: seen, ...which }: Approving,
+  { override, fingerprint: seen, ...which }: ApproveRequest,
 ): Promise<void> {
   await inTurn(ctx, which, async (tx, { environment, promotion }) => {
     const { teamId, allowSelfApproval, requiredApprovals } = environment;
@@ -124,12 +112,8 @@ export async function approve(
     const approvals = count.approvals.length;
     const { fingerprint } = count.subject;
     const details = { environmentId: environment.id, approvals, requiredApprovals, fingerprint };
-    await recordAct(tx.db, tx, {
-      chain: teamId,
-      action: 'promotion.approval_given',
-      target: promotion.id,
-      details,
-    });
+    const entry = { chain: teamId, action: 'promotion.approval_given', target: promotion.id, details };
+    await recordAct(tx.db, tx, entry);
   });
 }
 
@@ -165,8 +149,8 @@ interface Decision {
 }
 
 /**
- * The last approval. What refuses it, a policy or the environment's limit of builds, takes the approval back
- * with the transaction.
+ * The last approval decides. What refuses it, a policy or the environment's limit of builds, takes the
+ * approval back with the transaction.
  */
 async function decide(
   { gates, deployImage }: PromotionsDeps,
@@ -176,13 +160,8 @@ async function decide(
   const { promotion, subject } = count;
   const approvals = count.approvals.map(({ userId }) => userId);
   const artifacts = await artifactsOf(tx, promotion.releaseId);
-  const passage = await passageOf(tx, {
-    action: 'promotion.approve',
-    environment,
-    promotion,
-    artifacts,
-    approvals,
-  });
+  const about = { environment, promotion, artifacts, approvals };
+  const passage = await passageOf(tx, { ...about, action: 'promotion.approve' });
   const { isOverridden, keep } = await gates.judge(tx, { ...passage, override });
   const promoted = promotedOf(promotion, approvals);
   const asked = { environment, promotion, artifacts, promoted, override };
@@ -208,10 +187,7 @@ async function decide(
   await noteMoves(by, moves);
 }
 
-export async function reject(
-  ctx: Ctx,
-  { reason, ...which }: PromotionRef & { readonly reason: string },
-): Promise<void> {
+export async function reject(ctx: Ctx, { reason, ...which }: RejectRequest): Promise<void> {
   await inTurn(ctx, which, async (tx, { environment, promotion }) => {
     if (promotion.state !== 'pending') throw notPending(promotion);
     const count = await recount(tx, environment, promotion);
@@ -249,7 +225,7 @@ export async function complete(ctx: Ctx, { state, url, ...which }: Completed): P
 
 interface LockedPromotion {
   readonly environment: Environment;
-  /** As its build says. */
+  /** Promotion as its build says. */
   readonly promotion: Promotion;
 }
 

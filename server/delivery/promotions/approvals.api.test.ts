@@ -1,6 +1,6 @@
 /**
- * What approvals are bound to: over HTTP, with people who come and go and targets that change between two of
- * them.
+ * Here it is tested what approvals are bound to: over HTTP, with people who come and go and targets that
+ * change between two of them.
  */
 import { createSvcSDK } from '@svc/sdk';
 import type { EnvironmentsUpdateParams, Promotion, SvcSDK } from '@svc/sdk';
@@ -27,7 +27,7 @@ describe.skipIf(!postgresHere)('approvals', () => {
   let teamId: string;
   let projectId: string;
   let environmentId: string;
-  /** Of the deploy target. */
+  /** This is the name of the app of the deploy target. */
   let app: string;
   let runner: ScriptedRunner;
   let names = 0;
@@ -157,11 +157,8 @@ describe.skipIf(!postgresHere)('approvals', () => {
       /^policy p\d+: none → revision 1 of pol_\w+$/,
       async (to) => {
         const document = { on: ['deploy'], rules: [{ id: 'r', message: 'm', require: 'true' }] };
-        const { id } = await owner.policies.create(teamId, {
-          name: `p${to.slice(1)}`,
-          environmentId,
-          document,
-        });
+        const params = { name: `p${to.slice(1)}`, environmentId, document };
+        const { id } = await owner.policies.create(teamId, params);
         await owner.policies.enable(teamId, id);
       },
     ],
@@ -187,11 +184,8 @@ describe.skipIf(!postgresHere)('approvals', () => {
 
   it('stay void when what was changed is changed back', async () => {
     const document = { on: ['promotion.approve'], rules: [{ id: 'r', message: 'm', require: 'true' }] };
-    const policy = await owner.policies.create(teamId, {
-      name: `back ${environmentId}`,
-      environmentId,
-      document,
-    });
+    const params = { name: `back ${environmentId}`, environmentId, document };
+    const policy = await owner.policies.create(teamId, params);
     await owner.policies.enable(teamId, policy.id);
     const { id: variableId } = await owner.variables.set(environmentId, 'URL', 'a');
     for (const thereAndBack of [
@@ -229,11 +223,8 @@ describe.skipIf(!postgresHere)('approvals', () => {
     const id = await asked();
     const { apiKey, secret } = await as(keyed).apiKeys.create('approves', { scopes: ['release:approve'] });
     for (const by of [as(leaver), as(demoted), sdkOf(secret)]) await by.promotions.approve(environmentId, id);
-    expect(await standing(id)).toEqual({
-      state: 'pending',
-      missing: 1,
-      reasons: ['counts', 'counts', 'counts'],
-    });
+    const three = { state: 'pending', missing: 1, reasons: ['counts', 'counts', 'counts'] };
+    expect(await standing(id)).toEqual(three);
     await owner.teams.updateMemberRole(teamId, demoted.userId, 'developer');
     await owner.teams.removeMember(teamId, leaver.userId);
     await as(keyed).apiKeys.revoke(apiKey.id);
@@ -300,12 +291,8 @@ describe.skipIf(!postgresHere)('approvals', () => {
     await change({ requiredApprovals: 1, allowSelfApproval: false, deployApproval: true });
     const build = await as(ann).builds.create(environmentId);
     const digest = `sha256:${'e'.repeat(64)}`;
-    await runner.finish(await runner.take(), {
-      image: IMAGE,
-      digest,
-      commit: COMMIT,
-      buildType: 'dockerfile',
-    });
+    const built = { image: IMAGE, digest, commit: COMMIT, buildType: 'dockerfile' };
+    await runner.finish(await runner.take(), built);
     const deciding = as(ann).builds.deployApproval(environmentId, build.id, 'approve');
     expect(await refused(deciding)).toBe('409 environment_protected');
     const artifact = await waitFor('the artifact', async () => await owner.artifacts.get(teamId, digest));

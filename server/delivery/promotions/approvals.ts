@@ -37,7 +37,7 @@ const LOST: Readonly<Record<NonNullable<Approval['lost']>, string>> = {
 };
 const UNBOUND = 'it was given before approvals were bound to what they approve';
 
-/** Oldest first. */
+/** The approvals come oldest first. */
 export async function approvalsOf(
   { db, teams }: Who,
   promotionIds: readonly string[],
@@ -55,8 +55,8 @@ export async function approvalsOf(
 }
 
 /**
- * How the approvals of a promotion stand against what would be approved now. Without a subject it is decided,
- * and they stand as they are stored.
+ * The approvals of a promotion are judged against what would be approved now. Without a subject it is
+ * decided, and they stand as they are stored.
  */
 export function standingOf(
   promotion: Pick<Promotion, 'subject'>,
@@ -83,12 +83,12 @@ export const counted = (standing: readonly Standing[]): readonly Standing[] =>
   standing.filter(({ voidReason }) => voidReason === null);
 
 export interface Count {
-  /** With the fingerprint of the count. */
+  /** Promotion with the fingerprint of the count. */
   readonly promotion: Promotion;
   readonly subject: Subject;
-  /** Those that count. */
+  /** Approvals that count. */
   readonly approvals: readonly Standing[];
-  /** Those that have ceased to. */
+  /** Approvals that have ceased to count. */
   readonly voided: readonly Standing[];
 }
 
@@ -121,7 +121,7 @@ export async function countedNow(
   return counted(standingOf(promotion, await approvalsOf(tx, [promotion.id]), subject));
 }
 
-/** False: this person's approval counts already. */
+/** It is false where this person's approval counts already. */
 export async function addApproval(
   tx: Ctx,
   { id: promotionId, teamId, fingerprint }: Promotion,

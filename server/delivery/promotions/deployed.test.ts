@@ -1,18 +1,20 @@
-/** What runs where, from events that come in any order, twice, and in pieces of any size. */
+/** Here it is tested what runs where, from events that come in any order, twice, and in pieces of any size. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eq } from 'drizzle-orm';
 import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { publish } from '../../kit/events/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import { deployed } from './deployed.ts';
-import { currentDeployments, deploymentsOf } from './deployments.ts';
+import { deployments } from './schema.ts';
+import { rowsOf } from '../../kit/resource/index.ts';
 
 const postgresHere = await has('postgres');
 const ENVIRONMENTS = 500;
 const BUILDS = 5;
 const TEAM = 'team_1';
-/** Knuth's; any order that is the same in each run does. */
+/** The factor is Knuth's; any order that is the same in each run does. */
 const random = (seed: number): (() => number) => {
   let state = seed;
   return () => (state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648;
@@ -50,7 +52,7 @@ describe.skipIf(!postgresHere)('deployments', () => {
   });
   type Event = ReturnType<typeof eventOf>;
 
-  /** In the order of the list. */
+  /** They are in the order of the list. */
   async function write(events: readonly Event[], teamId = TEAM): Promise<void> {
     const { sql } = database.db;
     const rows = events.map(({ kind, build }, n) => ({ n, kind, build }));
@@ -62,7 +64,11 @@ describe.skipIf(!postgresHere)('deployments', () => {
   const publishAll = async (batch: number): Promise<void> => {
     while ((await publish({ sql: database.db.sql, effects: [deployed], batch })) > 0);
   };
-  const who = () => ({ db: database.db, teams: systemScope(TEAM) });
+  const deploymentsOf = async (digest: string) =>
+    await rowsOf(deployments).list(
+      { db: database.db, teams: systemScope(TEAM) },
+      { where: eq(deployments.digest, digest) },
+    );
 
   it('end alike in five hundred environments with five hundred orders of events, each event twice', async () => {
     const next = random(20_261_120);
@@ -88,25 +94,22 @@ describe.skipIf(!postgresHere)('deployments', () => {
     await write([eventOf(1_000, 11), eventOf(1_000, 12), eventOf(1_001, 11)]);
     await publishAll(500);
     const digest = digestOf(11);
-    const ever = await deploymentsOf(who(), { teamId: TEAM, digest, max: 10 });
+    const ever = await deploymentsOf(digest);
     expect(ever.map(({ buildId }) => buildId).toSorted()).toEqual(['bld_1000_11', 'bld_1001_11']);
-    const now = await currentDeployments(who(), { teamId: TEAM, digests: [digest], max: 10 });
-    expect(now).toMatchObject([
-      {
-        environmentId: 'env_1001',
-        environmentName: 'e1001',
-        number: 11,
-        digest,
-        runnerId: 'rnr_1',
-        regionId: 'reg_1',
-        address: 'http://10.0.0.1:11',
-        how: 'direct',
-        promotionId: null,
-        deployedAt: new Date('2026-11-20T12:00:00.000Z'),
-      },
-    ]);
-    const others = { db: database.db, teams: systemScope('team_2') };
-    expect(await currentDeployments(others, { teamId: TEAM, digests: [digest], max: 10 })).toEqual([]);
+    const heads = await database.db
+      .sql`select environment_id as id from deployment_heads where digest = ${digest}`;
+    expect(heads).toEqual([{ id: 'env_1001' }]);
+    expect(ever.find(({ environmentId }) => environmentId === 'env_1001')).toMatchObject({
+      environmentName: 'e1001',
+      number: 11,
+      digest,
+      runnerId: 'rnr_1',
+      regionId: 'reg_1',
+      address: 'http://10.0.0.1:11',
+      how: 'direct',
+      promotionId: null,
+      deployedAt: new Date('2026-11-20T12:00:00.000Z'),
+    });
   });
 
   it('say how they came', async () => {
@@ -118,7 +121,7 @@ describe.skipIf(!postgresHere)('deployments', () => {
       { ...eventOf(2_004, 21), kind: 'build.reported_late' },
     ]);
     await publishAll(500);
-    const all = await deploymentsOf(who(), { teamId: TEAM, digest: digestOf(21), max: 10 });
+    const all = await deploymentsOf(digestOf(21));
     const how = Object.fromEntries(all.map((each) => [each.environmentId, each.how]));
     expect(how).toEqual({
       env_2000: 'approved',
@@ -133,7 +136,7 @@ describe.skipIf(!postgresHere)('deployments', () => {
     await write([eventOf(3_000, 31, { deployed: false })]);
     await write([eventOf(3_001, 31)], 'team_gone');
     await publishAll(500);
-    expect(await deploymentsOf(who(), { teamId: TEAM, digest: digestOf(31), max: 10 })).toEqual([]);
+    expect(await deploymentsOf(digestOf(31))).toEqual([]);
     expect(await database.db.sql`select 1 from outbox`).toEqual([]);
   });
 });

@@ -7,8 +7,8 @@ import type { EventEffect } from '../../kit/feature.ts';
 import { rowId } from '../../base/sql.ts';
 
 /**
- * CTEs `deployed` and `deployment_heads_moved`: the deployments of the events of the CTE `published`. Those
- * of a team that is gone are left out.
+ * The CTEs `deployed` and `deployment_heads_moved` write the deployments of the events of the CTE
+ * `published`. Those of a team that is gone are left out.
  */
 export const deployed: EventEffect = (sql) => sql`
   deployments_seen as (

@@ -25,7 +25,10 @@ describe.skipIf(!postgresHere)('a promotion that was completed elsewhere', () =>
     const name = `registry.example.com/acme/${kind}-${digests}`;
     return await w.sdk.artifacts.declare(w.teamId, { name, kind, digest });
   };
-  /** Of these in an environment without a deploy target; `image`: the one that is asked for. */
+  /**
+   * It makes a promotion of these in an environment without a deploy target; `image` is the one that is asked
+   * for.
+   */
   const deployedElsewhere = async (
     artifacts: ReadonlyArray<{ readonly id?: string }>,
     { environmentId, image }: { readonly environmentId: string; readonly image?: string },

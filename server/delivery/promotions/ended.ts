@@ -10,17 +10,20 @@ import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { EventEffect } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
-import { doubling, jobsAdded } from '../../kit/jobs/index.ts';
+import { jobsAdded } from '../../kit/jobs/index.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import { noteMoves, serviceOf } from './moved.ts';
+import type { Moved, Mover } from './moved.ts';
 import { whyFailed } from './present.ts';
 import { promotions } from './schema.ts';
 import { promotionRows } from './store.ts';
 import type { Promotion } from './store.ts';
+import { EVIDENCE_JOB } from '../attestations/index.ts';
+import type { Changes } from '../../kit/resource/index.ts';
 
 const ENDED_JOB = 'promotions.ended';
 const PENDING_MS = 30 * 24 * 60 * 60_000;
-/** In one purge: each is a transaction. */
+/** Promotions that expire in one purge: each is a transaction. */
 const EXPIRED_MAX = 500;
 
 interface Ended extends Readonly<Record<string, unknown>> {
@@ -32,8 +35,8 @@ interface Ended extends Readonly<Record<string, unknown>> {
 }
 
 /**
- * CTE `promotions_ended`: a job for each event of the CTE `published` of a build that deploys a promotion,
- * because the ledger is not written by a statement.
+ * The CTE `promotions_ended` adds a job for each event of the CTE `published` of a build that deploys a
+ * promotion, because the ledger is not written by a statement.
  */
 export const ended: EventEffect = (sql) => sql`
   promotions_ended as (${jobsAdded(
@@ -49,18 +52,13 @@ export interface EndedDeps {
   readonly clock: Clock;
 }
 
-export function endedJob(deps: EndedDeps): JobKind<Ended> {
-  return {
-    kind: ENDED_JOB,
-    // Nothing else ends the promotion once its build is gone.
-    attempts: 1_000,
-    backoff: doubling(1_000, 600_000),
-    concurrency: 4,
-    perTeam: 2,
-    timeoutMs: 30_000,
-    run: async (job) => await end(deps, job),
-  };
-}
+// Nothing else ends the promotion once its build is gone.
+export const endedJob = (deps: EndedDeps): JobKind<Ended> => ({
+  ...EVIDENCE_JOB,
+  kind: ENDED_JOB,
+  timeoutMs: 30_000,
+  run: async (job) => await end(deps, job),
+});
 
 async function end({ db, clock }: EndedDeps, { teamId, payload }: Job<Ended>): Promise<void> {
   const { promotionId, buildId, url } = payload;
@@ -71,12 +69,19 @@ async function end({ db, clock }: EndedDeps, { teamId, payload }: Job<Ended>): P
   await db.transact(async (tx) => {
     const by = serviceOf(tx, teamId, clock.now());
     const set = { state, url, reason: state === 'failed' ? why : null, endedAt: by.at } as const;
-    const moved = await promotionRows.update(by, promotionId, {
-      set,
-      where: eq(promotions.state, 'approved'),
-    });
-    if (moved !== undefined) await noteMoves(by, [{ promotion: moved, word: state }]);
+    await moveFrom('approved', by, { id: promotionId, set, word: state });
   });
+}
+
+interface Move {
+  readonly id: string;
+  readonly set: Changes<typeof promotions>;
+  readonly word: Moved['word'];
+}
+
+async function moveFrom(state: Promotion['state'], by: Mover, { id, set, word }: Move): Promise<void> {
+  const promotion = await promotionRows.update(by, id, { set, where: eq(promotions.state, state) });
+  if (promotion !== undefined) await noteMoves(by, [{ promotion, word }]);
 }
 
 /** Nobody approved them for 30 days; ids sort by time. */
@@ -91,8 +96,7 @@ export async function expire({ db }: Pick<EndedDeps, 'db'>, nowMs: number): Prom
     await db.transact(async (tx) => {
       const by = serviceOf(tx, teamId, new Date(nowMs));
       const set = { state: 'rejected', rejection: 'expired', endedAt: by.at } as const;
-      const moved = await promotionRows.update(by, id, { set, where: eq(promotions.state, 'pending') });
-      if (moved !== undefined) await noteMoves(by, [{ promotion: moved, word: 'rejected' }]);
+      await moveFrom('pending', by, { id, set, word: 'rejected' });
     });
   }
 }

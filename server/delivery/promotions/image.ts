@@ -1,4 +1,4 @@
-/** Which image of a release a promotion deploys. */
+/** Finds out which image of a release a promotion deploys. */
 import type { Artifact } from '../artifacts/index.ts';
 import { builtFrom, imageOf } from '../artifacts/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';

@@ -1,4 +1,4 @@
-/** Promotions: releases on their way to environments. Deployments: what runs there, and ran. */
+/** Promotions are releases on their way to environments, and deployments are what runs there, and ran. */
 import { eq } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -23,7 +23,7 @@ import { buildsFeature } from '../../engine/builds/index.ts';
 import { events } from './promotions.events.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { approve, complete, create, reject } from './acts.ts';
-import type { PromotionsDeps, PromotionRef } from './acts.ts';
+import type { PromotionsDeps } from './acts.ts';
 import { deployed } from './deployed.ts';
 import { ended, endedJob, expire } from './ended.ts';
 import { present, presentOne } from './present.ts';
@@ -31,10 +31,11 @@ import { preview } from './preview.ts';
 import { running } from './running.ts';
 import { promotions } from './schema.ts';
 import { findPromotion, promotionRows } from './store.ts';
+import type { PromotionRef } from './store.ts';
 import { told, toldJob } from './told.ts';
 
-export { currentDeployments, deploymentsOf } from './deployments.ts';
-export type { CurrentQuery, Deployment } from './deployments.ts';
+export type { promotionApprovals } from './schema.ts';
+export type { Promotion } from './store.ts';
 export { isTelling } from './told.ts';
 export {
   allDeployments,
@@ -45,7 +46,7 @@ export {
   whatRuns,
 } from './what-runs.ts';
 
-/** What of promotions and deployments comes with events. */
+/** These effects of events write promotions and deployments. */
 export const promotionEffects: readonly EventEffect[] = [ended, deployed, told];
 
 export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
@@ -78,23 +79,18 @@ export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
       message.policyPreview = shown(PromotionPolicyPreviewSchema, { ...word });
       return message;
     },
-    approve: async (request, ctx: Ctx) => {
-      await approve(deps, ctx, request);
-      return await answer(ctx, request);
-    },
-    reject: async (request, ctx: Ctx) => {
-      await reject(ctx, request);
-      return await answer(ctx, request);
-    },
+    approve: async (request, ctx: Ctx) => await answer(ctx, request, approve(deps, ctx, request)),
+    reject: async (request, ctx: Ctx) => await answer(ctx, request, reject(ctx, request)),
     complete: async ({ status, ...request }, ctx: Ctx) => {
       const state = status === CompletionStatus.DEPLOYED ? 'deployed' : 'failed';
-      await complete(ctx, { ...request, state });
-      return await answer(ctx, request);
+      return await answer(ctx, request, complete(ctx, { ...request, state }));
     },
   });
 }
 
-async function answer(ctx: Ctx, which: PromotionRef): Promise<PromotionMessage> {
+/** Answers the promotion as it is after the act. */
+async function answer(ctx: Ctx, which: PromotionRef, act?: Promise<void>): Promise<PromotionMessage> {
+  await act;
   const environment = await environmentRows.find(ctx, which.environmentId);
   return await presentOne(ctx, environment, await findPromotion(ctx, environment, which.promotionId));
 }
@@ -116,7 +112,7 @@ export const promotionsFeature = declareFeature({
   start: ({ db, clock }, { policies: { gates }, builds: { deployImage } }) => ({
     services: [createPromotions({ gates, deployImage })],
     effects: promotionEffects,
-    jobs: [endedJob({ db, clock }), toldJob({ db })],
+    jobs: [endedJob({ db, clock }), toldJob(db)],
     purges: [async (nowMs) => await expire({ db }, nowMs)],
   }),
 });

@@ -1,4 +1,6 @@
-/** Acts of judgement: what a person decides, and what a key may decide in a person's place. */
+/**
+ * Here acts of judgement are tested: what a person decides, and what a key may decide in a person's place.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { ApiKeysCreateParams, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -11,6 +13,9 @@ import type { TestServer } from '../../../test/setup/server.ts';
 type Scopes = NonNullable<ApiKeysCreateParams['scopes']>;
 
 const postgresHere = await has('postgres');
+const NO_SCOPE = '403 scope_missing';
+const NOT_WAITING = '409 build_not_waiting';
+const LOW_ROLE = '403 role_insufficient';
 const override = { reason: 'the fix cannot wait' };
 
 describe.skipIf(!postgresHere)('acts of judgement', () => {
@@ -57,22 +62,16 @@ describe.skipIf(!postgresHere)('acts of judgement', () => {
       expect(await refused(key.promotions.reject(environmentId, id, { reason: 'no' }))).toBe(missing);
       expect(await refused(key.builds.deployApproval(environmentId, buildId, 'approve'))).toBe(missing);
     }
-    expect(await refused(manager.apiKeys.create('more', { scopes: ['release:approve'] }))).toBe(
-      '403 scope_missing',
-    );
+    expect(await refused(manager.apiKeys.create('more', { scopes: ['release:approve'] }))).toBe(NO_SCOPE);
     const approver = await keyOf(owner, ['release:approve']);
     expect(await approver.promotions.approve(environmentId, await promotion())).toMatchObject({
       state: 'approved',
     });
     const rejecting = approver.promotions.reject(environmentId, await promotion(), { reason: 'no' });
     expect(await rejecting).toMatchObject({ state: 'rejected' });
-    expect(await refused(approver.builds.deployApproval(environmentId, buildId, 'reject'))).toBe(
-      '409 build_not_waiting',
-    );
+    expect(await refused(approver.builds.deployApproval(environmentId, buildId, 'reject'))).toBe(NOT_WAITING);
     const byDeveloper = await keyOf(developer, ['release:approve']);
-    expect(await refused(byDeveloper.promotions.approve(environmentId, await promotion()))).toBe(
-      '403 role_insufficient',
-    );
+    expect(await refused(byDeveloper.promotions.approve(environmentId, await promotion()))).toBe(LOW_ROLE);
   });
 
   it('override policies in a session alone, whatever the key holds', async () => {

@@ -1,6 +1,6 @@
 /**
- * What a move of a promotion leaves behind: its event, and its entry in the ledger, both in the transaction
- * of the move.
+ * A move of a promotion leaves behind its event and its entry in the ledger, both in the transaction of the
+ * move.
  */
 import { systemScope } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -12,7 +12,7 @@ import type { Who } from '../../kit/resource/index.ts';
 import type { Count } from './approvals.ts';
 import type { Promotion } from './store.ts';
 
-/** Who moves promotions, within a transaction. */
+/** A mover moves promotions, within a transaction. */
 export interface Mover extends Who {
   readonly actor: AuditActor;
   readonly requestId: string;
@@ -71,12 +71,8 @@ export async function noteVoid(
 
 function detailsOf({ environmentId, releaseId, version, ...more }: Promotion) {
   const { rejection, reason, overrideReason, buildId, digest, fingerprint } = more;
-  return {
-    environmentId,
-    releaseId,
-    version,
-    ...given({ rejection, reason, overrideReason, buildId, digest, fingerprint }),
-  };
+  const maybe = given({ rejection, reason, overrideReason, buildId, digest, fingerprint });
+  return { environmentId, releaseId, version, ...maybe };
 }
 
 const given = (values: Readonly<Record<string, string | null>>): Record<string, string> =>

@@ -1,4 +1,4 @@
-/** What policies are asked about a promotion: the one way for the act and for its preview. */
+/** Policies are asked this about a promotion: it is the one way for the act and for its preview. */
 import type { Environment } from '../../apps/environments/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Promoted } from '../../engine/builds/index.ts';
@@ -27,10 +27,8 @@ export async function passageOf(
   { action, environment, promotion, artifacts, approvals }: Passing,
 ): Promise<Passage> {
   const { id: environmentId, teamId, projectId, name, promotionsOnly, requiredApprovals } = environment;
-  const [project, region] = await Promise.all([
-    projectRows.find(ctx, projectId),
-    regionOfTeam(ctx.db, teamId),
-  ]);
+  const project = await projectRows.find(ctx, projectId);
+  const { id: region, operator } = await regionOfTeam(ctx.db, teamId);
   return {
     action,
     teamId,
@@ -39,14 +37,7 @@ export async function passageOf(
     subject: promotion.id,
     facts: {
       project: { id: projectId, name: project.name },
-      environment: {
-        id: environmentId,
-        name,
-        region: region.id,
-        operator: region.operator,
-        promotionsOnly,
-        requiredApprovals,
-      },
+      environment: { id: environmentId, name, region, operator, promotionsOnly, requiredApprovals },
       ...promotedOf(promotion, approvals),
     },
     artifactIds: artifacts.map((artifact) => artifact.id),

@@ -82,12 +82,8 @@ describe('settledBy()', () => {
 
   it('follows the end of the build, with its address or with the most that is known of why it failed', () => {
     const well = { ...build, state: 'succeeded', finishedAt, address: 'http://10.0.0.7:80' } as const;
-    expect(settledBy(approved, well)).toMatchObject({
-      state: 'deployed',
-      url: 'http://10.0.0.7:80',
-      reason: null,
-      endedAt: finishedAt,
-    });
+    const ended = { state: 'deployed', url: 'http://10.0.0.7:80', reason: null, endedAt: finishedAt };
+    expect(settledBy(approved, well)).toMatchObject(ended);
     const badly = { ...build, state: 'failed', finishedAt, reason: 'exit', workMessage: 'no port' } as const;
     expect(settledBy(approved, badly)).toMatchObject({ state: 'failed', reason: 'no port' });
     expect(settledBy(approved, { ...badly, workMessage: null })).toMatchObject({ reason: 'exit' });

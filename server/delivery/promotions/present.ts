@@ -46,11 +46,9 @@ export function settledBy(promotion: Promotion, build: Build | undefined): Promo
   };
 }
 
-export const whyFailed = ({
-  message,
-  workMessage,
-  reason,
-}: Pick<Build, 'message' | 'workMessage' | 'reason'>): string | null => message ?? workMessage ?? reason;
+type Ending = Pick<Build, 'message' | 'workMessage' | 'reason'>;
+export const whyFailed = ({ message, workMessage, reason }: Ending): string | null =>
+  message ?? workMessage ?? reason;
 
 interface Waiting {
   readonly code: Code;
@@ -105,18 +103,10 @@ export async function present(
   promotions: readonly Promotion[],
 ): Promise<PromotionMessage[]> {
   const open = promotions.filter(({ state }) => state === 'approved').flatMap(({ buildId }) => buildId ?? []);
-  const [builds, all] = await Promise.all([
-    findBuilds(who.db.sql, who.teams, open),
-    approvalsOf(
-      who,
-      promotions.map(({ id }) => id),
-    ),
-  ]);
-  const subjects = await subjectsOf(
-    who,
-    environment,
-    promotions.filter(({ state }) => state === 'pending'),
-  );
+  const ids = promotions.map(({ id }) => id);
+  const [builds, all] = await Promise.all([findBuilds(who.db.sql, who.teams, open), approvalsOf(who, ids)]);
+  const pending = promotions.filter(({ state }) => state === 'pending');
+  const subjects = await subjectsOf(who, environment, pending);
   const of = new Map(promotions.map(({ id }): [string, Approval[]] => [id, []]));
   for (const approval of all) of.get(approval.promotionId)?.push(approval);
   return promotions.map((row) => {

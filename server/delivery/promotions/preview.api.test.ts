@@ -1,53 +1,34 @@
 /** What a promotion is said to change, over the real doors, and that saying it leaves nothing behind. */
-import { createSvcSDK } from '@svc/sdk';
-import type { Promotion, SvcApiError, SvcSDK } from '@svc/sdk';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import type { Promotion, SvcSDK } from '@svc/sdk';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join, stranger } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
+import { world } from '../../../test/setup/world.ts';
+import type { World } from '../../../test/setup/world.ts';
+import { refused } from '../../../test/setup/refused.ts';
 
 const postgresHere = await has('postgres');
 const COMMIT = 'c'.repeat(40);
 const REPOSITORY = 'https://git.example.com/acme/web';
 
 describe.skipIf(!postgresHere)('the preview of a promotion', () => {
-  let server: TestServer;
-  let sdk: SvcSDK;
+  let w: World;
+  let { sdk, teamId, projectId } = {} as World;
   let admin: SvcSDK;
   let developer: SvcSDK;
-  let teamId: string;
-  let projectId: string;
   let environmentId: string;
   let runner: ScriptedRunner;
   let names = 0;
 
-  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const as = async (role: string): Promise<SvcSDK> =>
-    sdkOf((await join(server, server.first.apiKey, { teamId, role })).token);
-  const refused = async (call: PromiseLike<unknown>): Promise<string | undefined> => {
-    try {
-      await call;
-    } catch (error) {
-      return (error as SvcApiError).code;
-    }
-    return 'not refused';
-  };
   const freshDigest = (): string => `sha256:${String((names += 1)).padStart(64, '0')}`;
-  /** An image of these packages, `name@version` of npm each. */
+  /** It makes an image of these packages, `name@version` of npm each. */
   const imageOf = async (...packages: string[]) => {
     const digest = freshDigest();
-    const artifact = await sdk.artifacts.declare(teamId, {
-      name: IMAGE,
-      kind: 'image',
-      digest,
-      uri: `${IMAGE}:latest`,
-      commit: COMMIT,
-      repository: REPOSITORY,
-    });
+    const source = { commit: COMMIT, repository: REPOSITORY };
+    const image = { name: IMAGE, kind: 'image', digest, uri: `${IMAGE}:latest`, ...source } as const;
+    const artifact = await sdk.artifacts.declare(teamId, image);
     const components = packages.map((purl) => ({ type: 'library', name: purl, purl: `pkg:npm/${purl}` }));
     const bom = JSON.stringify({ bomFormat: 'CycloneDX', specVersion: '1.6', components });
     const document = Buffer.from(bom).toString('base64');
@@ -69,7 +50,7 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     const { buildId = '' } = await admin.promotions.approve(environmentId, id);
     await runner.finish(await runner.take());
     await waitFor('the deployment', async () => {
-      const rows = await server.db.sql`select from deployments where build_id = ${buildId}`;
+      const rows = await w.server.db.sql`select from deployments where build_id = ${buildId}`;
       return rows.length > 0;
     });
     return buildId;
@@ -86,20 +67,12 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
   };
 
   beforeAll(async () => {
-    // No lease ends by itself here, however slow the machine.
-    const env = { LEASE_MS: '3600000', OFFER_MS: '3600000' };
-    server = await startTestServer({ env });
-    sdk = sdkOf(await firstSession(server));
-    teamId = (await sdk.teams.create('makers')).id;
-    const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
-    await sdkOf(server.first.staffApiKey).adminTeams.setRegion(teamId, region?.id ?? '');
-    projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
-    const { token } = await sdk.runners.createEnrollToken(teamId);
-    runner = await scriptedRunner(server.baseUrl, token);
-    admin = await as('admin');
-    developer = await as('developer');
+    w = await world();
+    ({ sdk, teamId, projectId } = w);
+    runner = await w.runner();
+    admin = (await w.member('admin')).sdk;
+    developer = (await w.member('developer')).sdk;
   });
-  afterAll(async () => await server?.stop());
   beforeEach(async () => {
     const deployTo = { kind: 'container' } as const;
     const params = { name: `e${(names += 1)}`, repository: REPOSITORY, deploy: deployTo };
@@ -107,21 +80,14 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
   });
 
   it('says what is brought where nothing runs', async () => {
-    const image = await imageOf();
-    const promotion = await promoted(image);
+    const { id: artifactId, digest } = await imageOf();
+    const promotion = await promoted({ id: artifactId });
     const { releaseId, version } = promotion;
     const preview = await previewOf(promotion);
     expect(preview).toMatchObject({
       promotion: { id: promotion.id, state: 'pending' },
-      brought: {
-        releaseId,
-        version,
-        artifactId: image.id,
-        name: IMAGE,
-        digest: image.digest,
-        commit: COMMIT,
-      },
-      artifacts: [{ kind: 'image', name: IMAGE, after: image.digest }],
+      brought: { releaseId, version, artifactId, name: IMAGE, digest, commit: COMMIT },
+      artifacts: [{ kind: 'image', name: IMAGE, after: digest }],
       packagesProblem: 'there are not two images',
       approvals: 0,
       requiredApprovals: 1,
@@ -138,17 +104,10 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     const after = await imageOf('new@1', 'same@1', 'left@2', 'left@3', '%40acme/web@1');
     const come = [await fileOf('notes'), await fileOf('new')];
     const preview = await previewOf(await promoted(after, ...come));
-    expect(preview.running).toMatchObject({
-      releaseId: running.releaseId,
-      version: running.version,
-      promotionId: running.id,
-      buildId,
-      artifactId: before.id,
-      digest: before.digest,
-      commit: COMMIT,
-      url: 'http://10.0.0.7:32768',
-      since: expect.stringMatching(/^\d{4}-/),
-    });
+    const { id: promotionId, releaseId, version } = running;
+    const image = { artifactId: before.id, digest: before.digest, commit: COMMIT };
+    const there = { buildId, url: 'http://10.0.0.7:32768', since: expect.stringMatching(/^\d{4}-/) };
+    expect(preview.running).toMatchObject({ releaseId, version, promotionId, ...image, ...there });
     expect(preview.packages).toEqual({
       added: 1,
       removed: 1,
@@ -183,11 +142,9 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     await waitFor('the artifact', async () => await sdk.artifacts.get(teamId, digest));
     const after = await imageOf('new@1');
     const promotion = await promoted(after);
-    const { running, packagesProblem, artifacts } = await waitFor(
-      'what runs',
-      async () => await previewOf(promotion),
-      { holds: (preview) => preview.running !== undefined },
-    );
+    const seen = async () => await previewOf(promotion);
+    const holds = (preview: Awaited<ReturnType<typeof seen>>) => preview.running !== undefined;
+    const { running, packagesProblem, artifacts } = await waitFor('what runs', seen, { holds });
     expect(running).toMatchObject({ digest, commit: COMMIT });
     expect([running?.version, running?.promotionId]).toEqual([undefined, undefined]);
     expect(packagesProblem).toMatch(/^nothing is known of the packages of .*, artifact art_/);
@@ -230,16 +187,13 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     const named = await policy("!('' in promotion.approvals)");
     const warns = await policy('false', { mode: 'warn' });
     const gates = async () =>
-      (await server.db.sql`select from policy_gates where team_id = ${teamId}`).length;
+      (await w.server.db.sql`select from policy_gates where team_id = ${teamId}`).length;
     const before = await gates();
     const said = async (by: SvcSDK) => (await previewOf(promotion, by)).policies;
     expect(await said(admin)).toEqual({ allowed: false, denied: [named], warned: [warns] });
     await admin.promotions.approve(environmentId, promotion.id);
-    expect(await previewOf(promotion, admin)).toMatchObject({
-      approvals: 1,
-      requiredApprovals: 2,
-      policies: { denied: [named] },
-    });
+    const half = { approvals: 1, requiredApprovals: 2, policies: { denied: [named] } };
+    expect(await previewOf(promotion, admin)).toMatchObject(half);
     // A developer approves nothing, and an owner would be the second.
     expect(await said(developer)).toMatchObject({ allowed: false });
     expect(await said(sdk)).toEqual({ allowed: true, denied: [], warned: [warns] });
@@ -278,7 +232,7 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     expect((await previewOf(promotion)).policies?.denied).toEqual(
       denied.filter(({ policyId }) => policyId !== creating.policyId),
     );
-    expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe('policy_denied');
+    expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe('403 policy_denied');
   });
 
   it('has the word on the deploy too, where the approval makes one, and each rule once', async () => {
@@ -286,21 +240,17 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     const onDeploy = await policy("build.trigger != 'promotion' || promotion.id == ''", { on: ['deploy'] });
     const onBoth = await policy('false', { on: ['promotion.approve', 'deploy'], overridable: false });
     const policies = async () => (await previewOf(promotion)).policies;
-    expect(await policies()).toEqual({
-      allowed: false,
-      denied: expect.arrayContaining([onDeploy, onBoth]),
-      warned: [],
-    });
+    const refusal = { allowed: false, denied: expect.arrayContaining([onDeploy, onBoth]), warned: [] };
+    expect(await policies()).toEqual(refusal);
     expect((await policies())?.denied).toHaveLength(2);
     await sdk.policies.disable(teamId, onBoth.policyId);
-    expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe('policy_denied');
+    expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe('403 policy_denied');
     await sdk.environments.update(environmentId, { deploy: { kind: 'none' } });
     expect(await policies()).toEqual({ allowed: true, denied: [], warned: [] });
   });
 
   it('is of the team alone', async () => {
     const promotion = await promoted();
-    const { token } = await stranger(server);
-    expect(await refused(previewOf(promotion, sdkOf(token)))).toBe('not_found');
+    expect(await refused(previewOf(promotion, (await w.stranger()).sdk))).toBe('404 not_found');
   });
 });

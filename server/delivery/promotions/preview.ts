@@ -2,6 +2,10 @@
  * What a promotion changes against what its environment runs, and what would be said to its approval now.
  * Writes nothing.
  */
+import type {
+  PromotionArtifactChange,
+  PromotionImage,
+} from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -16,46 +20,19 @@ import { deployOf, imageAsked } from './image.ts';
 import { passageOf, promotedOf } from './passage.ts';
 import type { Passing } from './passage.ts';
 import { factsOf, runningIn } from './running.ts';
-import type { Image } from './running.ts';
 import { findPromotion } from './store.ts';
-import type { Promotion } from './store.ts';
+import type { Promotion, PromotionRef } from './store.ts';
 import { subjectOf } from './subject.ts';
-import type { Subject } from './subject.ts';
+import type { Row } from '../../kit/resource/index.ts';
 
 /** What runs, or what is brought. */
 interface Side {
-  readonly image: Image;
+  readonly image: Row<PromotionImage>;
   readonly artifact: ArtifactRow | undefined;
   readonly artifacts: ReadonlyArray<Pick<ArtifactRow, 'kind' | 'name' | 'digest'>>;
 }
 
-interface ArtifactChange {
-  readonly kind: string;
-  readonly name: string;
-  readonly before?: string | undefined;
-  readonly after?: string | undefined;
-}
-
-export interface Preview {
-  readonly environment: Environment;
-  readonly promotion: Promotion;
-  readonly running: Image | undefined;
-  readonly brought: Image;
-  readonly artifacts: readonly ArtifactChange[];
-  readonly packages: PackageChanges | undefined;
-  readonly packagesProblem: string | undefined;
-  readonly approvals: number;
-  readonly requiredApprovals: number;
-  /** Of one that is pending. */
-  readonly word: Word | undefined;
-  readonly subject: Subject | undefined;
-}
-
-export async function preview(
-  { gates }: { readonly gates: Gates },
-  ctx: Ctx,
-  which: { readonly environmentId: string; readonly promotionId: string },
-): Promise<Preview> {
+export async function preview({ gates }: { readonly gates: Gates }, ctx: Ctx, which: PromotionRef) {
   const environment = await environmentRows.find(ctx, which.environmentId);
   const promotion = await findPromotion(ctx, environment, which.promotionId);
   const artifacts = await artifactsOf(ctx, promotion.releaseId);
@@ -68,12 +45,8 @@ export async function preview(
   ]);
   const approvals = counted(standingOf(promotion, given, subject)).map(({ userId }) => userId);
   const compared = await packagesOf(ctx, running?.artifact, brought.artifact);
-  const asked = {
-    environment,
-    promotion,
-    artifacts,
-    approvals: await withCaller(ctx, environment, { promotion, approvals }),
-  };
+  const withOwn = await withCaller(ctx, environment, { promotion, approvals });
+  const asked = { environment, promotion, artifacts, approvals: withOwn };
   return {
     environment,
     promotion,
@@ -90,8 +63,8 @@ export async function preview(
 }
 
 /**
- * Of all gates that the last approval passes: its own and, where it makes a build, that of the deploy. A
- * policy may be on both. Before it is asked for, that of its creation as well.
+ * It is what all gates say that the last approval passes: its own and, where it makes a build, that of the
+ * deploy. A policy may be on both. Before it is asked for, that of its creation is passed as well.
  */
 export async function wordOf(
   gates: Gates,
@@ -153,10 +126,13 @@ async function runningSide(ctx: Ctx, { id, teamId }: Environment): Promise<Side 
 /**
  * Of one kind and name there may be several: what both sides have is the same, and the others go in pairs.
  */
-function changesOf(before: Side['artifacts'], after: Side['artifacts']): readonly ArtifactChange[] {
+function changesOf(
+  before: Side['artifacts'],
+  after: Side['artifacts'],
+): readonly Row<PromotionArtifactChange>[] {
   const gone = before.filter(({ digest }) => !after.some((each) => each.digest === digest));
   const come = after.filter(({ digest }) => !before.some((each) => each.digest === digest));
-  const changes = come.map(({ kind, name, digest }): ArtifactChange => {
+  const changes = come.map(({ kind, name, digest }): Row<PromotionArtifactChange> => {
     const place = gone.findIndex((each) => each.kind === kind && each.name === name);
     const [old] = place === -1 ? [] : gone.splice(place, 1);
     return { kind, name, before: old?.digest, after: digest };

@@ -1,4 +1,4 @@
-/** Valid requests of each RPC, for the tests of the contract. */
+/** Gives a valid request of each RPC to the tests of the contract. */
 import { environment } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 import type { World } from '../../../test/contract/world.ts';
@@ -20,7 +20,7 @@ export const requests: Requests = {
     gives: 'nothing',
   },
   'svc.promotions.v1.PromotionsService/Approve': { statements: 33, fields: promotion, gives: 'nothing' },
-  // Behind its approval: too late.
+  // It comes behind its approval, which is too late.
   'svc.promotions.v1.PromotionsService/Reject': {
     fields: (world) => ({ ...promotion(world), reason: 'not this one' }),
     status: 409,

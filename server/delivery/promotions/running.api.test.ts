@@ -1,14 +1,13 @@
 /** What is said to run, over the real doors, whatever way it came. */
-import { createSvcSDK } from '@svc/sdk';
-import type { RunningImage, SvcApiError, SvcSDK } from '@svc/sdk';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import type { RunningImage } from '@svc/sdk';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, stranger } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
+import { world } from '../../../test/setup/world.ts';
+import type { World } from '../../../test/setup/world.ts';
+import { refused } from '../../../test/setup/refused.ts';
 
 const postgresHere = await has('postgres');
 const COMMIT = 'c'.repeat(40);
@@ -16,15 +15,12 @@ const URL = 'http://10.0.0.7:32768';
 const deploy = { kind: 'container' } as const;
 
 describe.skipIf(!postgresHere)('what runs in the environments of a project', () => {
-  let server: TestServer;
-  let sdk: SvcSDK;
-  let teamId: string;
-  let projectId: string;
+  let w: World;
+  let { sdk, teamId, projectId } = {} as World;
   let environmentId: string;
   let runner: ScriptedRunner;
   let names = 0;
 
-  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
   const environment = async (name: string): Promise<string> => {
     const repository = 'https://git.example.com/acme/web';
     return (await sdk.environments.create(projectId, { name, repository, deploy })).id;
@@ -60,17 +56,10 @@ describe.skipIf(!postgresHere)('what runs in the environments of a project', () 
   };
 
   beforeAll(async () => {
-    // No lease ends by itself here, however slow the machine.
-    const env = { LEASE_MS: '3600000', OFFER_MS: '3600000' };
-    server = await startTestServer({ env });
-    sdk = sdkOf(await firstSession(server));
-    teamId = (await sdk.teams.create('makers')).id;
-    const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
-    await sdkOf(server.first.staffApiKey).adminTeams.setRegion(teamId, region?.id ?? '');
-    const { token } = await sdk.runners.createEnrollToken(teamId);
-    runner = await scriptedRunner(server.baseUrl, token);
+    w = await world();
+    ({ sdk, teamId } = w);
+    runner = await w.runner();
   });
-  afterAll(async () => await server?.stop());
   beforeEach(async () => {
     projectId = (await sdk.projects.create({ name: `p${(names += 1)}`, teamId })).id;
     environmentId = await environment('production');
@@ -180,8 +169,7 @@ describe.skipIf(!postgresHere)('what runs in the environments of a project', () 
     expect(await listed()).toEqual(['canary', 'production']);
     await sdk.environments.delete(production);
     expect(await listed()).toEqual(['canary']);
-    const { token } = await stranger(server);
-    const asked = sdkOf(token).promotions.running(projectId);
-    await expect(asked).rejects.toMatchObject({ code: 'not_found' } satisfies Partial<SvcApiError>);
+    const { sdk: theirs } = await w.stranger();
+    expect(await refused(theirs.promotions.running(projectId))).toBe('404 not_found');
   });
 });

@@ -1,43 +1,23 @@
 /**
- * What runs in environments: what the platform deployed there last or, if that was later, what somebody said
- * to have deployed elsewhere.
+ * Reads what runs in environments: what the platform deployed there last or, if that was later, what somebody
+ * said to have deployed elsewhere.
  */
 import { eq } from 'drizzle-orm';
+import type { PromotionImage } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { Who } from '../../kit/resource/index.ts';
+import type { Row, Who } from '../../kit/resource/index.ts';
 import { readArtifacts } from '../artifacts/index.ts';
 import { runsThere, whatRuns } from './what-runs.ts';
 import type { ArtifactRow } from '../artifacts/index.ts';
 
-/** Of the contract. Columns are absent or null where nothing is known. */
-export interface Image {
-  readonly releaseId?: string | null;
-  readonly version?: string | null;
-  readonly promotionId?: string | null;
-  readonly buildId?: string | null;
-  readonly artifactId?: string | null;
-  readonly name?: string;
-  readonly digest?: string | null;
-  readonly commit?: string | null;
-  readonly url?: string | null;
-  readonly since?: Date;
-}
-
 export interface Running {
   readonly environmentId: string;
-  readonly how: 'promotion' | 'approved' | 'direct' | 'rollback' | 'elsewhere';
-  readonly image: Image;
+  readonly how: string;
+  readonly image: Row<PromotionImage>;
   readonly artifact: ArtifactRow | undefined;
 }
-
-type Row = Pick<Running, 'environmentId' | 'how'> &
-  Required<
-    Pick<Image, 'releaseId' | 'version' | 'promotionId' | 'buildId' | 'artifactId' | 'digest' | 'url'>
-  > & {
-    readonly since: Date;
-  };
 
 export interface Places {
   readonly teamId: string;
@@ -56,9 +36,7 @@ export async function runningIn(who: Who, places: Places): Promise<readonly Runn
   });
 }
 
-export function factsOf(
-  artifact: ArtifactRow | undefined,
-): Pick<Image, 'artifactId' | 'name' | 'digest' | 'commit'> {
+export function factsOf(artifact: ArtifactRow | undefined): Row<PromotionImage> {
   if (artifact === undefined) return {};
   const { id: artifactId, name, digest, commit } = artifact;
   return { artifactId, name, digest, commit: commit === '' ? null : commit };
@@ -67,10 +45,10 @@ export function factsOf(
 async function readRunning(
   { db: { sql }, teams }: Who,
   { teamId, environmentIds }: Places,
-): Promise<readonly Row[]> {
+): Promise<ReadonlyArray<Omit<Running, 'image' | 'artifact'> & Running['image']>> {
   const ours = [...teams.teamIds];
   const environments = sql`select * from unnest(${[...environmentIds]}::text[])`;
-  return await sql<Row[]>`
+  return await sql<Array<Omit<Running, 'image' | 'artifact'> & Running['image']>>`
     select n.environment_id as "environmentId", n.how, coalesce(n.release_id, r.id) as "releaseId", coalesce(n.version, r.version) as version,
       n.promotion_id as "promotionId", n.build_id as "buildId", a.id as "artifactId", n.digest, n.address as url, n.deployed_at as since
     from (${whatRuns(sql, teamId, environments)}) n

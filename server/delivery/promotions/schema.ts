@@ -33,7 +33,7 @@ export const promotions = teamTable(
     overrideReason: text('override_reason'),
     /** The build that deploys it, whose first and only item has the same id. */
     buildId: id('build_id'),
-    /** Of the image that this build deploys. */
+    /** Digest of the image that this build deploys. */
     digest: text('digest'),
     url: text('url'),
     /** Of what the count of its approvals began with; null: there was no approval yet. */
@@ -44,9 +44,9 @@ export const promotions = teamTable(
   },
   (t) => [
     index('promotions_newest').on(t.environmentId, t.id),
-    // Those of a release: lineage, graph.
+    // Lineage and graph read the promotions of a release.
     index('promotions_release').on(t.releaseId, t.id),
-    // Those that a newer one supersedes, and those that expire.
+    // These are superseded by a newer one, or expire.
     index('promotions_pending')
       .on(t.environmentId, t.id)
       .where(sql`${t.state} = 'pending'`),
@@ -54,7 +54,7 @@ export const promotions = teamTable(
     index('promotions_elsewhere')
       .on(t.environmentId, t.endedAt, t.id)
       .where(sql`${t.state} = 'deployed' and ${t.buildId} is null`),
-    // What ends with its build.
+    // These end with their build.
     uniqueIndex('promotions_build')
       .on(t.buildId)
       .where(sql`${t.buildId} is not null`),
@@ -108,7 +108,7 @@ export const deployments = teamTable(
     projectId: id('project_id').notNull(),
     environmentId: id('environment_id').notNull(),
     environmentName: text('environment_name').notNull(),
-    /** Of the build in its environment. */
+    /** Number of the build in its environment. */
     number: integer('number').notNull(),
     buildId: id('build_id').notNull(),
     digest: text('digest').notNull(),
@@ -125,7 +125,10 @@ export const deployments = teamTable(
   ],
 );
 
-/** What runs in each environment: the deployment with the greatest number, whatever order events come in. */
+/**
+ * Each row says what runs in an environment: the deployment with the greatest number, whatever order events
+ * come in.
+ */
 export const deploymentHeads = pgTable(
   'deployment_heads',
   {

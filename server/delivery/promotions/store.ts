@@ -1,5 +1,6 @@
-/** Rows of promotions. */
+/** Finds the rows of promotions. */
 import { and, eq, sql } from 'drizzle-orm';
+import type { ApproveRequest } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { rowsOf } from '../../kit/resource/index.ts';
@@ -7,6 +8,7 @@ import type { RowOf, Who } from '../../kit/resource/index.ts';
 import { promotions } from './schema.ts';
 
 export type Promotion = RowOf<typeof promotions>;
+export type PromotionRef = Pick<ApproveRequest, 'environmentId' | 'promotionId'>;
 
 /** Asked with each change, because what expires does so without the environment's lock. */
 export const isPending = eq(promotions.state, 'pending');

@@ -1,9 +1,9 @@
 /**
- * What an approval is given to: the release and the image of it, the target, and the revisions of the
+ * An approval is given to its subject: the release and the image of it, the target, and the revisions of the
  * policies that apply. Approvals count for as long as all of it stays as it was; parts that could be changed
  * and changed back have a part beside them that counts the changes.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Environment } from '../../apps/environments/index.ts';
 import { variableVersions } from '../../apps/variables/index.ts';
@@ -26,25 +26,20 @@ const REVISION = 'environment.revision';
 /** Changes that a reason names. */
 const NAMED_MAX = 5;
 
-const sha256 = (value: unknown): string =>
-  createHash('sha256')
-    .update(canonicalize(value) ?? '')
-    .digest('hex');
+const sha256 = (value: unknown): string => hash('sha256', canonicalize(value) ?? '', 'hex');
 
-/** Of pending promotions to the environment, by their ids; as the transaction sees it. */
+/**
+ * The subjects are those of pending promotions to the environment, by their ids, as the transaction sees
+ * them.
+ */
 export async function subjectsOf(
   who: Who,
   environment: Environment,
   promotions: readonly Promotion[],
 ): Promise<ReadonlyMap<string, Subject>> {
   if (promotions.length === 0) return new Map();
-  const [target, releases] = await Promise.all([
-    targetOf(who, environment),
-    releasesOf(
-      who,
-      promotions.map(({ releaseId }) => releaseId),
-    ),
-  ]);
+  const ids = promotions.map(({ releaseId }) => releaseId);
+  const [target, releases] = await Promise.all([targetOf(who, environment), releasesOf(who, ids)]);
   return new Map(
     promotions.map((promotion) => {
       const parts = { ...target, ...releaseParts(promotion, releases.get(promotion.releaseId)) };

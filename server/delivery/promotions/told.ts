@@ -4,10 +4,11 @@
  */
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../../kit/feature.ts';
-import { doubling, hasJobs, jobsAdded } from '../../kit/jobs/index.ts';
+import { hasJobs, jobsAdded } from '../../kit/jobs/index.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 import { serviceOf } from './moved.ts';
+import { EVIDENCE_JOB } from '../attestations/index.ts';
 
 const TOLD_JOB = 'deployments.told';
 
@@ -20,8 +21,8 @@ interface DeploymentTold extends Readonly<Record<string, unknown>> {
 }
 
 /**
- * CTE `deployments_told`: a job for each event of the CTE `published` of a build that deployed, because the
- * ledger is not written by a statement.
+ * The CTE `deployments_told` adds a job for each event of the CTE `published` of a build that deployed,
+ * because the ledger is not written by a statement.
  */
 export const told: EventEffect = (sql) => sql`
   deployments_told as (${jobsAdded(
@@ -34,17 +35,12 @@ export const told: EventEffect = (sql) => sql`
       where e.kind in ('work.finished', 'build.reported_late') and b.value -> 'deployed' = 'true'`,
   )})`;
 
-export function toldJob({ db }: { readonly db: Database }): JobKind<DeploymentTold> {
-  return {
-    kind: TOLD_JOB,
-    attempts: 1_000,
-    backoff: doubling(1_000, 600_000),
-    concurrency: 4,
-    perTeam: 2,
-    timeoutMs: 30_000,
-    run: async (job) => await tell(db, job),
-  };
-}
+export const toldJob = (db: Database): JobKind<DeploymentTold> => ({
+  ...EVIDENCE_JOB,
+  kind: TOLD_JOB,
+  timeoutMs: 30_000,
+  run: async (job) => await tell(db, job),
+});
 
 /** A job that runs twice leaves two entries, which name one build. */
 async function tell(db: Database, { teamId, payload }: Job<DeploymentTold>): Promise<void> {

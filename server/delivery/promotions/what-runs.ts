@@ -7,12 +7,12 @@
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
 
-/** Condition on the row `x` of promotions: it was deployed elsewhere. */
+/** The condition is that the row `x` of promotions was deployed elsewhere. */
 const isElsewhere = (sql: SqlTag): Fragment => sql`x.state = 'deployed' and x.build_id is null`;
 
 /**
- * Statement: the deployments, elsewhere or not, of all artifacts. `of`: over the rows `x` of `deployments`
- * and of `promotions`, which have the same names for team and digest only.
+ * The statement reads the deployments, elsewhere or not, of all artifacts. `of` are conditions on the rows
+ * `x` of `deployments` and of `promotions`, which have the same names for team and digest only.
  */
 export const allDeployments = (
   sql: SqlTag,
@@ -25,7 +25,7 @@ export const allDeployments = (
   select 'dep' || substr(x.id, 4), x.team_id, x.project_id, x.environment_id, x.environment_name, null, null, null, x.id, null, null, 'elsewhere', x.url, x.ended_at
   from promotions x where ${isElsewhere(sql)} and ${of.promotions}`;
 
-/** Statement: the deployments, elsewhere or not, of one artifact. */
+/** The statement reads the deployments, elsewhere or not, of one artifact. */
 export const deploymentsOfArtifact = (
   sql: SqlTag,
   { teamId, id, digest }: { readonly teamId: string; readonly id: string; readonly digest: string },
@@ -37,8 +37,8 @@ export const deploymentsOfArtifact = (
   });
 
 /**
- * Statement: what runs now in each of the environments of the statement of ids. Of what was deployed
- * elsewhere `digest` is null: it is what `runsThere` says.
+ * The statement reads what runs now in each of the environments of the statement of ids. Where something was
+ * deployed elsewhere `digest` is null: it is what `runsThere` says.
  */
 export const whatRuns = (sql: SqlTag, teamId: string, environments: Fragment): Fragment => sql`
   select e.id as environment_id, n.*, p.release_id, p.version, p.artifact_id
@@ -64,14 +64,14 @@ export const whatRuns = (sql: SqlTag, teamId: string, environments: Fragment): F
 export const placesOf = (sql: SqlTag, teamId: string): Fragment => sql`
   select id from environments where team_id = ${teamId} union select environment_id from deployment_heads where team_id = ${teamId}`;
 
-/** Statement: ids of the artifacts of what runs, `n` of `whatRuns`. */
+/** The statement reads the ids of the artifacts of what runs, `n` of `whatRuns`. */
 export const runsThere = (sql: SqlTag, teamId: string): Fragment => sql`
   select a.id, a.digest from artifacts a where a.team_id = ${teamId} and a.digest = n.digest
   union all
   select a.id, a.digest from release_artifacts ra join artifacts a on a.id = ra.artifact_id
   where n.digest is null and ra.team_id = ${teamId} and ra.release_id = n.release_id and ra.artifact_id = coalesce(n.artifact_id, ra.artifact_id)`;
 
-/** Statement: digests of what `d` of `allDeployments` brought elsewhere. */
+/** The statement reads the digests of what `d` of `allDeployments` brought elsewhere. */
 export const deployedElsewhere = (sql: SqlTag): Fragment => sql`
   select a.digest from promotions p join release_artifacts ra on ra.team_id = p.team_id and ra.release_id = p.release_id join artifacts a on a.id = ra.artifact_id
   where p.id = d.promotion_id and a.id = coalesce(p.artifact_id, a.id) order by a.digest`;

@@ -1,5 +1,5 @@
-/** What names the content of a release: anybody can compute it from what the release shows. */
-import { createHash } from 'node:crypto';
+/** The content of a release is named by its digest: anybody can compute it from what the release shows. */
+import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 
 export interface Content {
@@ -11,7 +11,5 @@ export interface Content {
 
 export function digestOf({ projectId, version, artifacts }: Content): string {
   const text = canonicalize({ projectId, version, artifacts: artifacts.toSorted() });
-  return `sha256:${createHash('sha256')
-    .update(text ?? '')
-    .digest('hex')}`;
+  return `sha256:${hash('sha256', text ?? '', 'hex')}`;
 }

@@ -1,25 +1,23 @@
-/** Releases over the real doors: what is in one is fixed, named by a digest, and stated by the service. */
+/**
+ * Here releases are tested over the real doors: what is in one is fixed, named by a digest, and stated by the
+ * service.
+ */
 import { createHash } from 'node:crypto';
-import { createSvcSDK } from '@svc/sdk';
-import type { Artifact, Attestation, SvcSDK } from '@svc/sdk';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Artifact, Attestation } from '@svc/sdk';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { join, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
+import { world } from '../../../test/setup/world.ts';
+import type { World } from '../../../test/setup/world.ts';
 
 const postgresHere = await has('postgres');
 
 describe.skipIf(!postgresHere)('releases', () => {
-  let server: TestServer;
-  let sdk: SvcSDK;
-  let teamId: string;
-  let projectId: string;
+  let w: World;
+  let { server, sdk, teamId, projectId } = {} as World;
   let digests = 0;
 
-  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
   const artifact = async (): Promise<Artifact> => {
     const digest = `sha256:${String((digests += 1)).padStart(64, '0')}`;
     return await sdk.artifacts.declare(teamId, { name: `part-${digests}`, kind: 'file', digest });
@@ -28,24 +26,18 @@ describe.skipIf(!postgresHere)('releases', () => {
     await sdk.artifacts.attestations(teamId, id ?? '');
 
   beforeAll(async () => {
-    server = await startTestServer();
-    sdk = sdkOf(server.first.apiKey);
-    teamId = (await sdk.teams.create('makers')).id;
+    w = await world();
+    ({ server, sdk, teamId } = w);
   });
-  afterAll(async () => await server?.stop());
   beforeEach(async () => {
     projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
   });
-  afterEach(() => void vi.restoreAllMocks());
 
   it('name their artifacts by one digest that anybody can compute, and the service signs that', async () => {
     const parts = [await artifact(), await artifact()];
     const artifactIds = parts.map(({ id }) => id ?? '').toReversed();
-    const release = await sdk.releases.create(projectId, {
-      version: '1.0.0-RC.1',
-      notes: 'the first',
-      artifactIds,
-    });
+    const params = { version: '1.0.0-RC.1', notes: 'the first', artifactIds };
+    const release = await sdk.releases.create(projectId, params);
     const artifacts = parts.map(({ digest }) => digest).toSorted();
     const text = JSON.stringify({ artifacts, projectId, version: '1.0.0-RC.1' });
     expect(release).toMatchObject({
@@ -82,10 +74,12 @@ describe.skipIf(!postgresHere)('releases', () => {
     const { sql } = server.db;
     await sql`
       insert into jobs (id, team_id, kind, lane, payload, due_at, created_at)
-      select 'job_' || n, ${teamId}, 'releases.statement', 'again ' || n, ${sql.json({ releaseId: id })}::jsonb, now(), now() from generate_series(1, 3) n`;
+      select 'job_' || ${teamId} || n, ${teamId}, 'releases.statement', 'again ' || n, ${sql.json({ releaseId: id })}::jsonb, now(), now() from generate_series(1, 3) n`;
     await waitFor(
       'the end of the jobs',
-      async () => (await sql`select 1 from jobs where kind = 'releases.statement'`).length === 0,
+      async () =>
+        (await sql`select 1 from jobs where kind = 'releases.statement' and team_id = ${teamId}`).length ===
+        0,
     );
     expect((await statementsOf(part)).map((each) => each.id)).toEqual([first.id]);
   });
@@ -120,9 +114,8 @@ describe.skipIf(!postgresHere)('releases', () => {
 
   it('hold artifacts of their own team alone, and those of another team are as good as missing', async () => {
     const mine = await artifact();
-    const person = await stranger(server);
-    const theirs = sdkOf(person.token);
-    const theirProject = (await theirs.projects.create({ name: 'web', teamId: person.teamId })).id;
+    const { sdk: theirs, teamId: theirTeam } = await w.stranger();
+    const theirProject = (await theirs.projects.create({ name: 'web', teamId: theirTeam })).id;
     const params = { version: '1', artifactIds: [mine.id ?? ''] };
     expect(await refused(theirs.releases.create(theirProject, params))).toBe('404 not_found');
     expect(await refused(theirs.releases.create(projectId, { version: '1' }))).toBe('404 not_found');
@@ -136,9 +129,7 @@ describe.skipIf(!postgresHere)('releases', () => {
   });
 
   it('are read by viewers and made by developers', async () => {
-    const of = async (role: string) =>
-      sdkOf((await join(server, server.first.apiKey, { teamId, role })).token);
-    const [viewer, developer] = [await of('viewer'), await of('developer')];
+    const [{ sdk: viewer }, { sdk: developer }] = [await w.member('viewer'), await w.member('developer')];
     expect(await refused(viewer.releases.create(projectId, { version: '1' }))).toBe('403 role_insufficient');
     const { id } = await developer.releases.create(projectId, { version: '1' });
     expect((await viewer.releases.list(projectId)).map((each) => each.id)).toEqual([id]);

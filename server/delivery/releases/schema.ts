@@ -1,7 +1,7 @@
 import { foreignKey, index, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { id } from '../../base/db/columns.ts';
 import { teamTable } from '../../kit/resource/team-table.ts';
-import { artifacts } from '../artifacts/schema.ts';
+import { withArtifact } from '../artifacts/schema.ts';
 
 /** Made once and never changed. They outlive their project, whose id and name are as they were then. */
 export const releases = teamTable(
@@ -40,10 +40,6 @@ export const releaseArtifacts = pgTable(
       foreignColumns: [releases.teamId, releases.id],
       name: 'release_artifacts_release_fk',
     }).onDelete('cascade'),
-    foreignKey({
-      columns: [t.teamId, t.artifactId],
-      foreignColumns: [artifacts.teamId, artifacts.id],
-      name: 'release_artifacts_artifact_fk',
-    }).onDelete('cascade'),
+    withArtifact('release_artifacts', t),
   ],
 );

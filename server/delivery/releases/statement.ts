@@ -7,12 +7,13 @@ import { formatPurl } from '@svc/proto/packages/purl.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
-import { addJob, doubling } from '../../kit/jobs/index.ts';
+import { addJob } from '../../kit/jobs/index.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import { passportDue } from '../artifacts/index.ts';
-import { attest } from '../attestations/index.ts';
+import { attest, EVIDENCE_JOB } from '../attestations/index.ts';
 import type { AttestDeps } from '../attestations/index.ts';
 import { artifactsOf, releaseRows } from './store.ts';
+import type { Release } from './store.ts';
 import { releases } from './schema.ts';
 
 const STATEMENT_JOB = 'releases.statement';
@@ -28,24 +29,17 @@ export interface StatementDeps extends AttestDeps {
 
 export async function addStatement(
   db: Database,
-  { teamId, id }: { readonly teamId: string; readonly id: string },
+  { teamId, id }: Pick<Release, 'teamId' | 'id'>,
 ): Promise<void> {
   const payload: Payload = { releaseId: id };
   await addJob(db, { teamId, kind: STATEMENT_JOB, lane: `release ${id}`, payload });
 }
 
-export function statementJob(deps: StatementDeps): JobKind<Payload> {
-  return {
-    kind: STATEMENT_JOB,
-    // As for artifacts: evidence is not given up.
-    attempts: 1_000,
-    backoff: doubling(1_000, 600_000),
-    concurrency: 4,
-    perTeam: 2,
-    timeoutMs: 60_000,
-    run: async (job) => await state(deps, job),
-  };
-}
+export const statementJob = (deps: StatementDeps): JobKind<Payload> => ({
+  ...EVIDENCE_JOB,
+  kind: STATEMENT_JOB,
+  run: async (job) => await state(deps, job),
+});
 
 async function state(deps: StatementDeps, { teamId, payload }: Job<Payload>): Promise<void> {
   const who = { db: deps.db, teams: systemScope(teamId) };

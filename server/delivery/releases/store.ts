@@ -1,4 +1,4 @@
-/** Rows of releases, and the artifacts of one. */
+/** Finds the rows of releases, and the artifacts of one. */
 import { and, eq, inArray, or, sql } from 'drizzle-orm';
 import { notFound } from '../../kit/not-found.ts';
 import { inTeams, rowsOf } from '../../kit/resource/index.ts';

@@ -3,7 +3,7 @@ import { eq } from 'drizzle-orm';
 import { parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { newId } from '../../base/ids.ts';
-import { addJob, doubling } from '../../kit/jobs/index.ts';
+import { addJob } from '../../kit/jobs/index.ts';
 import type { JobKind } from '../../kit/jobs/index.ts';
 import { change, rowsOf } from '../../kit/resource/index.ts';
 import type { RowOf, Who } from '../../kit/resource/index.ts';
@@ -11,7 +11,7 @@ import { systemScope } from '../../kit/authorise.ts';
 import { artifactRows, passportDue } from '../artifacts/index.ts';
 import { whatRuns } from '../promotions/index.ts';
 import type { Artifact } from '../artifacts/index.ts';
-import { attest } from '../attestations/index.ts';
+import { attest, EVIDENCE_JOB } from '../attestations/index.ts';
 import type { AttestDeps } from '../attestations/index.ts';
 import { artifactDigestOf, nextLink } from './chain.ts';
 import { artifactResidencyAttestations } from './schema.ts';
@@ -25,36 +25,26 @@ export const bySequence = { by: artifactResidencyAttestations.sequence, descendi
 
 export async function attestArtifact(ctx: Ctx, artifact: Artifact): Promise<Link> {
   const { id: artifactId, teamId, digest: artifactDigest } = artifact;
-  const details = ({ sequence, digest, builtIn, storedIn, deployedIn }: Link) => ({
-    sequence,
-    digest,
-    builtIn,
-    storedIn,
-    deployedIn,
-  });
+  const details = ({ sequence, digest, ...link }: Link) => ({ sequence, digest, ...regionsOf(link) });
   return await change(ctx, { action: 'residency.artifact_attested', on: artifact, details }, async (tx) => {
     await artifactRows.lock(tx, artifactId); // Attestations of one artifact take turns.
     const places = await placesOf(tx, artifact);
     const last = await newestOfArtifact(tx, artifactId);
     const attestedAt = ctx.clock.now();
     const id = newId('ara', attestedAt.getTime());
-    const fact = {
-      id,
-      teamId,
-      artifactId,
-      artifactDigest,
-      ...places,
-      attestedBy: ctx.caller.userId,
-      attestedAt,
-    };
-    const link = nextLink(fact, last, artifactDigestOf);
-    const { builtIn, storedIn, deployedIn } = link;
-    const row = { ...link, builtIn: [...builtIn], storedIn: [...storedIn], deployedIn: [...deployedIn] };
-    const made = await artifactLinks.insert(tx, row);
+    const fact = { id, teamId, artifactId, artifactDigest, ...places, attestedAt };
+    const link = nextLink({ ...fact, attestedBy: ctx.caller.userId }, last, artifactDigestOf);
+    const made = await artifactLinks.insert(tx, link);
     await addJob(tx.db, { teamId, kind: SIGN_JOB, lane: `residency ${artifactId}`, payload: { id } });
     return made;
   });
 }
+
+const regionsOf = ({ builtIn, storedIn, deployedIn }: Pick<Link, 'builtIn' | 'storedIn' | 'deployedIn'>) => ({
+  builtIn,
+  storedIn,
+  deployedIn,
+});
 
 export async function newestOfArtifact(who: Who, artifactId: string): Promise<Link | undefined> {
   const where = eq(artifactResidencyAttestations.artifactId, artifactId);
@@ -63,7 +53,7 @@ export async function newestOfArtifact(who: Who, artifactId: string): Promise<Li
 }
 
 /** Sorted by their characters, each once. */
-const sorted = (texts: readonly string[]): readonly string[] => [...new Set(texts)].toSorted();
+const sorted = (texts: readonly string[]): string[] => [...new Set(texts)].toSorted();
 
 async function placesOf({ db: { sql }, teams }: Ctx, { id, teamId, digest, uri, name }: Artifact) {
   const environments = sql`select environment_id from deployment_heads where team_id = ${teamId} and digest = ${digest}`;
@@ -77,7 +67,7 @@ async function placesOf({ db: { sql }, teams }: Ctx, { id, teamId, digest, uri, 
   return { builtIn: sorted(builtIn), storedIn: sorted(hostsOf(uri ?? name)), deployedIn: sorted(deployedIn) };
 }
 
-/** The registry of an image's address. */
+/** It is the registry of an image's address. */
 function hostsOf(address: string): readonly string[] {
   if (problemOfImage(address) !== undefined) return [];
   const { host } = parseImage(address);
@@ -87,12 +77,10 @@ function hostsOf(address: string): readonly string[] {
 /** The service's signature under a link, made by a job: the signer may be far away. */
 export function signJob(deps: AttestDeps & { readonly typeBase: string }): JobKind<{ id: string }> {
   return {
+    ...EVIDENCE_JOB,
     kind: SIGN_JOB,
-    attempts: 1_000,
-    backoff: doubling(1_000, 600_000),
     concurrency: 2,
     perTeam: 1,
-    timeoutMs: 60_000,
     run: async ({ teamId, payload: { id } }) => {
       const who = { db: deps.db, teams: systemScope(teamId) };
       const [link] = await artifactLinks.list(who, { where: eq(artifactResidencyAttestations.id, id) });

@@ -1,62 +1,35 @@
-/** Chains of attestations: each link carries the digest of the one before it. */
-import { createHash } from 'node:crypto';
-import type { Operator } from '../../kit/resource/schema.ts';
+/** Links chains of attestations: each link carries the digest of the one before it. */
+import { hash } from 'node:crypto';
+import type { RowOf } from '../../kit/resource/index.ts';
+import type { artifactResidencyAttestations, residencyAttestations } from './schema.ts';
 
-/** What every link has. */
-interface Place {
-  readonly sequence: number;
-  readonly previousDigest: string | null;
-}
-
-interface Fact {
-  readonly id: string;
-  readonly teamId: string;
-  readonly attestedBy: string;
-  readonly attestedAt: Date;
-}
-
-export interface EnvironmentFact extends Fact {
-  readonly environmentId: string;
-  readonly regionId: string;
-  readonly operator: Operator;
-}
-
-export interface ArtifactFact extends Fact {
-  readonly artifactId: string;
-  readonly artifactDigest: string;
-  readonly builtIn: readonly string[];
-  readonly storedIn: readonly string[];
-  readonly deployedIn: readonly string[];
-}
+/** Every link has these. */
+type Place = Pick<RowOf<typeof residencyAttestations>, 'sequence' | 'previousDigest'>;
+type Fact = Pick<RowOf<typeof residencyAttestations>, 'id' | 'teamId' | 'attestedBy' | 'attestedAt'>;
+type EnvironmentFact = Omit<RowOf<typeof residencyAttestations>, 'createdAt' | 'digest'>;
+type ArtifactFact = Omit<RowOf<typeof artifactResidencyAttestations>, 'createdAt' | 'digest'>;
 
 /**
  * As the contract describes it, so that anybody can compute it from an answer. No field can hold a line feed.
  */
-export function digestOf(link: EnvironmentFact & Place): string {
+export function digestOf(link: EnvironmentFact): string {
   const { id, teamId, environmentId, sequence, regionId, operator } = link;
   return hashed(link, ['svc-residency-v1', id, teamId, environmentId, String(sequence), regionId, operator]);
 }
 
-export function artifactDigestOf(link: ArtifactFact & Place): string {
+export function artifactDigestOf(link: ArtifactFact): string {
   const { id, teamId, artifactId, artifactDigest, sequence, builtIn, storedIn, deployedIn } = link;
   const lists = [builtIn, storedIn, deployedIn].map((list) => list.join(','));
-  return hashed(link, [
-    'svc-residency-artifact-v1',
-    id,
-    teamId,
-    artifactId,
-    artifactDigest,
-    String(sequence),
-    ...lists,
-  ]);
+  const ids = [id, teamId, artifactId, artifactDigest];
+  return hashed(link, ['svc-residency-artifact-v1', ...ids, String(sequence), ...lists]);
 }
 
 function hashed({ attestedBy, attestedAt, previousDigest }: Fact & Place, lines: readonly string[]): string {
   const all = [...lines, attestedBy, attestedAt.toISOString(), previousDigest ?? ''];
-  return createHash('sha256').update(all.join('\n')).digest('hex');
+  return hash('sha256', all.join('\n'), 'hex');
 }
 
-/** The link behind `last`. */
+/** It is the link behind `last`. */
 export function nextLink<F extends Fact>(
   fact: F,
   last: { readonly sequence: number; readonly digest: string } | undefined,

@@ -1,6 +1,6 @@
 /**
- * Residency: chains of attestations that say in which region an environment's work was run, and where an
- * artifact was made, is stored and runs.
+ * Residency is kept in chains of attestations that say in which region an environment's work was run, and
+ * where an artifact was made, is stored and runs.
  */
 import { eq } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -18,7 +18,7 @@ import type { FeatureGate } from '../../kit/feature-gate.ts';
 import { newId } from '../../base/ids.ts';
 import { artifactRows, artifactsFeature } from '../artifacts/index.ts';
 import { change, rowsOf, shown } from '../../kit/resource/index.ts';
-import type { Who } from '../../kit/resource/index.ts';
+import type { RowOf, Who } from '../../kit/resource/index.ts';
 import { attestationsFeature } from '../attestations/index.ts';
 import { promotionsFeature } from '../promotions/index.ts';
 import { signingKeysFeature } from '../signingkeys/index.ts';
@@ -77,7 +77,7 @@ async function attest(ctx: Ctx, environment: Environment) {
   const act = {
     action: 'residency.attested',
     on: environment,
-    details: ({ sequence, regionId, operator, digest }: typeof residencyAttestations.$inferSelect) => ({
+    details: ({ sequence, regionId, operator, digest }: RowOf<typeof residencyAttestations>) => ({
       sequence,
       regionId,
       operator,

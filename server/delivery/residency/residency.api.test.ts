@@ -1,6 +1,6 @@
 /**
- * Residency over the real door: the chain, its digests computed anew, and attestations that are made at the
- * same moment.
+ * Here residency is tested over the real door: the chain, its digests computed anew, and attestations that
+ * are made at the same moment.
  */
 import { createHash } from 'node:crypto';
 import { createSvcSDK } from '@svc/sdk';
@@ -16,7 +16,7 @@ import type { TestServer } from '../../../test/setup/server.ts';
 
 const postgresHere = await has('postgres');
 
-/** From the contract's words, not from the server's code. */
+/** It is computed from the contract's words, not from the server's code. */
 function digestOf(a: ResidencyAttestation): string {
   const fields = [a.id, a.teamId, a.environmentId, a.sequence, a.regionId, a.operator, a.attestedBy];
   const at = new Date(a.attestedAt).toISOString();
@@ -53,11 +53,8 @@ describe.skipIf(!postgresHere)('residency', () => {
   });
 
   it('of an artifact is a chain of its own, with where it was built, is stored and runs, and the service signs it', async () => {
-    const artifact = await sdk.artifacts.declare(teamId, {
-      name: 'registry.example.com:5000/acme/web',
-      kind: 'image',
-      digest: `sha256:${'5'.repeat(64)}`,
-    });
+    const image = { name: 'registry.example.com:5000/acme/web', digest: `sha256:${'5'.repeat(64)}` };
+    const artifact = await sdk.artifacts.declare(teamId, { ...image, kind: 'image' });
     await server.db.sql`
       insert into artifact_sources (team_id, artifact_id, origin, ref, region_id, operator, at)
       values (${teamId}, ${artifact.id}, 'build', 'bld_1', 'reg_b', 'customer', now()), (${teamId}, ${artifact.id}, 'build', 'bld_2', 'reg_a', 'service', now())`;
@@ -75,15 +72,8 @@ describe.skipIf(!postgresHere)('residency', () => {
     for (const [n, link] of chain.entries()) {
       expect(link.previousDigest).toBe(chain[n - 1]?.digest);
       const lists = [link.builtIn, link.storedIn, link.deployedIn].map((list) => (list ?? []).join(','));
-      const fields = [
-        link.id,
-        link.teamId,
-        link.artifactId,
-        link.artifactDigest,
-        link.sequence,
-        ...lists,
-        link.attestedBy,
-      ];
+      const ids = [link.id, link.teamId, link.artifactId, link.artifactDigest];
+      const fields = [...ids, link.sequence, ...lists, link.attestedBy];
       const at = new Date(link.attestedAt).toISOString();
       const lines = ['svc-residency-artifact-v1', ...fields, at, link.previousDigest ?? ''];
       expect(link.digest).toBe(createHash('sha256').update(lines.join('\n')).digest('hex'));
@@ -112,13 +102,8 @@ describe.skipIf(!postgresHere)('residency', () => {
     expect(await sdk.residency.listForEnvironment(environmentId)).toEqual([]);
     const { userId } = await sdk.account.whoami();
     const first = await sdk.residency.attestEnvironment(environmentId);
-    expect(first).toMatchObject({
-      teamId,
-      environmentId,
-      sequence: 1,
-      operator: 'service',
-      attestedBy: userId,
-    });
+    const place = { teamId, environmentId, sequence: 1, operator: 'service', attestedBy: userId };
+    expect(first).toMatchObject(place);
     expect(first).not.toHaveProperty('previousDigest');
 
     const staff = sdkOf(server.first.staffApiKey);

@@ -18,14 +18,14 @@ import { notFound } from '../../kit/not-found.ts';
 import { enumWord, shown } from '../../kit/resource/index.ts';
 import { createLocalKeys } from './key-store.ts';
 import type { KeyStore, Purpose } from './key-store.ts';
-import { ALGORITHM, isDue, publishKey, PURPOSES, readKeys } from './keys.ts';
+import { ALGORITHM, isDue, pemOf, publishKey, PURPOSES, readKeys } from './keys.ts';
 import type { SigningKey } from './keys.ts';
 import { createKeyPages } from './pages.ts';
 import { signingKeys } from './schema.ts';
 import { createSigner } from './signer.ts';
 import { createVaultKeys } from './vault.ts';
 
-export { readKeys } from './keys.ts';
+export { pemOf, readKeys } from './keys.ts';
 export type { SigningKey } from './keys.ts';
 export { hintOf } from './key-store.ts';
 export type { Purpose } from './key-store.ts';
@@ -34,9 +34,6 @@ export type { Signer } from './signer.ts';
 
 const CHECK_EVERY_MS = 60_000;
 const DAY_MS = 24 * 60 * 60_000;
-
-export const pemOf = ({ publicKey }: Pick<SigningKey, 'publicKey'>): string =>
-  String(publicKey.export({ format: 'pem', type: 'spki' }));
 
 const show = (key: SigningKey) =>
   shown(SigningKeySchema, { ...key, algorithm: ALGORITHM, publicKey: pemOf(key) });
@@ -51,13 +48,8 @@ function createAdminSigningKeys(store: KeyStore): Handlers<Ctx> {
     if (key === undefined) throw apiError('internal', `no key of ${purpose} was made`);
     if (isNew)
       await ctx.db.transact(async (db) => {
-        const details = { purpose, hint: key.hint, reason };
-        await recordAct(db, ctx, {
-          chain: PLATFORM_CHAIN,
-          action: 'signing_key.published',
-          target: key.id,
-          details,
-        });
+        const act = { chain: PLATFORM_CHAIN, action: 'signing_key.published', target: key.id };
+        await recordAct(db, ctx, { ...act, details: { purpose, hint: key.hint, reason } });
       });
     return key;
   };
@@ -85,12 +77,8 @@ function createAdminSigningKeys(store: KeyStore): Handlers<Ctx> {
           .returning();
         if (revoked === undefined) return;
         const details = { purpose: revoked.purpose, reason, compromisedSince: since?.toISOString() ?? null };
-        await recordAct(db, ctx, {
-          chain: PLATFORM_CHAIN,
-          action: 'signing_key.revoked',
-          target: keyId,
-          details,
-        });
+        const act = { chain: PLATFORM_CHAIN, action: 'signing_key.revoked', target: keyId };
+        await recordAct(db, ctx, { ...act, details });
       });
       const key = (await readKeys(ctx.db, now)).find(({ id }) => id === keyId);
       if (key === undefined) throw notFound('signing key');

@@ -1,4 +1,4 @@
-/** Where private keys live: sealed in the database, or in a store that signs and never gives them out. */
+/** Private keys live sealed in the database, or in a store that signs and never gives them out. */
 import { createHash, createPrivateKey, generateKeyPair, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -23,7 +23,7 @@ export interface KeyStore {
   sign(key: StoredSecret & { readonly id: string }, bytes: Uint8Array): Promise<Uint8Array>;
 }
 
-/** How a Sigstore bundle names a key. */
+/** A Sigstore bundle names a key so. */
 export function hintOf(spki: Uint8Array): string {
   return createHash('sha256').update(spki).digest('base64');
 }

@@ -150,12 +150,8 @@ describe.skipIf(!there)('signing keys', () => {
       message: expect.stringContaining('status 503') as string,
     });
     vault.sealed = false;
-    const wrong = createVaultKeys({
-      address: vault.address,
-      token: 'wrong',
-      mount: 'transit',
-      prefix: 'svc',
-    });
+    const options = { address: vault.address, token: 'wrong', mount: 'transit', prefix: 'svc' };
+    const wrong = createVaultKeys(options);
     await expect(createSigner(database.db, clock, wrong).sign('platform', WORDS)).rejects.toThrow(
       /status 403/,
     );

@@ -1,5 +1,5 @@
 /**
- * The keys of each purpose, one after the other. Where a key stands follows from its times:
+ * Each purpose has keys, one after the other. Where a key stands follows from its times:
  *
  *     pending ──active_from──> active ──a newer one is active──> retired
  *        └──────────────────── revoked ───────────────────────────┘
@@ -30,6 +30,9 @@ export type SigningKey = typeof signingKeys.$inferSelect & {
   readonly publicKey: KeyObject;
 };
 
+export const pemOf = ({ publicKey }: Pick<SigningKey, 'publicKey'>): string =>
+  String(publicKey.export({ format: 'pem', type: 'spki' }));
+
 /** All that ever were, oldest first: three a year and some. */
 export async function readKeys({ sql }: Pick<Database, 'sql'>, now: Date): Promise<readonly SigningKey[]> {
   const rows = await sql<Array<typeof signingKeys.$inferSelect>>`
@@ -44,14 +47,9 @@ export async function readKeys({ sql }: Pick<Database, 'sql'>, now: Date): Promi
     rows.filter((row) => row.revokedAt === null && hasBegun(row)).map((row) => [row.purpose, row.id]),
   );
   return rows.map((row) => {
-    const state =
-      row.revokedAt !== null
-        ? 'revoked'
-        : !hasBegun(row)
-          ? 'pending'
-          : active.get(row.purpose) === row.id
-            ? 'active'
-            : 'retired';
+    const begun = active.get(row.purpose) === row.id ? 'active' : 'retired';
+    const living = hasBegun(row) ? begun : 'pending';
+    const state = row.revokedAt === null ? living : 'revoked';
     return { ...row, state, publicKey: publicKeyOf(row.spki) };
   });
 }

@@ -2,12 +2,12 @@
  * The public halves, for everybody who verifies: as a list, each as PEM (`cosign verify-blob-attestation
  * --key <url>`), and as a JWK set.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Endpoint, EndpointRequest, PageResponse } from '@svc/proto/http/pages.ts';
 import { holdsTag } from '@svc/proto/http/etag.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
-import { ALGORITHM, readKeys } from './keys.ts';
+import { ALGORITHM, pemOf, readKeys } from './keys.ts';
 import type { SigningKey } from './keys.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -27,7 +27,7 @@ export function createKeyPages(db: Database, clock: Clock): Readonly<Record<stri
     '/signing-keys/{name}': page((keys, name) => {
       const key = keys.find(({ id }) => name === `${id}.pem`);
       if (key === undefined) return undefined;
-      return { headers: { 'content-type': 'application/x-pem-file' }, body: pem(key) };
+      return { headers: { 'content-type': 'application/x-pem-file' }, body: pemOf(key) };
     }),
     '/.well-known/jwks.json': page((keys) => ({
       headers: { 'content-type': 'application/jwk-set+json; charset=utf-8' },
@@ -45,35 +45,18 @@ function answer({ header }: EndpointRequest, page: PageResponse | undefined): Pa
         error: { code: 'not_found', message: 'there is no such key; /signing-keys lists all' },
       }),
     };
-  const etag = `"${createHash('sha256')
-    .update(page.body ?? '')
-    .digest('base64url')
-    .slice(0, 22)}"`;
+  const etag = `"${hash('sha256', page.body ?? '', 'base64url').slice(0, 22)}"`;
   const headers = { ...page.headers, etag, 'cache-control': 'public, max-age=300' };
   return holdsTag(header('if-none-match'), etag) ? { status: 304, headers } : { ...page, headers };
 }
 
-const pem = ({ publicKey }: SigningKey): string => String(publicKey.export({ format: 'pem', type: 'spki' }));
-
-const jwk = ({ hint, publicKey }: SigningKey) => ({
-  ...publicKey.export({ format: 'jwk' }),
-  kid: hint,
-  alg: 'ES256',
-  use: 'sig',
-});
+const jwk = ({ hint: kid, publicKey }: SigningKey) => {
+  return { ...publicKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' };
+};
 
 function described(key: SigningKey) {
   const { id, purpose, state, hint, createdAt, activeFrom, revokedAt, compromisedSince, revokeReason } = key;
-  return {
-    id,
-    purpose,
-    state,
-    algorithm: ALGORITHM,
-    hint,
-    publicKey: pem(key),
-    jwk: jwk(key),
-    createdAt,
-    activeFrom,
-    ...(revokedAt === null ? {} : { revokedAt, compromisedSince, revokeReason }),
-  };
+  const stated = { id, purpose, state, algorithm: ALGORITHM, hint, publicKey: pemOf(key), jwk: jwk(key) };
+  const revoked = revokedAt === null ? {} : { revokedAt, compromisedSince, revokeReason };
+  return { ...stated, createdAt, activeFrom, ...revoked };
 }

@@ -2,11 +2,10 @@
 import { createPublicKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
-/** The oldest first. */
 const keys = new Map<string, KeyObject>();
 const KEYS_MAX = 1_000;
 
-/** Of a SubjectPublicKeyInfo in DER. */
+/** It is the key of a SubjectPublicKeyInfo in DER. */
 export function publicKeyOf(spki: Uint8Array): KeyObject {
   const der = Buffer.from(spki);
   const name = der.toString('latin1');

@@ -5,7 +5,8 @@ import { bytes, id, instant } from '../../base/db/columns.ts';
 import { enumColumn } from '../../kit/resource/team-table.ts';
 
 /**
- * Of the service, never of a team. Where a key stands follows from its times, so that nothing has to move it.
+ * These keys are of the service, never of a team. Where a key stands follows from its times, so that nothing
+ * has to move it.
  */
 export const signingKeys = pgTable(
   'signing_keys',

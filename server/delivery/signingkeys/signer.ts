@@ -26,9 +26,8 @@ export function createSigner(db: Database, clock: Clock, store: KeyStore): Signe
       if (key === undefined) {
         const next = keys.find(({ state }) => state === 'pending');
         const retryAfterMs = next === undefined ? 60_000 : next.activeFrom.getTime() - now.getTime();
-        throw apiError('unavailable', `no key for ${purpose} is active now; try again later`, {
-          retryAfterMs,
-        });
+        const message = `no key for ${purpose} is active now; try again later`;
+        throw apiError('unavailable', message, { retryAfterMs });
       }
       return { keyId: key.id, hint: key.hint, signature: await store.sign(key, bytes) };
     },

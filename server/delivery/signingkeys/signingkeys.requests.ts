@@ -1,4 +1,4 @@
-/** Valid requests of each RPC, for the tests of the contract. */
+/** Gives a valid request of each RPC to the tests of the contract. */
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {

@@ -10,7 +10,7 @@ export interface VaultOptions {
   /** `https://vault.example.com:8200` */
   readonly address: string;
   readonly token: string;
-  /** Where the engine is mounted: `transit`. */
+  /** Path at which the engine is mounted: `transit`. */
   readonly mount: string;
   /** Keys are named `<prefix>-build-service` and so on. */
   readonly prefix: string;
@@ -44,12 +44,11 @@ export function createVaultKeys(options: VaultOptions): KeyStore {
     sign: async ({ id, externalRef }, bytes) => {
       const [name, version] = externalRef?.split(':') ?? [];
       if (name === undefined) throw new Error(`signing key ${id} is not held by the Vault`);
-      const answer = (await call('POST', `sign/${name}/sha2-256`, {
-        input: Buffer.from(bytes).toString('base64'),
-        key_version: Number(version),
-        marshaling_algorithm: 'asn1',
-      })) as { readonly signature?: unknown } | undefined;
-      const [, , signature] = String(answer?.signature).split(':'); // `vault:v1:<base64>`
+      const input = Buffer.from(bytes).toString('base64');
+      const asked = { input, key_version: Number(version), marshaling_algorithm: 'asn1' };
+      const answer = await call('POST', `sign/${name}/sha2-256`, asked);
+      const { signature: stated } = (answer ?? {}) as { readonly signature?: unknown };
+      const [, , signature] = String(stated).split(':'); // `vault:v1:<base64>`
       if (signature === undefined) throw unavailable('it answered no signature');
       return Buffer.from(signature, 'base64');
     },
@@ -62,7 +61,7 @@ interface Asking {
   readonly body?: object | undefined;
 }
 
-/** The `data` of the answer; undefined: there is no such thing. */
+/** It is the `data` of the answer, or undefined where there is no such thing. */
 async function ask(
   { address, token, mount }: VaultOptions,
   { method, path, body }: Asking,
@@ -96,12 +95,6 @@ async function boundedText({ body }: Response): Promise<string> {
 }
 
 function unavailable(why: string, cause?: unknown): Error {
-  return apiError(
-    'unavailable',
-    `the store of signing keys (VAULT_ADDR) does not answer as it should: ${why}`,
-    {
-      retryAfterMs: 5_000,
-      cause,
-    },
-  );
+  const message = `the store of signing keys (VAULT_ADDR) does not answer as it should: ${why}`;
+  return apiError('unavailable', message, { retryAfterMs: 5_000, cause });
 }

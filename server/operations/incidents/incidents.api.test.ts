@@ -1,9 +1,9 @@
 /**
- * Incidents over the real door, opened by the function that nothing calls yet: states, races, and who sees
+ * Incidents over the real door, opened by rows that nothing of the platform writes yet: states, races, and who sees
  * them.
  */
 import { createSvcSDK } from '@svc/sdk';
-import type { Incident, SvcSDK } from '@svc/sdk';
+import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
@@ -12,9 +12,12 @@ import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { systemClock } from '../../base/clock.ts';
-import { openIncident } from './index.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import { rowsOf } from '../../kit/resource/index.ts';
+import { incidents } from './schema.ts';
 
 const postgresHere = await has('postgres');
+const INVALID = '400 validation_failed';
 
 describe.skipIf(!postgresHere)('incidents', () => {
   let server: TestServer;
@@ -25,8 +28,8 @@ describe.skipIf(!postgresHere)('incidents', () => {
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
   const open = async (title: string, at = new Date()) =>
-    await openIncident(
-      { db: server.db, clock: { ...systemClock, now: () => at } },
+    await rowsOf(incidents).insert(
+      { db: server.db, clock: { ...systemClock, now: () => at }, teams: systemScope(teamId) },
       { teamId, environmentId, severity: 'high', title, openedAt: at },
     );
 
@@ -59,17 +62,9 @@ describe.skipIf(!postgresHere)('incidents', () => {
 
   it('are shown with what is known, and without times that have not come', async () => {
     const shown = await sdk.incidents.get(id);
-    expect(shown).toMatchObject({
-      id,
-      teamId,
-      environmentId,
-      state: 'open',
-      severity: 'high',
-      title: 'the lights went out',
-      description: '',
-    });
-    expect(Object.keys(shown)).not.toEqual(expect.arrayContaining(['mitigatedAt']));
-    expect(Object.keys(shown)).not.toEqual(expect.arrayContaining(['closedAt']));
+    const said = { title: 'the lights went out', description: '' };
+    expect(shown).toMatchObject({ id, teamId, environmentId, state: 'open', severity: 'high', ...said });
+    for (const time of ['mitigatedAt', 'closedAt']) expect(shown).not.toHaveProperty(time);
   });
 
   it('are listed newest first, page by page, of one environment alone', async () => {
@@ -86,9 +81,7 @@ describe.skipIf(!postgresHere)('incidents', () => {
     const project = await sdk.projects.create({ name: 'quiet', teamId });
     const quiet = await sdk.environments.create(project.id, { name: 'quiet' });
     expect(await sdk.incidents.list(quiet.id)).toEqual([]);
-    expect(await refused(sdk.incidents.listPage(quiet.id, { cursor: page.nextCursor ?? '' }))).toBe(
-      '400 validation_failed',
-    );
+    expect(await refused(sdk.incidents.listPage(quiet.id, { cursor: page.nextCursor ?? '' }))).toBe(INVALID);
   });
 
   it('go from open over mitigated to resolved, and each step said twice counts once', async () => {
@@ -128,12 +121,8 @@ describe.skipIf(!postgresHere)('incidents', () => {
   it('end once when two people end them differently at the same moment', async () => {
     for (let round = 0; round < 10; round += 1) {
       const { id: contested } = await open(`round ${round}`);
-      const answers = await Promise.allSettled([
-        sdk.incidents.resolve(contested),
-        sdk.incidents.dismiss(contested),
-        sdk.incidents.resolve(contested),
-        sdk.incidents.dismiss(contested),
-      ]);
+      const ends = ['resolve', 'dismiss', 'resolve', 'dismiss'] as const;
+      const answers = await Promise.allSettled(ends.map(async (end) => await sdk.incidents[end](contested)));
       const { state } = await sdk.incidents.get(contested);
       const won = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.state] : []));
       expect(won).toEqual([state, state]);
@@ -149,16 +138,9 @@ describe.skipIf(!postgresHere)('incidents', () => {
 
   it('of another team are like missing ones, and stay as they are', async () => {
     const other = sdkOf((await stranger(server)).token);
-    const calls: ReadonlyArray<(incidentId: string) => PromiseLike<Incident>> = [
-      (incidentId) => other.incidents.get(incidentId),
-      (incidentId) => other.incidents.mitigate(incidentId),
-      (incidentId) => other.incidents.resolve(incidentId),
-      (incidentId) => other.incidents.dismiss(incidentId),
-    ];
-    for (const call of calls) {
-      expect(await refused(call(id))).toBe('404 not_found');
-      expect(await refused(call(`inc_${'0'.repeat(26)}`))).toBe('404 not_found');
-    }
+    for (const call of ['get', 'mitigate', 'resolve', 'dismiss'] as const)
+      for (const incidentId of [id, `inc_${'0'.repeat(26)}`])
+        expect(await refused(other.incidents[call](incidentId)), call).toBe('404 not_found');
     expect(await refused(other.incidents.list(environmentId))).toBe('404 not_found');
     expect((await sdk.incidents.get(id)).state).toBe('open');
   });

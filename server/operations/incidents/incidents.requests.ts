@@ -1,4 +1,4 @@
-/** Valid requests of each RPC, for the tests of the contract. */
+/** Gives a valid request of each RPC to the tests of the contract. */
 import { environment, once } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
@@ -11,17 +11,14 @@ const incident = once(async ({ sql, teamId, environmentId }) => {
   return { incidentId };
 });
 
+/** It gives nothing to anybody, and changes nothing that is guarded. */
+const NOTHING = { gives: 'nothing', guards: 'nothing' } as const;
+
 export const requests: Requests = {
-  // After its resolution: too late.
-  'svc.incidents.v1.IncidentsService/Dismiss': {
-    gives: 'nothing',
-    guards: 'nothing',
-    fields: incident,
-    status: 409,
-    last: 1,
-  },
+  // It comes after its resolution, which is too late.
+  'svc.incidents.v1.IncidentsService/Dismiss': { ...NOTHING, fields: incident, status: 409, last: 1 },
   'svc.incidents.v1.IncidentsService/Get': { gives: 'nothing', fields: incident },
   'svc.incidents.v1.IncidentsService/List': { gives: 'nothing', fields: environment },
-  'svc.incidents.v1.IncidentsService/Mitigate': { gives: 'nothing', guards: 'nothing', fields: incident },
-  'svc.incidents.v1.IncidentsService/Resolve': { gives: 'nothing', guards: 'nothing', fields: incident },
+  'svc.incidents.v1.IncidentsService/Mitigate': { ...NOTHING, fields: incident },
+  'svc.incidents.v1.IncidentsService/Resolve': { ...NOTHING, fields: incident },
 };

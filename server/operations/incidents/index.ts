@@ -1,6 +1,6 @@
 /**
- * Incidents: what went wrong in an environment, and what was done about it. Nothing of the platform opens one
- * yet.
+ * Incidents say what went wrong in an environment, and what was done about it. Nothing of the platform opens
+ * one yet.
  *
  *     open ──mitigate──> mitigated
  *      │                    │
@@ -13,10 +13,9 @@ import type { Handlers } from '@svc/proto/http/implement.ts';
 import { IncidentSchema, IncidentsService } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
 import type { Incident } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
 import { environmentRows, environmentsFeature } from '../../apps/environments/index.ts';
-import { systemScope } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { rowsOf, shown, transition } from '../../kit/resource/index.ts';
-import type { NewRow, RowOf, Transition } from '../../kit/resource/index.ts';
+import type { RowOf, Transition } from '../../kit/resource/index.ts';
 import { incidents } from './schema.ts';
 
 const rows = rowsOf(incidents);
@@ -35,14 +34,6 @@ export function createIncidents(): Handlers<Ctx> {
     resolve: async ({ incidentId }, ctx: Ctx) => await close(ctx, incidentId, 'resolved'),
     dismiss: async ({ incidentId }, ctx: Ctx) => await close(ctx, incidentId, 'dismissed'),
   });
-}
-
-/** For what finds incidents: there is no RPC that opens one. */
-export async function openIncident(
-  who: Pick<Ctx, 'db' | 'clock'>,
-  incident: NewRow<typeof incidents>,
-): Promise<RowOf<typeof incidents>> {
-  return await rows.insert({ ...who, teams: systemScope(incident.teamId) }, incident);
 }
 
 type Arrow = Pick<Transition<typeof incidents>, 'from' | 'to' | 'set'>;

@@ -1,4 +1,7 @@
-/** Maintenance of repositories: settings and proposed tasks, stored and shown. No agent takes them on yet. */
+/**
+ * Settings and proposed tasks of the maintenance of repositories are stored and shown. No agent takes them on
+ * yet.
+ */
 import { and, eq, ne } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -25,16 +28,12 @@ export const CATEGORIES_MAX = 100;
 const tasks = rowsOf(maintenanceTasks);
 type Settings = typeof maintenanceSettings.$inferSelect;
 
-export interface MaintenanceDeps {
-  readonly gate: FeatureGate;
-}
-
 const FEATURE_OFF = {
   code: MaintenanceWaitingCode.FEATURE_OFF,
   text: 'maintenance is switched off on this installation; switching it on starts no task that was proposed before',
 } as const;
 
-function createMaintenance({ gate }: MaintenanceDeps): Handlers<Ctx> {
+function createMaintenance(gate: FeatureGate): Handlers<Ctx> {
   const show = (row: RowOf<typeof maintenanceTasks>) => {
     const isOff = gate.state('host.automation.maintenance') !== 'open';
     return shown(MaintenanceTaskSchema, { ...row, waitingFor: isOff ? FEATURE_OFF : undefined });
@@ -65,7 +64,7 @@ function createMaintenance({ gate }: MaintenanceDeps): Handlers<Ctx> {
 export const maintenanceFeature = declareFeature({
   name: 'maintenance',
   on: { switches: switchesFeature, teams: teamsFeature },
-  start: (_system, { switches: { switches } }) => ({ services: [createMaintenance(switches)] }),
+  start: (_system, { switches: { switches } }) => ({ services: [createMaintenance(switches.gate)] }),
 });
 
 /**
@@ -99,10 +98,8 @@ async function updateSettings(ctx: Ctx, request: UpdateSettingsRequest): Promise
   });
 }
 
-async function refuseTooMany(
-  tx: Ctx,
-  { teamId, repositoryId, category }: UpdateSettingsRequest,
-): Promise<void> {
+async function refuseTooMany(tx: Ctx, request: UpdateSettingsRequest): Promise<void> {
+  const { teamId, repositoryId, category } = request;
   await lockTeam(tx, teamId); // Two changes take turns, so that what was counted still holds.
   const of = maintenanceSettings;
   const others = and(eq(of.teamId, teamId), eq(of.repositoryId, repositoryId), ne(of.category, category));

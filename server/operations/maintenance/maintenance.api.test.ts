@@ -1,6 +1,6 @@
 /**
- * Maintenance over the real door: an internal feature, settings that keep what is not named, and tasks that
- * nobody takes on.
+ * Here maintenance is tested over the real door: an internal feature, settings that keep what is not named,
+ * and tasks that nobody takes on.
  */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
@@ -14,6 +14,8 @@ import type { TestServer } from '../../../test/setup/server.ts';
 import { CATEGORIES_MAX } from './index.ts';
 
 const postgresHere = await has('postgres');
+const INVALID = '400 validation_failed';
+const LOW_ROLE = '403 role_insufficient';
 const KEY = 'host.automation.maintenance';
 const REPOSITORY = 'github.com/acme/app';
 
@@ -36,9 +38,8 @@ describe.skipIf(!postgresHere)('maintenance', () => {
   it('stores what is asked for while it is off, and the task says what it waits for', async () => {
     await setFeature(server, KEY, 'disabled');
     expect(await sdk.maintenance.listTasks(teamId, 'off')).toEqual([]);
-    expect(await sdk.maintenance.updateSettings(teamId, 'off', 'docs', { enabled: true })).toMatchObject({
-      enabled: true,
-    });
+    const on = { enabled: true };
+    expect(await sdk.maintenance.updateSettings(teamId, 'off', 'docs', on)).toMatchObject(on);
     const task = await sdk.maintenance.triggerRun(teamId, 'off', run);
     expect(task).toMatchObject({ ...run, state: 'proposed', waitingFor: { code: 'feature_off' } });
     expect(await sdk.maintenance.listTasks(teamId, 'off')).toEqual([task]);
@@ -72,24 +73,11 @@ describe.skipIf(!postgresHere)('maintenance', () => {
 
   it('keeps a triggered run as a proposed task, once for one key', async () => {
     const once = { idempotencyKey: 'maintenance-once' };
-    const task = await sdk.maintenance.triggerRun(
-      teamId,
-      REPOSITORY,
-      { ...run, agentIdentityId: 'agt_1' },
-      once,
-    );
-    const { userId } = await sdk.account.whoami();
-    expect(task).toMatchObject({
-      ...run,
-      teamId,
-      repositoryId: REPOSITORY,
-      state: 'proposed',
-      agentIdentityId: 'agt_1',
-      createdBy: userId,
-    });
-    expect(
-      await sdk.maintenance.triggerRun(teamId, REPOSITORY, { ...run, agentIdentityId: 'agt_1' }, once),
-    ).toEqual(task);
+    const asked = { ...run, agentIdentityId: 'agt_1' };
+    const task = await sdk.maintenance.triggerRun(teamId, REPOSITORY, asked, once);
+    const { userId: createdBy } = await sdk.account.whoami();
+    expect(task).toMatchObject({ ...asked, teamId, repositoryId: REPOSITORY, state: 'proposed', createdBy });
+    expect(await sdk.maintenance.triggerRun(teamId, REPOSITORY, asked, once)).toEqual(task);
     const free = await sdk.maintenance.triggerRun(teamId, REPOSITORY, { ...run, estimatedCostCents: 0 });
     expect(free.estimatedCostCents).toBe(0);
     expect(free).not.toHaveProperty('agentIdentityId');
@@ -100,28 +88,20 @@ describe.skipIf(!postgresHere)('maintenance', () => {
     expect(page.tasks).toEqual([free]);
     const cursor = page.nextCursor ?? '';
     expect((await sdk.maintenance.listTasksPage(teamId, REPOSITORY, { cursor })).tasks).toEqual([task]);
-    expect(await refused(sdk.maintenance.listTasksPage(teamId, 'other', { cursor }))).toBe(
-      '400 validation_failed',
-    );
+    expect(await refused(sdk.maintenance.listTasksPage(teamId, 'other', { cursor }))).toBe(INVALID);
   });
 
   it('changes only the settings that are named, also when two people change them at once', async () => {
     const update = async (change: { enabled?: boolean; monthlyBudgetCents?: number }) =>
       await sdk.maintenance.updateSettings(teamId, REPOSITORY, 'dependencies', change);
     const fresh = await update({});
-    expect(fresh).toMatchObject({
-      teamId,
-      repositoryId: REPOSITORY,
-      category: 'dependencies',
-      enabled: false,
-    });
+    const begun = { teamId, repositoryId: REPOSITORY, category: 'dependencies', enabled: false };
+    expect(fresh).toMatchObject(begun);
     expect(fresh).not.toHaveProperty('monthlyBudgetCents');
     await Promise.all([update({ enabled: true }), update({ monthlyBudgetCents: 5_000 })]);
     expect(await update({})).toMatchObject({ enabled: true, monthlyBudgetCents: 5_000 });
-    expect(await update({ enabled: false, monthlyBudgetCents: 0 })).toMatchObject({
-      enabled: false,
-      monthlyBudgetCents: 0,
-    });
+    const none = { enabled: false, monthlyBudgetCents: 0 };
+    expect(await update(none)).toMatchObject(none);
   });
 
   it('holds a limited number of categories, and still changes those that are there', async () => {
@@ -156,19 +136,18 @@ describe.skipIf(!postgresHere)('maintenance', () => {
       const answer = await server.call(path, { as: server.first.apiKey, body });
       expect(answer.status, answer.text).toBe(400);
     }
-    expect(await refused(sdk.maintenance.listTasks(teamId, '../etc'))).toBe('400 validation_failed');
+    expect(await refused(sdk.maintenance.listTasks(teamId, '../etc'))).toBe(INVALID);
   });
 
   it('is proposed by developers, set by admins, read by viewers, and hidden from others', async () => {
-    const developer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'developer' })).token);
-    const viewer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'viewer' })).token);
+    const as = async (role: string) =>
+      sdkOf((await join(server, server.first.apiKey, { teamId, role })).token);
+    const [developer, viewer] = [await as('developer'), await as('viewer')];
     const other = sdkOf((await stranger(server)).token);
     expect((await developer.maintenance.triggerRun(teamId, 'roles', run)).state).toBe('proposed');
-    expect(await refused(developer.maintenance.updateSettings(teamId, 'roles', 'docs', {}))).toBe(
-      '403 role_insufficient',
-    );
+    expect(await refused(developer.maintenance.updateSettings(teamId, 'roles', 'docs', {}))).toBe(LOW_ROLE);
     expect(await viewer.maintenance.listTasks(teamId, 'roles')).toHaveLength(1);
-    expect(await refused(viewer.maintenance.triggerRun(teamId, 'roles', run))).toBe('403 role_insufficient');
+    expect(await refused(viewer.maintenance.triggerRun(teamId, 'roles', run))).toBe(LOW_ROLE);
     expect(await refused(other.maintenance.listTasks(teamId, 'roles'))).toBe('404 not_found');
     expect(await refused(other.maintenance.triggerRun(teamId, 'roles', run))).toBe('404 not_found');
   });

@@ -17,7 +17,7 @@ export const maintenanceSettings = pgTable(
     repositoryId: text('repository_id').notNull(),
     category: text('category').notNull(),
     enabled: boolean('enabled').notNull().default(false),
-    /** Null: no budget. */
+    /** Budget; it is null where there is none. */
     monthlyBudgetCents: integer('monthly_budget_cents'),
     updatedAt: instant('updated_at').notNull(),
   },

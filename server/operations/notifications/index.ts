@@ -1,5 +1,6 @@
 /**
- * Notifications: what the platform says to people. They are read and marked here, and written by the outbox.
+ * Notifications are what the platform says to people. They are read and marked here, and written by the
+ * outbox.
  */
 import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
@@ -74,7 +75,7 @@ export const notificationsFeature = declareFeature({
   }),
 });
 
-/** Those of one account, about the teams and of the kinds that its credential reaches. */
+/** They are those of one account, about the teams and of the kinds that its credential reaches. */
 function ownOf({ caller, teams }: Pick<Ctx, 'caller' | 'teams'>): SQL | undefined {
   return and(
     inTeams(notifications, teams),

@@ -14,10 +14,11 @@ import { JobFailed } from '../../kit/jobs/index.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import type { SafeFetch } from '../../base/safe-fetch.ts';
 import type { Secrets } from '../../base/secrets.ts';
-import type { Attempt } from './schema.ts';
+import type { Attempt, webhookDeliveries, webhookEndpoints } from './schema.ts';
 import { signedHeaders } from './sign.ts';
 import { ms, rowId } from '../../base/sql.ts';
 import { DELIVERY_JOB } from './store.ts';
+import type { RowOf } from '../../kit/resource/index.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -49,17 +50,10 @@ export interface DeliverDeps {
   readonly fetch: SafeFetch;
 }
 
-interface Due {
-  readonly id: string;
-  readonly endpointId: string;
-  readonly body: string;
-  readonly attemptCount: number;
-  readonly url: string;
-  readonly secret: string;
-  readonly previousSecret: string | null;
-}
+type Due = Pick<RowOf<typeof webhookDeliveries>, 'id' | 'endpointId' | 'body' | 'attemptCount'> &
+  Pick<RowOf<typeof webhookEndpoints>, 'url' | 'secret' | 'previousSecret'>;
 
-/** Where a secret is sealed for. */
+/** A secret is sealed for this place. */
 export const secretPlace = (endpointId: string): string => `webhook_endpoints.secret:${endpointId}`;
 
 /** The attempt begins. Undefined: the delivery is over, or went with its endpoint. */
@@ -117,18 +111,10 @@ async function post(
   const keys = [secret, ...(previousSecret === null ? [] : [previousSecret])].map(open);
   const timestamp = Math.floor(at.getTime() / SECOND);
   try {
-    const { status } = await fetch({
-      method: 'POST',
-      url,
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': 'svc-webhooks/1',
-        ...signedHeaders({ id, timestamp, body }, keys),
-      },
-      body,
-      bytesMax: ANSWER_BYTES_MAX,
-      signal,
-    });
+    const about = { 'content-type': 'application/json', 'user-agent': 'svc-webhooks/1' };
+    const headers = { ...about, ...signedHeaders({ id, timestamp, body }, keys) };
+    const request = { method: 'POST', url, headers, body, bytesMax: ANSWER_BYTES_MAX, signal } as const;
+    const { status } = await fetch(request);
     const well = status >= 200 && status < 300;
     const redirect = status >= 300 && status < 400 ? ', and redirects are not followed' : '';
     return { status, error: well ? '' : `the answer was ${status}, expected 2xx${redirect}` };
@@ -152,7 +138,7 @@ interface Failure {
   readonly retryInMs: number | undefined;
 }
 
-/** Whether the delivery waits for another attempt. */
+/** It is true if the delivery waits for another attempt. */
 async function settleBadly(sql: SqlTag, { due, made, retryInMs }: Failure): Promise<boolean> {
   const { id, endpointId, url, attemptCount } = due;
   const isLast = retryInMs === undefined;
@@ -192,7 +178,7 @@ async function settleBadly(sql: SqlTag, { due, made, retryInMs }: Failure): Prom
   return after?.state === 'pending';
 }
 
-/** What no attempt has settled: its workers were lost, or failed by themselves. */
+/** Ends what no attempt has settled: its workers were lost, or failed by themselves. */
 async function giveUp(sql: SqlTag, id: string): Promise<void> {
   await sql`update webhook_deliveries set state = 'failed', next_attempt_at = null where id = ${id} and state = 'pending'`;
 }

@@ -1,4 +1,4 @@
-/** Outgoing webhooks of a team. A secret leaves the server once: when it is made. */
+/** A team has outgoing webhooks. A secret leaves the server once: when it is made. */
 import { and, eq, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import {
@@ -9,7 +9,6 @@ import {
 } from '@svc/proto/gen/svc/webhookendpoints/v1/webhookendpoints_pb.ts';
 import type {
   CreateRequest,
-  EndpointWithSecret,
   UpdateRequest,
 } from '@svc/proto/gen/svc/webhookendpoints/v1/webhookendpoints_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -34,7 +33,7 @@ import { deliveriesMade, eventsOnTheirWay, insertTest, purgeDeliveries } from '.
 export { deliveriesMade } from './store.ts';
 
 const ENDPOINTS_MAX = 20;
-/** How long the secret before a new one signs too. */
+/** Time for which the secret before a new one signs too. */
 const OVERLAP_HOURS = 24;
 
 const endpoints = rowsOf(webhookEndpoints);
@@ -144,18 +143,12 @@ function checkUrl(url: string, allowPrivate: boolean): void {
 
 const hostOf = ({ url }: Endpoint): string => new URL(url).host;
 
-async function create(
-  ctx: Ctx,
-  secrets: Deps['secrets'],
-  { teamId, url, events, description }: CreateRequest,
-): Promise<Omit<EndpointWithSecret, '$typeName'>> {
+async function create(ctx: Ctx, secrets: Deps['secrets'], request: CreateRequest) {
+  const { teamId, url, events, description } = request;
   const id = newId('whe', ctx.clock.now().getTime());
   const secret = newSecret();
-  const act = {
-    action: 'webhook_endpoint.created',
-    details: (row: Endpoint) => ({ host: hostOf(row), events }),
-  };
-  const made = await change(ctx, act, async (tx) => {
+  const details = (row: Endpoint) => ({ host: hostOf(row), events });
+  const made = await change(ctx, { action: 'webhook_endpoint.created', details }, async (tx) => {
     await endpoints.atMost(tx, { teamId, max: ENDPOINTS_MAX });
     const sealed = secrets.seal(secretPlace(id), Buffer.from(secret));
     return await endpoints.insert(tx, { id, teamId, url, events, description, secret: sealed });
@@ -200,36 +193,26 @@ async function giveUp({ db, teams }: Ctx, endpointId: string): Promise<void> {
 }
 
 /** Both secrets are sealed for the same place, so that the old one only moves. */
-async function rotateSecret(
-  ctx: Ctx,
-  secrets: Deps['secrets'],
-  endpointId: string,
-): Promise<Omit<EndpointWithSecret, '$typeName'>> {
+async function rotateSecret(ctx: Ctx, secrets: Deps['secrets'], endpointId: string) {
   const secret = newSecret();
   const set = {
     secret: secrets.seal(secretPlace(endpointId), Buffer.from(secret)),
     previousSecret: sql`${webhookEndpoints.secret}`,
     previousSecretUntil: sql`now() + ${OVERLAP_HOURS}::int * interval '1 hour'`,
   };
-  const act = {
-    action: 'webhook_endpoint.secret_rotated',
-    details: () => ({ overlapHours: OVERLAP_HOURS }),
-  };
+  const details = () => ({ overlapHours: OVERLAP_HOURS });
+  const act = { action: 'webhook_endpoint.secret_rotated', details };
   const rotated = await change(ctx, act, async (tx) => endpoints.update(tx, endpointId, { set }));
   return { endpoint: show(ctx, rotated ?? (await endpoints.find(ctx, endpointId))), secret };
 }
 
 function show({ clock }: Ctx, { previousSecretUntil, ...row }: Endpoint) {
   const isGood = previousSecretUntil !== null && previousSecretUntil > clock.now();
-  return shown(WebhookEndpointSchema, {
-    ...row,
-    previousSecretUntil: isGood ? previousSecretUntil : undefined,
-  });
+  const until = isGood ? { previousSecretUntil } : {};
+  return shown(WebhookEndpointSchema, { ...row, ...until });
 }
 
 function showDelivery({ attempts, ...row }: Delivery) {
-  return shown(DeliverySchema, {
-    ...row,
-    attempts: attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) })),
-  });
+  const made = attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) }));
+  return shown(DeliverySchema, { ...row, attempts: made });
 }

@@ -11,7 +11,7 @@ export interface Attempt {
   /** RFC 3339. */
   readonly at: string;
   readonly durationMs: number;
-  /** Null without an answer. */
+  /** Status of the answer; it is null without one. */
   readonly status: number | null;
   /** Empty when nothing went wrong. Never holds anything of the answer's body. */
   readonly error: string;

@@ -18,7 +18,7 @@ export interface Signed {
   readonly body: string;
 }
 
-/** Headers of one attempt. */
+/** Makes the headers of one attempt. */
 export function signedHeaders(
   { id, timestamp, body }: Signed,
   secrets: readonly string[],

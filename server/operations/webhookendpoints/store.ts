@@ -28,11 +28,11 @@ interface EventOfBody {
   readonly data: Fragment;
 }
 
-/** The body of every attempt. */
+/** Every attempt has this body. */
 const bodyOf = (sql: SqlTag, { event, at, data }: EventOfBody): Fragment => sql`
   json_build_object('type', ${event}, 'timestamp', to_char(${at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', ${data})::text`;
 
-/** A job for each row of the CTE `delivered`. */
+/** Adds a job for each row of the CTE `delivered`. */
 const deliveryJobs = (sql: SqlTag): Fragment =>
   jobsAdded(
     sql,
@@ -43,9 +43,9 @@ const deliveryJobs = (sql: SqlTag): Fragment =>
   );
 
 /**
- * CTE `delivered`: one delivery, and its job, for each endpoint that wants an event of the CTE `published`. A
- * team without endpoints costs one look into an index. A build has finished when it has, and not with each of
- * its items: one that waits for a person's word has none that ends it.
+ * The CTE `delivered` makes one delivery, and its job, for each endpoint that wants an event of the CTE
+ * `published`. A team without endpoints costs one look into an index. A build has finished when it has, and
+ * not with each of its items: one that waits for a person's word has none that ends it.
  */
 export function deliveriesMade(sql: SqlTag): Fragment {
   return sql`
@@ -96,7 +96,7 @@ export async function eventsOnTheirWay(
   return rows.map(({ event }) => event);
 }
 
-/** Undefined: the endpoint is disabled. */
+/** It is undefined where the endpoint is disabled. */
 export async function insertTest(
   db: Database,
   { teamId, endpointId }: EndpointRef,
@@ -119,7 +119,7 @@ export async function insertTest(
   return count === 1 ? id : undefined;
 }
 
-/** What is over and older than 30 days; ids sort by time. */
+/** Deletes what is over and older than 30 days; ids sort by time. */
 export async function purgeDeliveries(sql: SqlTag, nowMs: number): Promise<number> {
   const { count } = await sql`
     delete from webhook_deliveries where id < ${newId('msg', nowMs - KEPT_MS)} and state <> 'pending'`;

@@ -1,6 +1,6 @@
 /**
- * The graph over the real door: what hangs together, how far one sees, and that nobody sees more than through
- * the resources themselves.
+ * Here the graph is tested over the real door: what hangs together, how far one sees, and that nobody sees
+ * more than through the resources themselves.
  */
 import { createSvcSDK } from '@svc/sdk';
 import type { GraphEdge, SvcSDK } from '@svc/sdk';
@@ -51,24 +51,15 @@ describe.skipIf(!postgresHere)('the graph', () => {
   afterAll(async () => await server.stop());
 
   it('shows one node of each kind', async () => {
-    expect(await sdk.graph.node(ref('team', teamId))).toMatchObject({
-      kind: 'team',
-      id: teamId,
-      name: 'graph',
-    });
-    expect(await sdk.graph.node(ref('project', projectId))).toMatchObject({
-      kind: 'project',
-      name: 'app',
-      teamId,
-    });
+    const team = { kind: 'team', id: teamId, name: 'graph' };
+    expect(await sdk.graph.node(ref('team', teamId))).toMatchObject(team);
+    const project = { kind: 'project', name: 'app', teamId };
+    expect(await sdk.graph.node(ref('project', projectId))).toMatchObject(project);
     const environment = await sdk.graph.node(ref('environment', environmentId));
     expect(environment).toMatchObject({ ref: ref('environment', environmentId), name: 'production', teamId });
     expect(environment).not.toHaveProperty('state');
-    expect(await sdk.graph.node(ref('run', runId))).toMatchObject({
-      kind: 'run',
-      name: 'make',
-      state: 'queued',
-    });
+    const run = { kind: 'run', name: 'make', state: 'queued' };
+    expect(await sdk.graph.node(ref('run', runId))).toMatchObject(run);
   });
 
   it('walks as many steps as it is asked to, one when it is not', async () => {

@@ -1,13 +1,15 @@
 /**
- * The graph: how what a caller may see hangs together, computed at read time from the resources themselves.
+ * The graph shows how what a caller may see hangs together, computed at read time from the resources
+ * themselves.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { GraphService } from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
+import { GraphEdgeSchema, GraphService } from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
 import { notFound } from '../../kit/not-found.ts';
+import { shown } from '../../kit/resource/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import { environmentsFeature } from '../../apps/environments/index.ts';
 import { projectsFeature } from '../../apps/projects/index.ts';
@@ -19,18 +21,15 @@ import { buildsFeature } from '../../engine/builds/index.ts';
 import { workFeature } from '../../engine/work/index.ts';
 import { switchesFeature } from '../../switches/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
-import { parseRef, presentEdge, presentNode, SCOPE_OF } from './node.ts';
+import { parseRef, presentNode, SCOPE_OF } from './node.ts';
 import type { Edge, Node, NodeKind } from './node.ts';
 import { artifactsOfCommit, buildsOfCommit, ciRunsOfCommit, findNode, runsOfCommit } from './store.ts';
 import { clampDepth, environmentsAround, HISTORY_MAX, walk } from './walk.ts';
 
-export interface GraphDeps {
-  readonly gate: FeatureGate;
-}
-
 type MaySee = (kind: NodeKind) => boolean;
+const presentEdge = (edge: Edge) => shown(GraphEdgeSchema, edge);
 
-export function createGraph({ gate }: GraphDeps): Handlers<Ctx> {
+export function createGraph(gate: FeatureGate): Handlers<Ctx> {
   /**
    * Every role may read all of its team; what is left to ask is the credential, and whether there is external
    * CI at all.
@@ -52,7 +51,7 @@ export function createGraph({ gate }: GraphDeps): Handlers<Ctx> {
   });
 }
 
-/** In the order of all answers: what is not visible is 404 whatever else is missing. */
+/** It keeps the order of all answers: what is not visible is 404 whatever else is missing. */
 async function nodeOf(ctx: Ctx, ref: string, maySee: MaySee): Promise<Node> {
   const { kind, id } = parseRef(ref);
   const node = await findNode(ctx.db, ctx.teams, { kind, id });
@@ -86,16 +85,11 @@ async function commit(ctx: Ctx, sha: string, maySee: MaySee) {
   if (nodes.length === 0) throw notFound('commit');
   const [artifacts, acts] = [nodes.filter(isArtifact), nodes.filter((node) => !isArtifact(node))];
   const hung = maySee('environment') ? await environmentsAround(ctx.db, ctx.teams, acts) : [];
-  const environments = new Map<string, Node>();
-  const edges: Edge[] = [];
-  for (const { node, edge } of hung) {
-    environments.set(node.id, node);
-    edges.push(edge);
-  }
+  const environments = new Map(hung.map(({ node }) => [node.id, node]));
   return {
     sha,
     nodes: [...acts, ...environments.values(), ...artifacts].map(presentNode),
-    edges: edges.map(presentEdge),
+    edges: hung.map(({ edge }) => presentEdge(edge)),
     truncated: found.some((some) => some.length > HISTORY_MAX),
   };
 }
@@ -116,5 +110,5 @@ export const graphFeature = declareFeature({
     releases: releasesFeature,
     promotions: promotionsFeature,
   },
-  start: (_system, { switches: { switches } }) => ({ services: [createGraph(switches)] }),
+  start: (_system, { switches: { switches } }) => ({ services: [createGraph(switches.gate)] }),
 });

@@ -1,25 +1,19 @@
 /** Nodes and edges, and their names: `graph:<kind>:<id>`. */
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { EdgeRelation, NodeKind as NodeKindNumber } from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
+import { GraphNodeSchema } from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
+import type { EdgeRelation, NodeKind as Kind } from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
+import { shown } from '../../kit/resource/index.ts';
 
-export type NodeKind =
-  | 'team'
-  | 'project'
-  | 'environment'
-  | 'build'
-  | 'run'
-  | 'ci_run'
-  | 'artifact'
-  | 'release'
-  | 'promotion';
-export type Relation = 'contains' | 'ran' | 'in' | 'promoted_by' | 'promoted_to';
+type WordOf<Enum> = Lowercase<Exclude<keyof Enum & string, 'UNSPECIFIED'>>;
+
+export type NodeKind = WordOf<typeof Kind>;
+export type Relation = WordOf<typeof EdgeRelation>;
 
 export interface Node {
   readonly kind: NodeKind;
   readonly id: string;
   readonly teamId: string;
   readonly name: string;
-  /** Of a build, a run of either kind, and a promotion. */
+  /** State of a build, a run of either kind, and a promotion. */
   readonly state: string | null;
   readonly createdAt: Date;
 }
@@ -43,26 +37,6 @@ export const SCOPE_OF: Readonly<Record<NodeKind, string>> = {
   promotion: 'release:read',
 };
 
-const NUMBERS: Readonly<Record<NodeKind, NodeKindNumber>> = {
-  team: NodeKindNumber.TEAM,
-  project: NodeKindNumber.PROJECT,
-  environment: NodeKindNumber.ENVIRONMENT,
-  build: NodeKindNumber.BUILD,
-  run: NodeKindNumber.RUN,
-  ci_run: NodeKindNumber.CI_RUN,
-  artifact: NodeKindNumber.ARTIFACT,
-  release: NodeKindNumber.RELEASE,
-  promotion: NodeKindNumber.PROMOTION,
-};
-
-const RELATIONS: Readonly<Record<Relation, EdgeRelation>> = {
-  contains: EdgeRelation.CONTAINS,
-  ran: EdgeRelation.RAN,
-  in: EdgeRelation.IN,
-  promoted_by: EdgeRelation.PROMOTED_BY,
-  promoted_to: EdgeRelation.PROMOTED_TO,
-};
-
 export function refOf({ kind, id }: Pick<Node, 'kind' | 'id'>): string {
   return `graph:${kind}:${id}`;
 }
@@ -73,17 +47,4 @@ export function parseRef(ref: string): { kind: NodeKind; id: string } {
   return { kind: kind as NodeKind, id };
 }
 
-export function presentNode(node: Node) {
-  const { kind, state, createdAt, ...rest } = node;
-  return {
-    ...rest,
-    ref: refOf(node),
-    kind: NUMBERS[kind],
-    ...(state === null ? {} : { state }),
-    createdAt: timestampFromDate(createdAt),
-  };
-}
-
-export function presentEdge({ from, to, relation }: Edge) {
-  return { from, to, relation: RELATIONS[relation] };
-}
+export const presentNode = (node: Node) => shown(GraphNodeSchema, { ...node, ref: refOf(node) });

@@ -8,7 +8,7 @@ import type { TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Database } from '../../base/db/index.ts';
-import { runsOfCommit, STEPS } from './store.ts';
+import { readNeighbours, runsOfCommit, STEPS } from './store.ts';
 
 const postgresHere = await has('postgres');
 const HISTORY = 20_000;
@@ -49,8 +49,8 @@ describe.skipIf(!postgresHere)('with a long history', () => {
     });
 
   const runsOf = (ids: readonly string[]) => async (db: Database) => {
-    const step = STEPS.environment.find(({ kind }) => kind === 'run');
-    return (await step?.read(db, scope, { teamId: 'team_1', ids, take: TAKE })) ?? [];
+    const step = STEPS.environment.find(({ kind }) => kind === 'run') ?? expect.fail('there is no such step');
+    return await readNeighbours(db, scope, { read: step.read, teamId: 'team_1', ids, take: TAKE });
   };
 
   it('counts what is looked at', async () => {

@@ -7,7 +7,7 @@ import type { TeamScope } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { refOf } from './node.ts';
 import type { Edge, Node, NodeKind } from './node.ts';
-import { STEPS } from './store.ts';
+import { readNeighbours, STEPS } from './store.ts';
 import type { Step } from './store.ts';
 
 export const NODES_MAX = 200;
@@ -82,7 +82,12 @@ async function neighbours(
   for (const [kind, asked] of byKind(frontier)) {
     for (const step of STEPS[kind].filter((candidate) => maySee(candidate.kind))) {
       const take = LASTING.has(step.kind) ? NODES_MAX : HISTORY_MAX;
-      const rows = await step.read(db, scope, { teamId, ids: asked.map(({ id }) => id), take: take + 1 });
+      const rows = await readNeighbours(db, scope, {
+        read: step.read,
+        teamId,
+        ids: asked.map(({ id }) => id),
+        take: take + 1,
+      });
       truncated ||= rows.length > take;
       for (const { of, ...node } of rows.slice(0, take))
         found.push({ node, edge: edgeOf(step, { kind, id: of }, node) });

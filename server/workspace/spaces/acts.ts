@@ -1,7 +1,7 @@
 /**
- * What changes a space, each act with its entry in the ledger. A space belongs to no team: its own acts stand
- * in the platform's chain, and what is done with a project in the chain of the project's team, whose admins
- * it concerns.
+ * Changes a space, each act with its entry in the ledger. A space belongs to no team: its own acts stand in
+ * the platform's chain, and what is done with a project in the chain of the project's team, whose admins it
+ * concerns.
  */
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -42,14 +42,14 @@ export function refuseNarrowed({ onlyTeamId }: Caller): void {
 
 const SPACE_SCOPES: ReadonlySet<string> = new Set(['project:read', 'project:write']);
 
-/** A space grants nothing on a team; a member does with it what these scopes allow. */
+/** A member of a space does with it what these scopes allow: a space itself grants nothing on a team. */
 export function assertMayGrantSpaceRole(caller: Caller, role: Role): void {
   assertMayGrantRole(caller, role, SPACE_SCOPES);
 }
 
 interface Room {
   readonly resource: string;
-  /** Who holds so many: `the account owns 7 spaces`. */
+  /** Holder of so many: `the account owns 7 spaces`. */
   readonly held: string;
   readonly current: number;
   readonly limit: number;

@@ -2,16 +2,10 @@
  * What is in a space, of that what the caller may see: every statement begins at the projects of the scope's
  * teams.
  */
+import type { SearchResult } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
-
-export interface FoundContent {
-  readonly kind: string;
-  readonly id: string;
-  readonly name: string;
-  readonly projectId: string;
-  readonly teamId: string;
-}
+import type { Row } from '../../kit/resource/index.ts';
 
 const FOUND_MAX = 50;
 
@@ -31,9 +25,9 @@ export async function searchSpace(
   { sql }: Database,
   scope: TeamScope,
   { spaceId, query, kinds }: Search,
-): Promise<readonly FoundContent[]> {
+): Promise<ReadonlyArray<Row<SearchResult>>> {
   const text = pattern(query);
-  return await sql<FoundContent[]>`
+  return await sql<Array<Row<SearchResult>>>`
     with visible as (
       select p.id, p.team_id, p.name, p.slug from space_projects sp
       join projects p on p.team_id = sp.team_id and p.id = sp.project_id

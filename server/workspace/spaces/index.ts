@@ -1,6 +1,6 @@
 /**
- * Spaces: people and projects of one purpose, across teams. A space gives nobody a right. Who is not a member
- * is told that it does not exist; who is one sees in it the projects of the own teams alone, because
+ * Spaces are people and projects of one purpose, across teams. A space gives nobody a right. Who is not a
+ * member is told that it does not exist; who is one sees in it the projects of the own teams alone, because
  * everything in it is read through the caller's TeamScope.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -93,13 +93,13 @@ function createSpaces(): Handlers<Ctx> {
     },
     ai: async ({ spaceId }, ctx: Ctx) => {
       await spaceOf(ctx, spaceId);
-      // Not retryable: it is the same until an operator changes the installation.
+      // It is not retryable: it is the same until an operator changes the installation.
       throw apiError('unavailable', 'AI is not configured on this installation', { retryable: false });
     },
   });
 }
 
-/** For `projects.list`: which projects of the caller's teams are in the space. */
+/** It tells `projects.list` which projects of the caller's teams are in the space. */
 function createSpaceFilter(gate: FeatureGate): (ctx: Ctx, spaceId: string) => Promise<readonly string[]> {
   return async (ctx, spaceId) => {
     // The filter is a part of the feature although the list is not.

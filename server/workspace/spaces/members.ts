@@ -1,7 +1,7 @@
 /**
- * Who may change whom in a space; the rules are those of a team's members. Nobody gives or takes a role above
- * the own one; admins and owners are changed by owners alone; a space keeps at least one owner. All of it
- * runs under the lock of the space's row.
+ * Here is decided who may change whom in a space; the rules are those of a team's members. Nobody gives or
+ * takes a role above the own one; admins and owners are changed by owners alone; a space keeps at least one
+ * owner. All of it runs under the lock of the space's row.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { requireRole } from '../../kit/authorise.ts';
@@ -49,7 +49,7 @@ async function assertOwnerLeft(db: Database, spaceId: string, member: SpaceMembe
 
 interface GivenRole {
   readonly userId: string;
-  /** Undefined: as it was, or developer. */
+  /** Role; it is undefined where it is to stay as it was, or developer for a new member. */
   readonly role: Role | undefined;
 }
 
@@ -96,7 +96,7 @@ async function assertAddable(
   refuseFull({ resource: 'member of a space', held, current, limit: MEMBERS_MAX });
 }
 
-/** Also how a member leaves. */
+/** This is also how a member leaves. */
 export async function removeMember(ctx: Ctx, spaceId: string, userId: string): Promise<void> {
   const act = {
     action: 'space.member_removed',

@@ -7,7 +7,7 @@ import { projects } from '../../apps/projects/schema.ts';
 import { id, instant } from '../../base/db/columns.ts';
 import { enumColumn } from '../../kit/resource/team-table.ts';
 
-/** Of no team: a space belongs to its members. */
+/** A space is of no team: it belongs to its members. */
 export const spaces = pgTable(
   'spaces',
   {

@@ -1,4 +1,4 @@
-/** Valid requests of each RPC, for the tests of the contract. */
+/** Gives a valid request of each RPC to the tests of the contract. */
 import { ATTEMPT, nothing } from '../../../test/contract/requests.ts';
 import { ROLES } from '../../kit/scopes.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
@@ -6,15 +6,16 @@ import type { World } from '../../../test/contract/world.ts';
 
 const space = ({ spaceId }: World) => ({ spaceId });
 
+/** It gives nothing to anybody, and changes nothing that is guarded. */
+const NOTHING = { gives: 'nothing', guards: 'nothing' } as const;
+
 export const requests: Requests = {
   'svc.spaces.v1.SpacesService/AddProject': {
-    gives: 'nothing',
-    guards: 'nothing',
+    ...NOTHING,
     fields: ({ spaceId, projectId }) => ({ spaceId, projectId }),
   },
   'svc.spaces.v1.SpacesService/Ai': {
-    gives: 'nothing',
-    guards: 'nothing',
+    ...NOTHING,
     fields: (world) => ({ ...space(world), messages: [{ role: 'user', content: 'What is here?' }] }),
     status: 503,
   },
@@ -28,19 +29,17 @@ export const requests: Requests = {
     guards: 'nothing',
     fields: () => ({ name: 'made by the matrix' }),
   },
-  'svc.spaces.v1.SpacesService/Delete': { last: 4, gives: 'nothing', guards: 'nothing', fields: space },
+  'svc.spaces.v1.SpacesService/Delete': { last: 4, ...NOTHING, fields: space },
   'svc.spaces.v1.SpacesService/List': { gives: 'nothing', fields: nothing },
   'svc.spaces.v1.SpacesService/Overview': { gives: 'nothing', fields: space },
   'svc.spaces.v1.SpacesService/RemoveMember': {
     last: 3,
-    gives: 'nothing',
-    guards: 'nothing',
+    ...NOTHING,
     fields: ({ spaceId, memberId }) => ({ spaceId, userId: memberId }),
   },
   'svc.spaces.v1.SpacesService/RemoveProject': {
     last: 2,
-    gives: 'nothing',
-    guards: 'nothing',
+    ...NOTHING,
     fields: ({ spaceId, projectId }) => ({ spaceId, projectId }),
   },
   'svc.spaces.v1.SpacesService/Search': {
@@ -58,8 +57,7 @@ export const requests: Requests = {
     fields: ({ spaceId, memberId }) => ({ spaceId, userId: memberId, role: 'viewer' }),
   },
   'svc.spaces.v1.SpacesService/Update': {
-    gives: 'nothing',
-    guards: 'nothing',
+    ...NOTHING,
     fields: (world) => ({ ...space(world), description: 'seen by the matrix' }),
   },
 };

@@ -1,6 +1,7 @@
 /**
- * Spaces in the database. A space is found through its membership alone: every read takes the caller, whom
- * only authentication makes, and every read of what is in a space takes the caller's TeamScope beside it.
+ * Reads and writes spaces in the database. A space is found through its membership alone: every read takes
+ * the caller, whom only authentication makes, and every read of what is in a space takes the caller's
+ * TeamScope beside it.
  */
 // No TeamScope: members of a space, whose membership is the right to it.
 import { and, eq, getTableColumns, sql as fragment } from 'drizzle-orm';
@@ -11,7 +12,7 @@ import { notFound } from '../../kit/not-found.ts';
 import { inTeams } from '../../kit/resource/index.ts';
 import { spaceMembers, spaceProjects, spaces } from './schema.ts';
 
-/** With the role of the caller. */
+/** A space comes with the role of the caller. */
 export type Space = typeof spaces.$inferSelect & Pick<Membership, 'role'>;
 
 type Membership = typeof spaceMembers.$inferSelect;
@@ -31,7 +32,8 @@ export interface ProjectRef {
 const LIST_MAX = 500;
 
 /**
- * Spaces that the caller reaches; a key that is narrowed to a team reaches those that hold a project of it.
+ * Finds spaces that the caller reaches; a key that is narrowed to a team reaches those that hold a project of
+ * it.
  */
 function reached({ db, caller }: Pick<Ctx, 'db' | 'caller'>, id?: string) {
   const { userId, onlyTeamId } = caller;
@@ -119,7 +121,7 @@ export async function findSpaceMember(
   return row;
 }
 
-/** All of them, or those of one role. */
+/** All of them are counted, or those of one role. */
 export async function countSpaceMembers({ orm }: Database, spaceId: string, role?: Role): Promise<number> {
   const ofRole = role === undefined ? undefined : eq(spaceMembers.role, role);
   return await orm.$count(spaceMembers, and(eq(spaceMembers.spaceId, spaceId), ofRole));
@@ -142,7 +144,7 @@ export async function deleteSpaceMember(
 const inSpace = (spaceId: string, { id, teamId }: ProjectRef) =>
   and(eq(spaceProjects.spaceId, spaceId), eq(spaceProjects.projectId, id), eq(spaceProjects.teamId, teamId));
 
-/** Under `lockSpace`. All projects count, also those that the caller does not see. */
+/** It is called under `lockSpace`. All projects count, also those that the caller does not see. */
 export async function countSpaceProjects({ orm }: Database, spaceId: string): Promise<number> {
   return await orm.$count(spaceProjects, eq(spaceProjects.spaceId, spaceId));
 }
@@ -172,7 +174,7 @@ export async function deleteSpaceProject(
   return (await orm.delete(spaceProjects).where(inSpace(spaceId, project))).count === 1;
 }
 
-/** Those that the scope's teams have in the space. */
+/** They are the projects that the scope's teams have in the space. */
 export async function projectIdsInSpace(
   { orm }: Database,
   scope: TeamScope,

@@ -1,20 +1,17 @@
-/**
- * What differs between two sets of packages, by type and name: an image may have several versions of one
- * package.
- */
+/** Two sets of packages are compared by type and name: an image may have several versions of one package. */
 import type { TeamScope } from '../../../kit/context.ts';
 import type { SqlTag } from '../../../base/db/index.ts';
 
 const CHANGES_MAX = 100;
-/** Of one package on one side: a lock file may have dozens. */
+/** Versions that are shown of one package on one side: a lock file may have dozens. */
 const VERSIONS_MAX = 10;
 
 export interface PackageChange {
   readonly type: string;
   readonly name: string;
-  /** Empty: it is added. */
+  /** Versions before; there are none of a package that is added. */
   readonly before: readonly string[];
-  /** Empty: it is removed. */
+  /** Versions after; there are none of a package that is removed. */
   readonly after: readonly string[];
 }
 
@@ -53,19 +50,13 @@ export async function comparePackages(
   const [first] = rows;
   if (first === undefined) return NONE;
   const { added, removed, changed } = first;
-  const changes = rows.map(({ type, name, before: old, after: now }) => ({
-    type,
-    name,
-    before: old,
-    after: now,
-  }));
-  return { added, removed, changed, changes };
+  return { added, removed, changed, changes: rows };
 }
 
 export interface SetDifference {
   readonly added: number;
   readonly lacking: number;
-  /** Of packages that both name: other claims. */
+  /** Count of packages that both name with other claims. */
   readonly otherwise: number;
 }
 

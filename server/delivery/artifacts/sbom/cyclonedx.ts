@@ -1,9 +1,9 @@
-/** Components of a CycloneDX document, versions 1.4 to 1.7: https://cyclonedx.org/docs/1.7/json/ */
+/** Reads the components of a CycloneDX document, versions 1.4 to 1.7: https://cyclonedx.org/docs/1.7/json/ */
 import { isObject, objectsOf, Unreadable } from './json.ts';
 import type { JsonObject } from './json.ts';
 import type { Candidate } from './package-list.ts';
 
-/** Of components within components. */
+/** Levels of components within components. */
 export const LEVELS_MAX = 64;
 
 /** The image is the subject and no part of itself, and algorithms are no software. */

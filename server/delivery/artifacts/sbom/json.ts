@@ -1,4 +1,4 @@
-/** What a parsed document may hold anywhere: anything. */
+/** A parsed document may hold anything anywhere. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The document cannot be read as a whole; the message says why. */
@@ -8,7 +8,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value as an array; empty where it is none. */
+/** Returns the value if it is an array, and otherwise an empty one. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

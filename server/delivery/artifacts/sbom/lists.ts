@@ -28,7 +28,7 @@ const BESIDE_RUNNER_MIN: Size = { packages: 1_000, chars: 100_000 };
 /** Of uploads about anything else. */
 const ALONE_MAX: Size = { packages: PACKAGES_MAX, chars: 1_048_576 };
 
-/** What all lists beside the first one of a runner may hold. */
+/** Returns how much all lists beside the first one of a runner may hold. */
 export function besideMax(first: (Size & Pick<CountableList, 'source'>) | undefined): Size {
   if (first?.source !== 'runner') return ALONE_MAX;
   return {
@@ -44,8 +44,8 @@ export interface Counted {
 }
 
 /**
- * Which lists of one artifact count at gates. The small ones come first, so that none takes the place of
- * many; what else the artifact is released with makes no difference.
+ * Finds out which lists of one artifact count at gates. The small ones come first, so that none takes the
+ * place of many; what else the artifact is released with makes no difference.
  */
 export function countedLists(lists: readonly CountableList[]): Counted {
   const [first] = lists;

@@ -1,7 +1,7 @@
 /**
- * What the documents of all formats come to: packages with canonical purls, in the order of these. What is
- * stated of one purl otherwise a second time is kept as well, so that what comes first hides nothing. What
- * has no usable name is dropped and counted.
+ * Documents of all formats come to packages with canonical purls, in the order of these. What is stated of
+ * one purl otherwise a second time is kept as well, so that what comes first hides nothing. What has no
+ * usable name is dropped and counted.
  */
 import { formatPurl, fullName, nameKey, parsePurl } from '@svc/proto/packages/purl.ts';
 import type { Purl } from '@svc/proto/packages/purl.ts';
@@ -10,12 +10,12 @@ export interface SbomPackage {
   readonly type: string;
   /** As its ecosystem writes it: `@scope/name`, `group:artifact`, a module's path, the bare name. */
   readonly name: string;
-  /** Empty: unknown. */
+  /** The version is empty where it is not known. */
   readonly version: string;
   /** Canonical. */
   readonly purl: string;
   readonly nameKey: string;
-  /** Of deb and apk: the source package that it was built from, in lower case. */
+  /** Source package from which a package of deb or apk was built, in lower case. */
   readonly sourceKey: string | null;
   /** Identifiers and expressions of SPDX, or any other text. */
   readonly licenses: readonly string[];
@@ -37,15 +37,15 @@ export interface PackageList {
   readonly incomplete: readonly string[];
 }
 
-/** Of a package. */
+/** Licences that are kept of a package. */
 export const LICENSES_MAX = 20;
 const TEXT_CHARS_MAX = 200;
 /** Expressions may be long, and what is cut off would be hidden. */
 const LICENSE_TEXT_CHARS_MAX = 1_000;
 const INCOMPLETE_MAX = 20;
 /**
- * Of a document. SPDX 3.0 names a licence once and refers to it from any number of packages, so a small
- * document can hold a lot of text.
+ * Characters of licences that are kept of a document. SPDX 3.0 names a licence once and refers to it from any
+ * number of packages, so a small document can hold a lot of text.
  */
 const LICENSE_CHARS_MAX = 8 * 1024 * 1024;
 /** The database takes no U+0000 and no half of a surrogate pair, and people are shown none of these. */
@@ -109,7 +109,7 @@ export function inOrder(packages: readonly SbomPackage[]): readonly SbomPackage[
   );
 }
 
-/** The first valid purl; without one, the name makes a generic one, with the version that is stated. */
+/** It is the first valid purl; without one, the name makes a generic one, with the version that is stated. */
 function purlOf({ purls, name, version }: Candidate): Purl | undefined {
   const texts = [name, version, ...purls].filter((text) => typeof text === 'string');
   if (texts.some((text) => UNUSABLE.test(text))) return undefined;
@@ -138,7 +138,7 @@ function toPackage(purl: Purl, { source, licenses }: Candidate): Omit<SbomPackag
 function sourceKey({ type, qualifiers }: Purl, stated: unknown): string | null {
   if (type !== 'deb' && type !== 'apk') return null;
   const source = shortText(qualifiers?.['upstream'] ?? qualifiers?.['source'] ?? stated);
-  // `openssl@3.0.11` in a purl, `openssl (3.0.11)` in the status file of dpkg.
+  // A purl has `openssl@3.0.11`, and the status file of dpkg `openssl (3.0.11)`.
   const [name = ''] = source.split(/[@ (]/, 1);
   return name === '' ? null : name.toLowerCase();
 }

@@ -22,12 +22,9 @@ function problemOf(bytes: Uint8Array): string {
 
 const cycloneDx = (components: unknown, more: object = {}): Uint8Array =>
   bytesOf({ bomFormat: 'CycloneDX', specVersion: '1.6', components, ...more });
-const library = (name: string, more: object = {}): object => ({
-  type: 'library',
-  name,
-  version: '1',
-  ...more,
-});
+const library = (name: string, more: object = {}): object => {
+  return { type: 'library', name, version: '1', ...more };
+};
 const purlsOf = ({ packages }: Sbom): string[] => packages.map(({ purl }) => purl);
 
 describe('readSbom()', () => {

@@ -13,7 +13,7 @@ import { spdxPackages } from './spdx.ts';
 
 export interface Sbom extends PackageList {
   readonly format: 'cyclonedx' | 'spdx';
-  /** Of the format: `1.6`, `2.3`, `3.0.1`. */
+  /** Version of the format: `1.6`, `2.3`, `3.0.1`. */
   readonly version: string;
 }
 

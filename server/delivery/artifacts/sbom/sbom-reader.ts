@@ -3,6 +3,7 @@
  * documents wait for it.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
+import { unlessAborted } from '@svc/proto/http/abort.ts';
 import { createThread } from '../../../base/thread.ts';
 import type { Sbom, SbomProblem } from './read-sbom.ts';
 
@@ -56,17 +57,4 @@ export function createSbomReader(limits: SbomReaderLimits = {}): SbomReader {
 
 function unavailable(why: string): Error {
   return apiError('unavailable', `${why}; try again`, { retryAfterMs: 1_000 });
-}
-
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let onAbort = (): void => undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    onAbort = () => reject(signal.reason as Error);
-  });
-  signal.addEventListener('abort', onAbort);
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }

@@ -1,6 +1,6 @@
 /**
- * What artifacts are made of. A set of packages is immutable, and shared by all artifacts with equal
- * dependencies: these tables grow with distinct sets.
+ * These tables hold what artifacts are made of. A set of packages is immutable, and shared by all artifacts
+ * with equal dependencies: these tables grow with distinct sets.
  */
 import { sql } from 'drizzle-orm';
 import {
@@ -33,11 +33,11 @@ export const packages = pgTable(
     teamId: teamId(),
     type: text('type').notNull(),
     name: text('name').notNull(),
-    /** What people search by, in lower case. */
+    /** Name by which people search, in lower case. */
     nameKey: text('name_key').notNull(),
-    /** Of deb and apk: the source package, in lower case. */
+    /** Source package of deb and apk, in lower case. */
     sourceKey: text('source_key'),
-    /** Empty: unknown. */
+    /** The version is empty where it is not known. */
     version: text('version').notNull(),
     /** Canonical. */
     purl: text('purl').notNull(),
@@ -89,7 +89,7 @@ export const packageSetMembers = pgTable(
     teamId: id('team_id').notNull(),
     setId: bigint('set_id', { mode: 'number' }).notNull(),
     packageId: bigint('package_id', { mode: 'number' }).notNull(),
-    /** In the order of purls, from 1 on: lists go by it, whatever the collation of the database. */
+    /** Place in the order of purls, from 1 on: lists go by it, whatever the collation of the database. */
     place: integer('place').notNull(),
   },
   (t) => [

@@ -8,9 +8,9 @@ import type { SqlTag } from '../../../base/db/index.ts';
 import type { Fragment } from '../../../base/sql.ts';
 
 export interface WantedPackage {
-  /** Null: any. */
+  /** The type is null where any type is meant. */
   readonly type: string | null;
-  /** In lower case. */
+  /** Names in lower case. */
   readonly keys: readonly string[];
   /** Of pypi, which takes `Foo_Bar` for `foo-bar`; no other ecosystem does. */
   readonly pypiKey: string | null;
@@ -19,7 +19,7 @@ export interface WantedPackage {
    * is another package. Empty: the keys alone.
    */
   readonly path: string;
-  /** Of the purl. The key of most types says nothing of the namespace. */
+  /** Beginning of the purl. The key of most types says nothing of the namespace. */
   readonly prefix: string;
   readonly version: string | null;
 }
@@ -27,13 +27,13 @@ export interface WantedPackage {
 /** Go has the major version at the end of the path: people leave it out. */
 const MAJOR = /\/v\d+$/;
 
-/** The last part of a name: of this expression is the index `packages_tail`. */
+/** It is the last part of a name: the index `packages_tail` is of this expression. */
 const tailOf = (sql: SqlTag): Fragment =>
   sql`(regexp_replace(regexp_replace(name_key, '/v[0-9]+$', ''), '^.*[/:]', '') collate "C")`;
 
 /**
- * A purl, or a name of any type: `openssl`, `@scope/name`, `group:artifact`, `vendor/name`, the last parts of
- * a path; with `@version` or `==version`, or without. Undefined: it is neither.
+ * Reads a purl, or a name of any type: `openssl`, `@scope/name`, `group:artifact`, `vendor/name`, the last
+ * parts of a path; with `@version` or `==version`, or without. Returns undefined for what is neither.
  */
 export function wantedPackage(text: string): WantedPackage | undefined {
   const trimmed = text.trim();
@@ -49,7 +49,7 @@ function wantedPurl(text: string): WantedPackage | undefined {
 }
 
 function wantedName(text: string): WantedPackage | undefined {
-  // `group:artifact:version`, `name@version`, `name==version`; a scope begins with its `@`.
+  // The forms are `group:artifact:version`, `name@version` and `name==version`; a scope begins with its `@`.
   const [, named = text, version = null] =
     /^([^:/@]+:[^:/@]+):([^:/@]+)$/.exec(text) ?? /^(.+?)(?:==|@)([^@/]+)$/.exec(text) ?? [];
   const name = named.trim().toLowerCase();
@@ -104,7 +104,10 @@ const COMPARED_MAX = 2_000;
 /** Letters at the beginning that near names share: those before anything that separates words. */
 const ALIKE = /^[^-_.]{2,3}/;
 
-/** Of a team, the nearest first: the same name in another namespace, and what is spelled much alike. */
+/**
+ * Finds names of a team, the nearest first: the same name in another namespace, and what is spelled much
+ * alike.
+ */
 export async function namesNear(
   sql: SqlTag,
   scope: TeamScope,
@@ -140,18 +143,14 @@ function distance(one: string, other: string): number {
     string,
     string,
   ];
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  let last = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1)
-      next.push(
-        Math.min(
-          (row[j] ?? 0) + 1,
-          (next[j - 1] ?? 0) + 1,
-          (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1),
-        ),
-      );
-    row = next;
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, replaced));
+    }
+    last = row;
   }
-  return row.at(-1) ?? 0;
+  return last.at(-1) ?? 0;
 }

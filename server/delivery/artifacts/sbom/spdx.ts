@@ -1,5 +1,5 @@
 /**
- * Packages of an SPDX document, versions 2.2 and 2.3:
+ * Reads the packages of an SPDX document, versions 2.2 and 2.3:
  * https://spdx.github.io/spdx-spec/v2.3/package-information/
  */
 import { listOf, objectsOf } from './json.ts';

@@ -1,6 +1,6 @@
-/** Packages and sets of packages in the database. */
+/** Stores packages and sets of packages in the database. */
 // No TeamScope: given the row, or the team, that the call was authorised for.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { TeamScope } from '../../../kit/context.ts';
 import type { SqlTag } from '../../../base/db/index.ts';
 import { claimOf, inOrder } from './package-list.ts';
@@ -10,13 +10,8 @@ export interface StoredSet {
   readonly setId: number;
   /** See `package_sets`. */
   readonly digest: Uint8Array;
-  /** False: there was one already. */
+  /** This is false where there was one already. */
   readonly added: boolean;
-}
-
-export interface SetMember extends SbomPackage {
-  /** In the set, from 1 on. */
-  readonly place: number;
 }
 
 /**
@@ -30,18 +25,13 @@ export async function storePackageSet(
   teamId: string,
   packages: readonly SbomPackage[],
 ): Promise<StoredSet> {
-  const stated = inOrder(packages).map((each) => ({
-    ...each,
-    claim: createHash('sha256').update(claimOf(each)).digest('hex'),
-  }));
+  const stated = inOrder(packages).map((each) => ({ ...each, claim: hash('sha256', claimOf(each), 'hex') }));
   const claims = stated.map(({ claim }) => claim);
-  const digest = createHash('sha256').update(claims.join('\n')).digest();
+  const digest = hash('sha256', claims.join('\n'), 'buffer');
   const find = async () =>
-    (
-      await sql<Array<{ id: number }>>`
-        select id from package_sets where team_id = ${teamId} and digest = ${digest}`
-    )[0];
-  const before = await find();
+    await sql<Array<{ id: number }>>`
+    select id from package_sets where team_id = ${teamId} and digest = ${digest}`;
+  const [before] = await find();
   if (before !== undefined) return { setId: before.id, digest, added: false };
   await sql`
     insert into packages (team_id, type, name, name_key, source_key, version, purl, licenses, claim)
@@ -64,12 +54,12 @@ export async function storePackageSet(
         left join packages p on p.team_id = ${teamId} and p.claim = decode(m.claim, 'hex')
     )
     select id from made`;
-  const stored = made ?? (await find());
+  const stored = made ?? (await find())[0];
   if (stored === undefined) throw new Error(`the package set of ${teamId} was removed while it was stored`);
   return { setId: stored.id, digest, added: made !== undefined };
 }
 
-/** Of a set: how many there are, and how long what a policy is told of them. */
+/** Returns how many packages a set has, and how long it is what a policy is told of them. */
 export const sizeOf = (packages: readonly SbomPackage[]) => ({
   packages: packages.length,
   chars: packages.reduce((sum, each) => sum + charsOf(each), 0),
@@ -78,23 +68,15 @@ export const sizeOf = (packages: readonly SbomPackage[]) => ({
 const charsOf = ({ type, name, version, licenses }: SbomPackage): number =>
   JSON.stringify({ type, name, version, licenses }).length + 1;
 
-/** In the order of purls, from behind the place `after` on. Empty for the set of another team. */
-export async function packagesOfSet(
-  sql: SqlTag,
-  scope: TeamScope,
-  { setId, after = 0, limit }: { readonly setId: number; readonly after?: number; readonly limit: number },
-): Promise<readonly SetMember[]> {
-  return await sql<SetMember[]>`
-    select m.place, p.type, p.name, p.version, p.purl, p.name_key as "nameKey", p.source_key as "sourceKey", p.licenses
-    from package_set_members m join packages p on p.id = m.package_id
-    where m.team_id = any(${scope.teamIds}::text[]) and m.set_id = ${setId}::bigint and m.place > ${after}::int
-    order by m.place limit ${limit}::int`;
-}
-
 /** A package as at least one of several sets states it, and which of them do. */
-export interface StatedPackage extends Omit<SetMember, 'place'> {
+export interface StatedPackage extends SbomPackage {
   readonly id: number;
   readonly setIds: readonly number[];
+}
+
+interface PackagesQuery extends Pick<StatedPackage, 'setIds'> {
+  readonly after?: Pick<StatedPackage, 'purl' | 'id'> | undefined;
+  readonly limit: number;
 }
 
 /**
@@ -104,15 +86,7 @@ export interface StatedPackage extends Omit<SetMember, 'place'> {
 export async function packagesOfAll(
   sql: SqlTag,
   scope: TeamScope,
-  {
-    setIds,
-    after,
-    limit,
-  }: {
-    readonly setIds: readonly number[];
-    readonly after?: Pick<StatedPackage, 'purl' | 'id'> | undefined;
-    readonly limit: number;
-  },
+  { setIds, after, limit }: PackagesQuery,
 ): Promise<readonly StatedPackage[]> {
   const behind =
     after === undefined ? sql`` : sql`and (p.purl collate "C", p.id) > (${after.purl}, ${after.id}::bigint)`;
@@ -140,7 +114,7 @@ const TOO_MANY: readonly PackageFacts[] = Array.from({ length: PACKAGES_MAX + 1 
   licenses: [],
 }));
 
-/** What policies are told of the packages of sets; a set of another team is missing. */
+/** Reads what policies are told of the packages of sets; a set of another team is missing. */
 export async function packagesOfSets(
   sql: SqlTag,
   scope: TeamScope,
@@ -165,15 +139,4 @@ export async function packagesOfSets(
     (found.get(setId) as PackageFacts[]).push(known ?? member);
   }
   return found;
-}
-
-/** Undefined: the team has no such set. */
-export async function packageCount(
-  sql: SqlTag,
-  scope: TeamScope,
-  setId: number,
-): Promise<number | undefined> {
-  const [set] = await sql<Array<{ packages: number }>>`
-    select packages from package_sets where team_id = any(${scope.teamIds}::text[]) and id = ${setId}::bigint`;
-  return set?.packages;
 }

@@ -9,7 +9,7 @@ const PIECE_BYTES = 262_144;
 
 interface DocumentRef {
   readonly artifactId: string;
-  /** Absent: that of the first list. */
+  /** Digest of the document; without it, the document of the first list is meant. */
   readonly sha256?: string | undefined;
 }
 

@@ -1,11 +1,11 @@
 /**
- * Checks the tree of an expression: roots, fields and functions exist, arguments fit as far as their types
- * are known, and the result is a bool. It goes through the tree with a stack of generators instead of
+ * The tree of an expression is checked here: roots, fields and functions exist, arguments fit as far as their
+ * types are known, and the result is a bool. It goes through the tree with a stack of generators instead of
  * recursion, because what a tree looks like is up to whoever wrote the expression.
  */
 import { isCelError, plan } from '@bufbuild/cel';
 import type { parse } from '@bufbuild/cel';
-import { nearest } from './findings.ts';
+import { suggestionOf } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { INPUT } from './input.ts';
 import { language } from './language.ts';
@@ -127,25 +127,22 @@ function* typeOf(context: Context, expr: Expr | undefined, place: Place): Walk {
   }
 }
 
+const CONSTANTS: Readonly<Record<string, Type>> = {
+  boolValue: 'bool',
+  stringValue: 'string',
+  doubleValue: 'double',
+  nullValue: 'null_type',
+};
+
 function constantType(context: Context, expr: Expr, { constantKind }: KindOf<'constExpr'>): Type {
-  switch (constantKind.case) {
-    case 'boolValue':
-      return 'bool';
-    case 'stringValue':
-      return 'string';
-    case 'doubleValue':
-      return 'double';
-    case 'nullValue':
-      return 'null_type';
-    case 'uint64Value':
-      if (constantKind.value <= 2n ** 64n - 1n) return 'uint';
-      return report(context, expr, { message: 'the number has more than 64 bits' });
-    case 'int64Value':
-      if (constantKind.value >= INT_MIN && constantKind.value <= INT_MAX) return 'int';
-      return report(context, expr, { message: 'the number has more than 64 bits' });
-    default:
-      return report(context, expr, { message: 'bytes are not supported: nothing of the input is bytes' });
-  }
+  const { case: kind, value } = constantKind;
+  if (kind === 'uint64Value' && value <= 2n ** 64n - 1n) return 'uint';
+  if (kind === 'int64Value' && value >= INT_MIN && value <= INT_MAX) return 'int';
+  const isNumber = kind === 'uint64Value' || kind === 'int64Value';
+  const problem = isNumber
+    ? 'the number has more than 64 bits'
+    : 'bytes are not supported: nothing of the input is bytes';
+  return CONSTANTS[kind ?? ''] ?? report(context, expr, { message: problem });
 }
 
 interface Named {
@@ -317,11 +314,6 @@ function textOf(expr: Expr | undefined): string | undefined {
 
 const ownOf = <T>(fields: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(fields, name) ? fields[name] : undefined;
-
-function suggestionOf(word: string, known: readonly string[]): { readonly suggestion?: string } {
-  const suggestion = nearest(word, known);
-  return suggestion === undefined ? {} : { suggestion };
-}
 
 /** `_==_`, `_?_:_` and `@in` are written `==`, `?:` and `in`. */
 export const signOf = (name: string): string =>

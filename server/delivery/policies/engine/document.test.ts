@@ -14,7 +14,7 @@ const problemsOf = (json: unknown): readonly Problem[] => {
   const read = readDocument(json);
   return 'problems' in read ? read.problems : [];
 };
-/** Of a document of one rule: what is wrong with its expression. */
+/** It says what is wrong with the expression of a document of one rule. */
 const problemsIn = (require: string): readonly Omit<Problem, 'where'>[] =>
   problemsOf(documentOf(require)).map(({ where, ...problem }) => {
     expect(where).toBe('/rules/0/require');
@@ -167,11 +167,8 @@ it.each([
   ['action) == [', 6, '")" closes nothing that is open', undefined],
   ['action # 1', 7, '"#" means nothing here', undefined],
 ])('refuses %s', (require, position, message, suggestion) => {
-  expect(problemsIn(require)).toContainEqual({
-    position,
-    message,
-    ...(suggestion !== undefined && { suggestion }),
-  });
+  const finding = { position, message, ...(suggestion !== undefined && { suggestion }) };
+  expect(problemsIn(require)).toContainEqual(finding);
 });
 
 it('tells each mistake of an expression once, and at most twenty of a document', () => {

@@ -3,7 +3,7 @@
  * told together.
  */
 import { TOKENS_MAX, problemsOfExpression } from './expression.ts';
-import { nearest } from './findings.ts';
+import { suggestionOf } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { PATTERNS_COST_MAX } from './patterns.ts';
 
@@ -42,7 +42,7 @@ export interface PolicyDocument {
   readonly rules: readonly PolicyRule[];
 }
 
-/** Whether a gate must read the packages of its artifacts for it. */
+/** It is true if a gate must read the packages of its artifacts for the policy. */
 export const namesPackages = ({ when = '', rules }: PolicyDocument): boolean =>
   [when, ...rules.map(({ require }) => require)].some((text) => text.includes('packages'));
 
@@ -129,29 +129,30 @@ function membersOf(
   for (const name of Object.keys(value)) {
     if (problems.isFull()) break;
     if (known.includes(name)) continue;
-    const suggestion = nearest(name, known);
     const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name;
     problems.add(`${where}/${shown.replaceAll('~', '~0').replaceAll('/', '~1')}`, {
       message: `the member "${shown}" is unknown`,
-      ...(suggestion !== undefined && { suggestion }),
+      ...suggestionOf(name, known),
     });
   }
-  return Object.fromEntries(
-    known.map((name) => [
-      name,
-      Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined,
-    ]),
-  );
+  return Object.fromEntries(Object.entries(value).filter(([name]) => known.includes(name)));
+}
+
+function listAt(
+  problems: Problems,
+  where: '/on' | '/rules',
+  { value, max }: { readonly value: unknown; readonly max: number },
+): readonly unknown[] {
+  if (Array.isArray(value) && value.length > 0 && value.length <= max) return value;
+  const found = Array.isArray(value) ? `a list of ${value.length}` : kindOf(value);
+  const things = where === '/on' ? 'actions' : 'rules';
+  problems.add(where, { message: `a list of 1 to ${max} ${things} is expected, not ${found}` });
+  return [];
 }
 
 function actionsOf(problems: Problems, value: unknown): PolicyAction[] {
-  if (!Array.isArray(value) || value.length === 0 || value.length > ACTIONS.length) {
-    const found = Array.isArray(value) ? `a list of ${value.length}` : kindOf(value);
-    problems.add('/on', { message: `a list of 1 to ${ACTIONS.length} actions is expected, not ${found}` });
-    return [];
-  }
   const actions: PolicyAction[] = [];
-  for (const [index, each] of (value as readonly unknown[]).entries()) {
+  for (const [index, each] of listAt(problems, '/on', { value, max: ACTIONS.length }).entries()) {
     const action = wordOf(problems, { value: each, where: `/on/${index}`, known: ACTIONS });
     if (action === undefined) continue;
     if (actions.includes(action)) problems.add(`/on/${index}`, { message: `"${action}" is listed twice` });
@@ -169,12 +170,10 @@ function wordOf<T extends string>(
 ): T | undefined {
   const word = known.find((each) => each === value);
   if (word !== undefined) return word;
-  const suggestion = typeof value === 'string' ? nearest(value, known) : undefined;
-  const found = typeof value === 'string' ? `"${value.slice(0, 64)}"` : kindOf(value);
-  problems.add(where, {
-    message: `${found} is none of ${known.join(', ')}`,
-    ...(suggestion !== undefined && { suggestion }),
-  });
+  const isText = typeof value === 'string';
+  const found = isText ? `"${value.slice(0, 64)}"` : kindOf(value);
+  const suggestion = isText ? suggestionOf(value, known) : {};
+  problems.add(where, { message: `${found} is none of ${known.join(', ')}`, ...suggestion });
   return undefined;
 }
 
@@ -185,13 +184,8 @@ function overridableOf(problems: Problems, value: unknown): boolean {
 }
 
 function rulesOf(problems: Problems, value: unknown): PolicyRule[] {
-  if (!Array.isArray(value) || value.length === 0 || value.length > RULES_MAX) {
-    const found = Array.isArray(value) ? `a list of ${value.length}` : kindOf(value);
-    problems.add('/rules', { message: `a list of 1 to ${RULES_MAX} rules is expected, not ${found}` });
-    return [];
-  }
   const ids = new Set<string>();
-  return (value as readonly unknown[]).map((each, index) => {
+  return listAt(problems, '/rules', { value, max: RULES_MAX }).map((each, index) => {
     const where = `/rules/${index}`;
     const members = membersOf(problems, { value: each, where, known: RULE_MEMBERS });
     if (members === undefined) return { id: '', message: '', require: '' };

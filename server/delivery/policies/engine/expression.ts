@@ -8,7 +8,7 @@ import type { Finding } from './findings.ts';
 import { scan } from './scan.ts';
 
 /**
- * What the expressions of one document may have together: at this many parts, all of them are parsed in some
+ * Tokens that the expressions of one document may have together: at this many, all of them are parsed in some
  * 100 ms.
  */
 export const TOKENS_MAX = 4_000;

@@ -1,4 +1,4 @@
-/** What is wrong with an expression. */
+/** A finding says what is wrong with an expression. */
 export interface Finding {
   /** Characters before the place that is meant. */
   readonly position?: number;
@@ -11,8 +11,10 @@ export interface Finding {
 const WORD_MAX = 64;
 const DISTANCE_MAX = 2;
 
-/** The nearest of a few known words: at most two letters off, and never more than a third of the word. */
-export function nearest(word: string, known: Iterable<string>): string | undefined {
+/**
+ * Finds the nearest of a few known words: at most two letters off, and never more than a third of the word.
+ */
+function nearest(word: string, known: Iterable<string>): string | undefined {
   if (word.length > WORD_MAX) return undefined;
   const lower = word.toLowerCase();
   let best: string | undefined;
@@ -38,4 +40,9 @@ function editDistance(from: string, to: string): number {
     last = row;
   }
   return last[to.length] ?? 0;
+}
+
+export function suggestionOf(word: string, known: Iterable<string>): Pick<Finding, 'suggestion'> {
+  const suggestion = nearest(word, known);
+  return suggestion === undefined ? {} : { suggestion };
 }

@@ -3,7 +3,7 @@
  * the forms of loops in check.ts.
  */
 
-/** By the name of the function; operators by what is written. */
+/** Functions are found by their names, and operators by what is written. */
 export const ABOUT_FUNCTIONS: Readonly<Record<string, string>> = {
   '!': 'Not.',
   '-': 'Difference; of one number its negative.',

@@ -1,5 +1,5 @@
 /**
- * What the rules of a policy are given: one shape for all actions, as data. The types, the check of
+ * The rules of a policy are given this: one shape for all actions, as data. The types, the check of
  * expressions and the values in the thread come from it. Parts that an action does not have are empty and
  * never missing, so that a rule needs no `has()`.
  */
@@ -91,7 +91,10 @@ type ValueOf<S> = S extends 'bool'
 
 export type Packages = ValueOf<typeof ARTIFACT>['packages'];
 export type PolicyArtifact = Omit<ValueOf<typeof ARTIFACT>, 'packages'> & {
-  /** Null: not read, because no policy names them. One that gets there all the same ends in an error. */
+  /**
+   * Packages; they are null where they were not read, because no policy names them. One that gets there all
+   * the same ends in an error.
+   */
   readonly packages: Packages | null;
 };
 /** JSON, as it is recorded: a timestamp is a text of RFC 3339, or empty for 1970. */

@@ -139,7 +139,7 @@ describe('licence() within bounds', () => {
     ['10,000 expressions that all differ', 10_000, (n) => `(MIT AND BSD-3-Clause) OR LicenseRef-acme-${n}`],
     ['10,000 names that all differ', 10_000, (n) => `Terms of ACME Ltd, part ${n} of its handbook`],
   ])('reads %s in less time than a gate has', (_what, count, text) => {
-    // Time of the processor, and the best of a few rounds: the machine has other work.
+    // It is the time of the processor, and the best of a few rounds: the machine has other work.
     const rounds = Array.from({ length: 5 }, (_, round) => {
       const texts = Array.from({ length: count }, (_each, n) => text(round * count + n));
       const begun = process.cpuUsage();

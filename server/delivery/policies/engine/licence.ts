@@ -13,7 +13,7 @@ const NAMES_MAX = 500;
 type Node =
   | { readonly all: readonly Node[] }
   | { readonly any: readonly Node[] }
-  /** In lower case; with `with <exception>` behind it where there is one. */
+  /** The id is in lower case; `with <exception>` stands behind it where there is one. */
   | { readonly id: string; readonly exception: string };
 
 /**
@@ -33,7 +33,7 @@ interface Name {
   readonly isBeginning: boolean;
 }
 
-/** Those of the call before: a rule asks the same for each package. */
+/** These are the names of the call before: a rule asks the same for each package. */
 let last: { readonly texts: readonly unknown[]; readonly names: readonly Name[] } = { texts: [], names: [] };
 
 function namesOf(names: readonly unknown[]): readonly Name[] {
@@ -101,7 +101,7 @@ const allOf = ({ ids }: Named, exception = ''): Node => ({ all: ids.map((id) => 
 
 /** Part of a name, and no choice. */
 const LATER = /[\s,]+or\s+(?:\(?at your option\)?,?\s+)?(?:any\s+)?(?:later|newer)(?:\s+versions?)?\b/gi;
-/** Looks for its words first. */
+/** It is looked for by its words first. */
 function withLater(text: string): string {
   return /later|newer/i.test(text) ? text.replace(LATER, '-or-later') : text;
 }
@@ -177,7 +177,7 @@ const SHORT: ReadonlyMap<string, string> = new Map([
   ['mpl-2', 'mpl-2.0'],
 ]);
 
-/** Of one word. */
+/** The id is that of one word. */
 function idOf(word: string): string {
   const lower = word.trim().toLowerCase();
   const [, family, major, minor = '', end = ''] = GNU_ID.exec(lower) ?? [];
@@ -191,70 +191,48 @@ function gnuId(family: string, version: string | undefined, isLater: boolean): s
   return `${family}-${full}-${isLater ? 'or-later' : 'only'}`;
 }
 
+type Id = (version: string | undefined, isLater: boolean) => string;
+
+const gnu =
+  (family: string): Id =>
+  (...given) =>
+    gnuId(family, ...given);
+const versioned =
+  (family: string, usual: string): Id =>
+  (version = usual) =>
+    `${family}-${version.includes('.') ? version : `${version}.0`}`;
+const LESSER =
+  /\b(?:gnu )?(?:lesser|library)(?: or (?:lesser|library))? (?:general public|gpl)\b|\blgpl(?!l)(?: ?v?(?=\d))?/g;
+const GPL = /\b(?:gnu )?general public\b|\bgnu (?:gpl|public)\b|\bgpl(?: ?v?(?=\d))?/g;
+const CDDL = /\bcommon development and distribution\b|\bcddl\b/g;
+const BSD_2 = /\b(?:simplified|freebsd) bsd\b|\bbsd 2 clause(?: simplified)?\b|\b2 clause bsd\b/g;
+const BSD_3 = /\b(?:new|modified|revised) bsd\b|\bbsd 3 clause(?: new or revised)?\b|\b3 clause bsd\b/g;
+
 /**
  * Families by which a name is recognised; a longer name stands before one that it contains. Whatever a
  * pattern finds has one of its words, and to look for a word costs a fraction of the pattern. The version is
  * that of the text.
  */
-const FAMILIES: ReadonlyArray<
-  readonly [
-    words: readonly string[],
-    pattern: RegExp,
-    id: (version: string | undefined, isLater: boolean) => string,
-  ]
-> = [
-  [
-    ['affero', 'agpl'],
-    /\b(?:gnu )?affero(?: (?:general public|gpl))?\b|\bagpl(?: ?v?(?=\d))?/g,
-    (...given) => gnuId('agpl', ...given),
-  ],
-  [
-    ['lesser', 'library', 'lgpl'],
-    /\b(?:gnu )?(?:lesser|library)(?: or (?:lesser|library))? (?:general public|gpl)\b|\blgpl(?!l)(?: ?v?(?=\d))?/g,
-    (...given) => gnuId('lgpl', ...given),
-  ],
-  [
-    ['free documentation', 'gfdl'],
-    /\b(?:gnu )?free documentation\b|\bgfdl\b/g,
-    (...given) => gnuId('gfdl', ...given),
-  ],
-  [
-    ['general public', 'gnu gpl', 'gnu public', 'gpl'],
-    /\b(?:gnu )?general public\b|\bgnu (?:gpl|public)\b|\bgpl(?: ?v?(?=\d))?/g,
-    (...given) => gnuId('gpl', ...given),
-  ],
-  [['apache', 'asl'], /\bapache(?: software)?\b|\basl\b/g, (version = '2.0') => `apache-${pointed(version)}`],
-  [['mozilla public', 'mpl'], /\bmozilla public\b|\bmpl\b/g, (version = '2.0') => `mpl-${pointed(version)}`],
-  [['eclipse public', 'epl'], /\beclipse public\b|\bepl\b/g, (version = '1.0') => `epl-${pointed(version)}`],
-  [
-    ['european union public', 'eupl'],
-    /\beuropean union public\b|\beupl\b/g,
-    (version = '1.2') => `eupl-${pointed(version)}`,
-  ],
-  [
-    ['common development and distribution', 'cddl'],
-    /\bcommon development and distribution\b|\bcddl\b/g,
-    (version = '1.0') => `cddl-${pointed(version)}`,
-  ],
+const FAMILIES: ReadonlyArray<readonly [words: readonly string[], pattern: RegExp, id: Id]> = [
+  [['affero', 'agpl'], /\b(?:gnu )?affero(?: (?:general public|gpl))?\b|\bagpl(?: ?v?(?=\d))?/g, gnu('agpl')],
+  [['lesser', 'library', 'lgpl'], LESSER, gnu('lgpl')],
+  [['free documentation', 'gfdl'], /\b(?:gnu )?free documentation\b|\bgfdl\b/g, gnu('gfdl')],
+  [['general public', 'gnu gpl', 'gnu public', 'gpl'], GPL, gnu('gpl')],
+  [['apache', 'asl'], /\bapache(?: software)?\b|\basl\b/g, versioned('apache', '2.0')],
+  [['mozilla public', 'mpl'], /\bmozilla public\b|\bmpl\b/g, versioned('mpl', '2.0')],
+  [['eclipse public', 'epl'], /\beclipse public\b|\bepl\b/g, versioned('epl', '1.0')],
+  [['european union public', 'eupl'], /\beuropean union public\b|\beupl\b/g, versioned('eupl', '1.2')],
+  [['common development and distribution', 'cddl'], CDDL, versioned('cddl', '1.0')],
   [['server side public', 'sspl'], /\bserver side public\b|\bsspl\b/g, () => 'sspl-1.0'],
   [['business source', 'busl'], /\bbusiness source\b|\bbusl\b/g, () => 'busl-1.1'],
-  [['elastic'], /\belastic\b/g, (version = '2.0') => `elastic-${pointed(version)}`],
+  [['elastic'], /\belastic\b/g, versioned('elastic', '2.0')],
   [['boost'], /\bboost(?: software)?\b/g, () => 'bsl-1.0'],
   [['bsd'], /\bbsd (?:zero clause|0 clause)\b/g, () => '0bsd'],
-  [
-    ['bsd'],
-    /\b(?:simplified|freebsd) bsd\b|\bbsd 2 clause(?: simplified)?\b|\b2 clause bsd\b/g,
-    () => 'bsd-2-clause',
-  ],
-  [
-    ['bsd'],
-    /\b(?:new|modified|revised) bsd\b|\bbsd 3 clause(?: new or revised)?\b|\b3 clause bsd\b/g,
-    () => 'bsd-3-clause',
-  ],
+  [['bsd'], BSD_2, () => 'bsd-2-clause'],
+  [['bsd'], BSD_3, () => 'bsd-3-clause'],
   [['mit', 'expat'], /\bmit\b|\bexpat\b/g, () => 'mit'],
   [['isc'], /\bisc\b/g, () => 'isc'],
 ];
-const pointed = (version: string): string => (version.includes('.') ? version : `${version}.0`);
 /** Says nothing of which licence it is. */
 const NOISE =
   /\b(?:the|gnu|osi|approved|licen[cs]ed?|versions?|v|only|software|foundation|inc|or later|under|terms of)\b|\bv?\d+(?:\.\d+)*\+?/g;

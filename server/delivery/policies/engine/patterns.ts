@@ -5,7 +5,7 @@ import { RE2JS } from '@bufbuild/re2';
 import type { Finding } from './findings.ts';
 
 const PATTERN_CHARS_MAX = 256;
-/** Of all patterns of a document; one of this cost compiles in less than 100 ms. */
+/** Cost of all patterns of a document; one of this cost compiles in less than 100 ms. */
 export const PATTERNS_COST_MAX = 10_000;
 /** Of the compiled patterns that are kept. At this cost they take some 10 MB. */
 const KEPT_COST_MAX = 40_000;

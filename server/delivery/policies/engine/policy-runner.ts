@@ -17,7 +17,8 @@ export const GATE_MS = 250;
 /** Gates that wait for the thread. */
 const WAITING_MAX = 32;
 /**
- * From the question to the answer, by the clock: less than a transaction may do nothing for, which is 10 s.
+ * Time from the question to the answer, by the clock: less than a transaction may do nothing for, which is 10
+ * s.
  */
 export const WITHIN_MS = 8_000;
 /** A thread that had less than its time is looked at again after what it lacks, and not sooner than this. */
@@ -36,7 +37,7 @@ export interface RunnerLimits {
 
 interface Begun {
   readonly gate: Gate;
-  /** In the order of the gate's policies. */
+  /** Judgements so far, in the order of the gate's policies. */
   readonly judged: Judged[];
   /** 0 for a gate that the thread was not given. */
   beganMs: number;
@@ -89,8 +90,8 @@ export class PolicyRunner {
   }
 
   /**
-   * One verdict for each policy, in their order. Throws `unavailable` (503) if too many gates wait, or there
-   * is no answer in time although the policies did not take theirs.
+   * It gives one verdict for each policy, in their order. Throws `unavailable` (503) if too many gates wait,
+   * or there is no answer in time although the policies did not take theirs.
    */
   async judge(
     policies: readonly PolicyAtGate[],
@@ -160,7 +161,7 @@ export class PolicyRunner {
     else this.#giveUp(turn);
   }
 
-  /** Time of a processor. */
+  /** It is the time of a processor that the gate has taken. */
   #usedMs({ beganMs, processorMs }: Turn): number {
     const now = this.#thread?.processorMs();
     if (now === undefined || processorMs === undefined) return ASSUMED * (performance.now() - beganMs);

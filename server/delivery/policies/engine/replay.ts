@@ -10,7 +10,7 @@ const REPLAYS_MAX = 2;
 const REPLAY_MS = 10_000;
 
 export interface Replayed {
-  /** Of the inputs from the first on. */
+  /** Verdicts on the inputs from the first on. */
   readonly verdicts: readonly Verdict[];
   /** Whether time was up before all inputs were judged. */
   readonly isCut: boolean;
@@ -21,7 +21,7 @@ export type Replay = (
   inputs: Iterable<PolicyInput> | AsyncIterable<PolicyInput>,
 ) => Promise<Replayed>;
 
-/** The replays of one server. Throws `unavailable` (503) while as many as may run are running. */
+/** Makes the replays of one server. Throws `unavailable` (503) while as many as may run are running. */
 export function createReplay({ replayMs = REPLAY_MS, replaysMax = REPLAYS_MAX } = {}): Replay {
   let running = 0;
   return async (document, inputs) => {

@@ -68,8 +68,8 @@ export function scan(text: string): Scanned | Finding {
 }
 
 /**
- * Where the token at a place ends. A string is found by its first closing quote, so an open one is noticed at
- * once.
+ * Finds the end of the token at a place. A string is found by its first closing quote, so an open one is
+ * noticed at once.
  */
 function endOfToken(text: string, at: number): number | Finding {
   const quote = matchAt(QUOTE, text, at);

@@ -42,7 +42,7 @@ export function versionOf(text: string): Version {
   return [all, phase, words.map((word) => (/^\d{1,18}$/.test(word) ? BigInt(word) : word))];
 }
 
-/** Below 0: the one before the other. */
+/** It is below 0 where the one version comes before the other. */
 export function compareVersions(
   [numbers, phase, ending]: Version,
   [others, otherPhase, otherEnding]: Version,

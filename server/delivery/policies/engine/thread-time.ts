@@ -14,7 +14,10 @@ export function ownThread(): number | undefined {
   }
 }
 
-/** In milliseconds. Undefined where the system does not say, and for a thread that has ended. */
+/**
+ * The time is in milliseconds. It is undefined where the system does not say, and for a thread that has
+ * ended.
+ */
 export function processorMs(thread: number | undefined): number | undefined {
   if (thread === undefined) return undefined;
   try {

@@ -45,23 +45,12 @@ function valueOf(shape: Shape, json: unknown, path: string): CelInput {
 }
 
 function scalarOf(shape: Scalar, value: unknown, path: string): CelInput {
-  switch (shape) {
-    case 'bool':
-      if (typeof value === 'boolean') return value;
-      break;
-    case 'int':
-      if (Number.isSafeInteger(value)) return BigInt(value as number);
-      break;
-    case 'double':
-      if (typeof value === 'number') return value;
-      break;
-    case 'string':
-      if (typeof value === 'string') return value;
-      break;
-    case 'timestamp':
-      if (value === '') return timestampFromMs(0);
-      if (typeof value === 'string') return fromJson(TimestampSchema, value);
-  }
+  if (shape === 'bool' && typeof value === 'boolean') return value;
+  if (shape === 'int' && Number.isSafeInteger(value)) return BigInt(value as number);
+  if (shape === 'double' && typeof value === 'number') return value;
+  if (shape === 'string' && typeof value === 'string') return value;
+  if (shape === 'timestamp' && value === '') return timestampFromMs(0);
+  if (shape === 'timestamp' && typeof value === 'string') return fromJson(TimestampSchema, value);
   throw misshapen(shape, value, path);
 }
 

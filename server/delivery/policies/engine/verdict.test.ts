@@ -1,4 +1,4 @@
-/** What the verdicts of a gate lead to. */
+/** Here it is tested to what the verdicts of a gate lead. */
 import { expect, it } from 'vitest';
 import type { PolicyMode } from './document.ts';
 import { decide } from './verdict.ts';
@@ -35,9 +35,6 @@ it('allows where no policy is, and denies by one of many', () => {
   expect(decide([])).toEqual({ allowed: true, denied: [], warned: [] });
   const deny = verdictOf('enforce', 'deny');
   const warn = verdictOf('warn', 'warn');
-  expect(decide([verdictOf('enforce', 'allow'), warn, deny])).toEqual({
-    allowed: false,
-    denied: [deny],
-    warned: [warn],
-  });
+  const both = { allowed: false, denied: [deny], warned: [warn] };
+  expect(decide([verdictOf('enforce', 'allow'), warn, deny])).toEqual(both);
 });
