@@ -1,4 +1,4 @@
-/** The calling person's own account. */
+/** This service shows and changes the calling person's own account. */
 import { randomBytes } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -134,7 +134,7 @@ async function confirm(deps: AccountDeps, ctx: Ctx, code: string): Promise<strin
   });
 }
 
-/** An act on the caller's own account. */
+/** It names an act on the caller's own account for the ledger. */
 const own = ({ caller }: Ctx, action: string) => ({ action, on: { id: caller.userId } });
 
 async function ownAccount(db: Database, caller: Caller): Promise<User> {

@@ -15,7 +15,7 @@ import { stepAt, totpCode } from './totp-code.ts';
 const postgresHere = await has('postgres');
 const HOUR = 3_600_000;
 
-/** The app's side of a one-time code. */
+/** Decodes base32 as an authenticator app does. */
 function fromBase32(text: string): Buffer {
   const bits = [...text]
     .map((char) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(char).toString(2).padStart(5, '0'))

@@ -1,4 +1,4 @@
-/** Accounts of people: sign-in, sessions, one-time codes, claims of an address. */
+/** The feature keeps accounts of people: sign-in, sessions, one-time codes and claims of an address. */
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
 import { createAccountService } from './account-service.ts';

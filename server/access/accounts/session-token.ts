@@ -1,4 +1,7 @@
-/** Session tokens: 256 random bits, stored as SHA-256. No key stretching: there is nothing to guess. */
+/**
+ * Session tokens are 256 random bits, stored as SHA-256. The key is not stretched, since there is nothing to
+ * guess.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 
 const PREFIX = 'sest_';

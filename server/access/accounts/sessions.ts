@@ -1,4 +1,4 @@
-/** Sessions of people: made at sign-in, ended by sign-out, by idling, by age, by a password change. */
+/** Sessions of people begin at sign-in, and end by sign-out, idling, age or a change of the password. */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import { and, eq, gt, lt, ne } from 'drizzle-orm';
 import type { SessionTimes } from './accounts.settings.ts';

@@ -116,7 +116,7 @@ describe.skipIf(!postgresHere)('API keys', () => {
       expect((short.body['apiKey'] as Shown).expiresAt).toBe(parentEnd);
     });
 
-    /** A key of three generations, each but the last with key:manage. */
+    /** Makes keys of three generations, each but the last with key:manage. */
     async function line(): Promise<ReadonlyArray<{ readonly id: string; readonly secret: string }>> {
       const scopes = [KEY_SCOPE, 'team:read'];
       const first = await newKey(server, session, { scopes });

@@ -16,7 +16,7 @@ export interface Proven {
   readonly caller: Caller;
   /** Wall clock; the credential itself ends here. */
   readonly expiresAtMs: number;
-  /** What the database says about the last use. */
+  /** The database has this as the time of the last use. */
   readonly storedUseAt: Date | undefined;
 }
 
@@ -30,9 +30,9 @@ export interface CredentialCache {
   /** Read it before the row. */
   generation(): number;
   put(credential: string, proven: Proven, generation: number): void;
-  /** Whether its last look within a day found it good. */
+  /** Says whether the last look at the credential within a day found it good. */
   isTrusted(credential: string): boolean;
-  /** What a look has found. */
+  /** Remembers what a look at the credential has found. */
   trust(credential: string, isGood: boolean): void;
   drop(change: CredentialChange | undefined): void;
 }

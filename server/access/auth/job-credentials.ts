@@ -8,6 +8,6 @@ export const ID_TOKEN_BYTES_MAX = 16_384;
 export interface JobCredentials {
   /** The text has the form of such a credential. */
   isJobs(credential: string): boolean;
-  /** Undefined: the credential belongs to no job. Throws `id_token_invalid`. */
+  /** Returns undefined when the credential belongs to no job. Throws `id_token_invalid`. */
   prove(call: CallContext, credential: string): Promise<Proven | undefined>;
 }

@@ -28,7 +28,7 @@ export interface Acceptance {
   readonly password?: string | undefined;
 }
 
-/** Undefined: the acceptance is noted, and the team must confirm it. */
+/** Returns undefined when the acceptance is only noted, and the team must confirm it. */
 export async function acceptInvite(
   deps: AcceptDeps,
   ctx: Ctx,

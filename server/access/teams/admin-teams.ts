@@ -1,4 +1,4 @@
-/** What staff do to teams: they say which region a team's work goes to. */
+/** Staff say which region a team's work goes to. */
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { AdminTeamsService } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';

@@ -1,4 +1,4 @@
-/** Teams of the caller, their members and invitations. */
+/** The feature keeps teams, their members and invitations. */
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { InviteSchema, TeamsService } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';

@@ -1,4 +1,4 @@
-/** Teams and their members in the database. */
+/** This file reads and writes teams and their members in the database. */
 // No TeamScope: memberships and invitations, which a TeamScope is made of.
 import { and, asc, eq, getTableColumns } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';

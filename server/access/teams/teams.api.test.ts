@@ -1,4 +1,4 @@
-/** Teams, members and invitations over the real door. */
+/** These tests call teams, members and invitations over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, PASSWORD, signIn, stranger } from '../../../test/setup/people.ts';

@@ -1,4 +1,4 @@
-/** Environments: where a project's branch is built and deployed. */
+/** An environment says where a project's branch is built and deployed. */
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -202,7 +202,7 @@ function deployOf(
   };
 }
 
-/** Null: any runner may have its builds. */
+/** Returns null when any runner may have its builds. */
 function selectorOf(runner: WorkSelector): Environment['runner'] {
   const selector = given(WorkSelectorSchema, runner);
   return Object.keys(selector).length === 0 ? null : selector;

@@ -4,7 +4,7 @@ import type { Who } from '../../kit/resource/index.ts';
 import { projectRows } from '../projects/index.ts';
 import { environmentRows } from './rows.ts';
 
-/** Null or empty: not narrowed by it. */
+/** A field that is null or empty does not narrow the scope. */
 export interface Scope {
   readonly projectId: string | null;
   readonly environmentId: string | null;

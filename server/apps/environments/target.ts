@@ -64,7 +64,7 @@ export async function refuseGuardedPort(
     });
 }
 
-/** Whether one runner may satisfy both: it is of one group, and has one value of each label. */
+/** Returns whether one runner may satisfy both: it is of one group, and has one value of each label. */
 export function mayMeet(one: Environment['runner'], other: Environment['runner']): boolean {
   if (one === null || other === null) return true;
   const { group: group1, labels: labels1 = {} } = one;

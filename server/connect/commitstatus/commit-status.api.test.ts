@@ -38,7 +38,7 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
 
   const call: Background['call'] = async (...args) => await background.call(...args);
 
-  /** A connection of a CI system to a repository at a fake host. */
+  /** Makes a connection of a CI system to a repository at a fake host. */
   async function connected(host: keyof typeof HOSTS = 'github', provider = 'jenkins') {
     const { routes, named, ...place } = HOSTS[host];
     const commits: FakeCommits = { token: TOKEN, path: named, shas: new Set([SHA]), posted: [] };
@@ -345,7 +345,7 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
       } else {
         await patch(id, { defaultBranch: 'next' });
         expect(await connection(id)).toHaveProperty('commitStatusDetail');
-        // The same mode, set anew.
+        // It sets the same mode once more.
         await patch(id, { commitStatusMode: 'auto' });
       }
       expect(await connection(id)).not.toHaveProperty('commitStatusDetail');
@@ -376,7 +376,7 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
       const answers = [
         { status: 500, body: { message: 'oops' } },
         { status: 429, headers: { 'retry-after': '90' }, body: { message: 'slow down' } },
-        // GitHub's secondary limit.
+        // This is GitHub's secondary limit.
         { status: 403, headers: { 'retry-after': '60' }, body: { message: 'secondary rate limit' } },
       ];
       forge.instead(() => answers.shift());

@@ -1,7 +1,7 @@
 /**
- * Posts statuses of commits to the repository's host. A status is requested in the transaction that changes a
- * run (wanted.ts), and posted here, by a job which reads the run again: a burst of changes ends with the last
- * of them, and nothing that the host does holds a run up.
+ * This file posts statuses of commits to the repository's host. A status is requested in the transaction that
+ * changes a run (wanted.ts), and posted here, by a job which reads the run again: a burst of changes ends
+ * with the last of them, and nothing that the host does holds a run up.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';

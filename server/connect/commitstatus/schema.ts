@@ -22,7 +22,7 @@ export const ciCommitStatuses = pgTable(
     /** The state that was posted last, and its run. */
     postedState: text('told_word'),
     postedRunId: id('told_run_id'),
-    /** How often a status was posted. */
+    /** Count of the posts of a status. */
     posts: integer('posts').notNull().default(0),
   },
   (t) => [

@@ -1,4 +1,4 @@
-/** Jobs of connections: what is true of them whatever they do. */
+/** These tests show what is true of jobs of connections whatever they do. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startBackground } from '../../../test/setup/forges/background.ts';
 import type { Background } from '../../../test/setup/forges/background.ts';

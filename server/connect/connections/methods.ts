@@ -1,4 +1,4 @@
-/** Connections: which repository of which CI system belongs to a team. */
+/** A connection says which repository of which CI system belongs to a team. */
 import { isDeepStrictEqual } from 'node:util';
 import { eq } from 'drizzle-orm';
 import { apiError, ApiError } from '@svc/proto/http/errors.ts';
@@ -157,7 +157,7 @@ function valuesOf(connection: Connection, fields: readonly Changeable[]): Readon
 }
 
 /**
- * What the request sets, and what is over with that: a problem that was there before, and refusals of
+ * Returns what the request sets, and what is over with that: a problem that was there before, and refusals of
  * statuses.
  */
 function asked(before: Connection, request: UpdateConnectionRequest): Partial<Connection> {
@@ -219,7 +219,7 @@ async function newConnection(ctx: Ctx, request: CreateConnectionRequest): Promis
   };
 }
 
-/** Throws `not_found` for a project of another team. */
+/** Checks the project, and throws `not_found` for a project of another team. */
 async function checkProject(ctx: Ctx, teamId: string, projectId: string | undefined): Promise<void> {
   if (projectId === undefined) return;
   if ((await projectRows.find(ctx, projectId)).teamId !== teamId) throw notFound('project');

@@ -1,6 +1,6 @@
 /**
- * Notes beside a new connection: fields of the request that were not taken, and what is missing for runs to
- * be seen.
+ * The answer about a new connection names fields of the request that were not taken, and what is missing for
+ * runs to be seen.
  */
 import type { CreateConnectionRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Connection, NewConnection } from './rows.ts';
@@ -34,7 +34,7 @@ export function notTaken(
   );
 }
 
-/** `hasSecret`: the webhook of the connection has a secret. */
+/** Returns what to do next; `hasSecret` says that the webhook of the connection has a secret. */
 export function nextSteps(connection: Connection, hasSecret: boolean): readonly string[] {
   const { id, projectId } = connection;
   const update = `svc ci connections update ${id}`;

@@ -1,4 +1,4 @@
-/** Connections, and the webhook of each. */
+/** The tables hold connections, and the webhook of each. */
 import { sql } from 'drizzle-orm';
 import { boolean, check, foreignKey, index, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import {

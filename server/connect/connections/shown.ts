@@ -1,4 +1,4 @@
-/** Callers and the ledger see connections in this form. A token is never among it. */
+/** Connections are shown to callers and the ledger in this form, which holds no token. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { CiConnectionSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { CiConnection } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
@@ -40,7 +40,7 @@ export function refusedField(field: string, rule: string, message: string): Erro
   return apiError('validation_failed', message, { details: { fields: [{ field, rule, message }] } });
 }
 
-/** What is paused takes no reports. */
+/** Throws for a paused connection, which takes no reports. */
 export function refuseWhenPaused({ id, status }: Pick<Connection, 'id' | 'status'>): void {
   if (status !== 'paused') return;
   throw apiError(

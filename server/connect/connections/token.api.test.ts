@@ -1,4 +1,7 @@
-/** Tokens of repositories' hosts: who may set them, where they may go, and that nobody sees them again. */
+/**
+ * These tests show who may set tokens of repositories' hosts, where they may go, and that nobody sees them
+ * again.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { stranger } from '../../../test/setup/people.ts';

@@ -1,4 +1,7 @@
-/** Tokens of repositories' hosts: sealed with the row that they are for, opened for one call, never shown. */
+/**
+ * Tokens of repositories' hosts are sealed with the row that they are for, opened for one call, and never
+ * shown.
+ */
 import { implementPart } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { CiService, ForgeSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';

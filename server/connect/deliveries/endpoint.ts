@@ -1,8 +1,8 @@
 /**
- * `POST /ci/webhooks/{hook}`: deliveries of providers. Their origin is verified by the connection's provider
- * and scheme over the bytes as they came, before anything is read in them. 202 means that it is stored, not
- * that it was read: GitHub waits 10 s and never sends again, GitLab stops sending after four failures, so
- * whoever proves the secret gets no refusal for what the body holds.
+ * Providers send deliveries to `POST /ci/webhooks/{hook}`. Their origin is verified by the connection's
+ * provider and scheme over the bytes as they came, before anything is read in them. 202 means that it is
+ * stored, not that it was read: GitHub waits 10 s and never sends again, GitLab stops sending after four
+ * failures, so whoever proves the secret gets no refusal for what the body holds.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FeatureKey } from '@svc/proto/features/manifest.ts';
@@ -100,7 +100,7 @@ async function store(
   });
   if (stored === undefined) throw noWebhook();
   const { id, isNew, state, detail } = stored;
-  // A success as well: a provider that gets a refusal switches the webhook off.
+  // It is a success as well, because a provider that gets a refusal switches the webhook off.
   if (state === 'ignored' && detail !== null) return answer(200, { id, ignored: detail });
   if (!isNew) return answer(200, { id, duplicate: true });
   return answer(202, state === 'held' ? { id, held: detail } : { id });

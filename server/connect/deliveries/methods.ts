@@ -1,4 +1,4 @@
-/** Webhooks of connections: their addresses, secrets and deliveries. */
+/** Callers see and change the addresses, secrets and deliveries of webhooks. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implementPart } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';

@@ -29,7 +29,7 @@ export const ciDeliveries = pgTable(
     /** Headers by which the body is read; never one that proves where it comes from. */
     headers: jsonb('headers').$type<Readonly<Record<string, string>>>().notNull(),
     repeats: integer('repeats').notNull().default(0),
-    /** How many readings were begun. */
+    /** Count of the readings that were begun. */
     attempts: integer('attempts').notNull().default(0),
     /**
      * The time at which it is to be read; while it is read, the time at which its reader counts as dead. Null

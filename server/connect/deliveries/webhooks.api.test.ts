@@ -1,4 +1,7 @@
-/** Webhooks of every provider over the real door: what is taken, what is refused, and what comes of it. */
+/**
+ * These tests send webhooks of every provider over HTTP: what is taken, what is refused, and what comes of
+ * it.
+ */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

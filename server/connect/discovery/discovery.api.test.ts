@@ -54,7 +54,7 @@ const BITBUCKET = `pipelines:
     - step: { name: Build, script: [make] }
 `;
 
-/** What a host of a kind needs in a test. */
+/** A test needs this of a host of a kind. */
 interface Host {
   readonly provider: string;
   readonly repositoryHost: string;
@@ -128,7 +128,7 @@ describe.skipIf(!postgresHere)('discovery', () => {
   const post = async (path: string, body: unknown = {}) => await background.call(`POST ${path}`, body);
   const get = async (path: string) => (await background.call(`GET ${path}`)).body;
 
-  /** A connection to a repository at a fake host of this kind. */
+  /** Makes a connection to a repository at a fake host of this kind. */
   async function connected(host: Host, files: Readonly<Record<string, FakeFile>>, provider = host.provider) {
     const { repositoryHost, repositoryPath: path } = host;
     const repository = fakeRepository(path, files);
@@ -140,7 +140,7 @@ describe.skipIf(!postgresHere)('discovery', () => {
   }
 
   /**
-   * What the server's own worker does, without its pauses: what failed is tried again until it is given up.
+   * It works as the server's own worker, without its pauses: what failed is tried again until it is given up.
    */
   async function ended(id: string): Promise<Record<string, unknown>> {
     for (let tries = 0; ; tries += 1) {

@@ -30,7 +30,7 @@ export const ciDiscoveries = pgTable(
     state: text('state', { enum: STATES }).notNull(),
     branch: text('branch').notNull(),
     commitSha: text('commit_sha'),
-    /** How many entries were listed. */
+    /** Count of the entries that were listed. */
     scanned: integer('scanned').notNull().default(0),
     truncated: boolean('truncated').notNull().default(false),
     incompleteReason: text('incomplete_reason'),

@@ -1,4 +1,4 @@
-/** Jobs of CI systems as callers: by an id_token, which is good once, or by what it was exchanged for. */
+/** Jobs of CI systems call with an id_token, which is good once, or with what it was exchanged for. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { JobCredentials, Proven } from '../../access/auth/index.ts';
 import type { Clock } from '../../base/clock.ts';

@@ -28,7 +28,7 @@ describe.skipIf(!postgresHere)('id_tokens of CI jobs', () => {
     await issuers.close();
   });
 
-  /** A connection of a repository of its own, and claims of its jobs. */
+  /** Makes a connection of a repository of its own, and claims of its jobs. */
   const connect = async (provider: IssuerName, more: Claims = {}) => {
     n += 1;
     const path = `acme/app-${n}`;

@@ -60,14 +60,14 @@ function messageOf(what: string, { claim, claims = {} }: About) {
   return { text, details: { ...(claim === undefined ? {} : { claim }), claims: shown } };
 }
 
-/** 401: it is no good id_token. */
+/** Returns the error of status 401 for what is no good id_token. */
 export function invalid(what: string, about: About = {}): Error {
   const { text, details } = messageOf(`the id_token is not valid: ${what}`, about);
   const headers = { 'www-authenticate': 'Bearer realm="svc", error="invalid_token"' };
   return apiError('id_token_invalid', text, { details, headers });
 }
 
-/** 403: it is good, and not for this. */
+/** Returns the error of status 403 for an id_token that is good, and not for this. */
 export function refused(what: string, about: About): Error {
   const { text, details } = messageOf(`the id_token does not allow this: ${what}`, about);
   return apiError('id_token_refused', text, { details });

@@ -34,7 +34,10 @@ interface Fields {
   readonly url: (hook: unknown) => unknown;
 }
 
-/** Ours: by the address that nobody else has, or by its id when the address of this service has changed. */
+/**
+ * Finds our webhook by the address that nobody else has, or by its id when the address of this service has
+ * changed.
+ */
 export function found(
   all: readonly unknown[],
   { url, knownId }: WantedHook,

@@ -1,4 +1,4 @@
-/** The providers: one more is one more folder and one more line. */
+/** These are the providers: one more is one more folder and one more line. */
 import type { CiProvider } from './words.ts';
 import * as azureEvents from './azure/events.ts';
 import * as azureSignature from './azure/signature.ts';

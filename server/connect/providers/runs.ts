@@ -28,7 +28,7 @@ export const ASKABLE = Object.keys(ASK) as readonly CiProvider[];
  */
 export const ASKABLE_ID = '^([0-9]{1,18}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$';
 
-/** Undefined: this connection's provider cannot be asked. */
+/** Returns undefined when this connection's provider cannot be asked. */
 export async function askRun(api: ForgeApi, connection: HostedRepository, run: RunName) {
   const ask = forgeOf(connection) === connection.provider ? ASK[connection.provider] : undefined;
   return ask === undefined ? undefined : within(await ask(api, run));

@@ -17,12 +17,12 @@ export interface TreeEntry {
 
 export interface Listing {
   readonly entries: readonly TreeEntry[];
-  /** False: there are more. */
+  /** It is false when there are more. */
   readonly complete: boolean;
 }
 
 export interface Head {
-  /** Undefined: the repository is there and has no such branch. */
+  /** It is undefined when the repository is there and has no such branch. */
   readonly commit: string | undefined;
   /** The default branch, where the host names it. */
   readonly defaultBranch?: string | undefined;
@@ -45,7 +45,7 @@ export interface Tree {
   read(commit: string, file: TreeEntry, bytesMax: number): Promise<Uint8Array>;
 }
 
-/** `fallback` in place of a 404. */
+/** Gives `fallback` in place of a 404. */
 export async function unlessMissing<T>(asked: Promise<T>, fallback: () => Promise<T>): Promise<T> {
   try {
     return await asked;
@@ -77,7 +77,7 @@ export async function joinPages(
   return { entries, complete: mark === undefined };
 }
 
-/** Modes of Git: 040000 folder, 120000 symbolic link, 160000 submodule. */
+/** Reads modes of Git: 040000 is a folder, 120000 a symbolic link, 160000 a submodule. */
 export function kindOfMode(mode: string | undefined, type: string | undefined): TreeEntry['kind'] {
   if (mode === '120000') return 'link';
   if (mode === '160000' || type === 'commit') return 'module';

@@ -1,6 +1,6 @@
 /**
- * The parts of a provider's folder: how its webhooks are read, how their origin is verified, which files
- * define its pipelines.
+ * A provider's folder says how its webhooks are read, how their origin is verified, which files define its
+ * pipelines.
  */
 import type { CiDefinitionProvider } from './definitions/definitions.ts';
 import type { CiEvent, JobEvent, RunName } from './event.ts';

@@ -1,4 +1,4 @@
-/** Connections and direct reports over the real door. */
+/** These tests call connections and direct reports over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';

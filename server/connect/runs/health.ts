@@ -61,8 +61,8 @@ export function startCiHealth({ clock, onError, ...giving }: CiHealthDeps): Loop
 }
 
 /**
- * Whether the provider of run `r` of connection `c` can be asked about it: it is the repository's host, and
- * there is a token.
+ * Returns whether the provider of run `r` of connection `c` can be asked about it: it is the repository's
+ * host, and there is a token.
  */
 function canBeAsked(sql: SqlTag) {
   const hosts = Object.entries(KNOWN_HOSTS);

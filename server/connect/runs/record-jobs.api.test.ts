@@ -14,7 +14,7 @@ interface Jobs {
   readonly deploy: string;
 }
 
-/** `end`: seconds of the pipeline's last end. */
+/** Makes a pipeline; `end` counts the seconds of its last end. */
 const pipeline = (status: string, end: number | null, { test, deploy }: Jobs) => ({
   object_kind: 'pipeline',
   object_attributes: {

@@ -61,7 +61,7 @@ export function createReports(follow: RunFollower): Handlers<Ctx> {
       const run = await runOf(ctx, runId);
       const connection = await connectionOfRun(ctx, run);
       const recorded = await takeReport(ctx, { connection, follow }, async (recording) => {
-        // Nothing new about the run itself: it is locked, and known to live.
+        // The report says nothing new about the run itself, which is locked and known to live.
         const { run: locked } = await recordEventsOf(recording, run, () => [{ facts: {} }]);
         return await recordJobs(recording, locked, jobs.map(jobEventOf));
       });

@@ -1,7 +1,7 @@
 /**
- * Runs and jobs. The truth about a run or a job is its `state`, a join of all events about it (accept.ts);
- * the columns beside it are made of that, written in the same statement, so that lists and the timeline read
- * plain columns through indexes.
+ * The tables hold runs and jobs. The truth about a run or a job is its `state`, a join of all events about it
+ * (accept.ts); the columns beside it are made of that, written in the same statement, so that lists and the
+ * timeline read plain columns through indexes.
  */
 import { sql } from 'drizzle-orm';
 import {
@@ -51,7 +51,7 @@ export const ciRuns = teamTable(
     commitSha: text('commit_sha'),
     branch: text('branch'),
     tag: text('tag'),
-    /** Of a merge queue; `branch` is the base that it is merged into. */
+    /** It is true for a run of a merge queue; `branch` is the base that it is merged into. */
     mergeQueue: boolean('merge_queue').notNull().default(false),
     /**
      * The environment that its report names, or the oldest that builds its branch; others that do stand in
@@ -69,7 +69,7 @@ export const ciRuns = teamTable(
      * than it became known here.
      */
     occurredAt: instant('occurred_at').notNull(),
-    /** When the last report of it was received, new or not. */
+    /** The last report of it was received at this time, new or not. */
     heardAt: instant('heard_at').notNull(),
     /**
      * When its provider is asked for its status, should no report come until then; see health.ts. Null: it is
@@ -111,7 +111,7 @@ export const ciRunEnvironments = pgTable(
     environmentId: id('environment_id')
       .notNull()
       .references(() => environments.id, { onDelete: 'cascade' }),
-    /** That of the run, so that the timeline finds the newest through one index. */
+    /** It is that of the run, so that the timeline finds the newest through one index. */
     occurredAt: instant('occurred_at').notNull(),
   },
   (t) => [

@@ -1,12 +1,12 @@
 /**
- * Cursors of the timeline: `2026-11-20T16:00:00.123Z~cir_…`. The time alone will do, and means everything
- * before it; the id behind it says which entries of that very time are still to come.
+ * A cursor of the timeline reads `2026-11-20T16:00:00.123Z~cir_…`. The time alone will do, and means
+ * everything before it; the id behind it says which entries of that very time are still to come.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 
 export interface Position {
   readonly at: Date;
-  /** Empty: before all that has this time. */
+  /** An empty id stands before all that has this time. */
   readonly id: string;
 }
 

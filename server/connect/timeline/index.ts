@@ -1,5 +1,6 @@
 /**
- * Timeline: builds and runs of external CI of one environment, side by side, computed as they are asked for.
+ * The timeline shows builds and runs of external CI of one environment, side by side, computed as they are
+ * asked for.
  */
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';

@@ -1,4 +1,4 @@
-/** The timeline of an environment over the real door. */
+/** These tests call the timeline of an environment over HTTP. */
 import { createSvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
@@ -44,7 +44,7 @@ describe.skipIf(!postgresHere)('the timeline', () => {
   afterAll(async () => await server.stop());
 
   let run = 0;
-  /** A run at a second of one minute. */
+  /** It reports a run at a second of one minute. */
   const report = async (second: number, commit: string, more: object = {}): Promise<string> => {
     run += 1;
     const body = {

@@ -37,7 +37,7 @@ describe.skipIf(!postgresHere)('timeline.watch', () => {
     expect(status, text).toBeLessThan(300);
     return String(made['id']);
   };
-  /** With a connection of its own. */
+  /** Makes an environment with a connection of its own. */
   const environment = async (name: string): Promise<string> => {
     const { teamId } = server.first;
     const projectId = await post('/projects', { name, teamId });

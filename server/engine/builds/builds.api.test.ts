@@ -74,7 +74,7 @@ describe.skipIf(!postgresHere)('builds', () => {
     }
     throw new Error('the sweeper did not take it back');
   };
-  /** A second loss waits before the next grant; the test does not. */
+  /** A second loss waits before the next grant, which the test does not. */
   const atOnce = async (): Promise<void> =>
     void (await server.db.sql`update work_items set run_after = now() where state = 'queued'`);
 

@@ -313,7 +313,7 @@ describe.skipIf(!there)('builds', () => {
     const property = fc.asyncProperty(
       fc.commands(commands, { maxCommands: 60, size: 'max' }),
       async (sequence) => {
-        // What an earlier sequence left would be granted to this one.
+        // Without this, what an earlier sequence left would be granted to this one.
         await world.db.sql`delete from builds`;
         const environments = [
           await world.environment(),

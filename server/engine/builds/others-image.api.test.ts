@@ -1,6 +1,6 @@
 /**
- * Images of another team in the service's local registry, over the real doors: whether they are there or not,
- * the answer is that of an image that does not exist.
+ * These tests ask over HTTP for images of another team in the service's local registry. Whether they are
+ * there or not, the answer is that of an image that does not exist.
  */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcApiError, SvcSDK } from '@svc/sdk';

@@ -60,7 +60,7 @@ export interface BuildRow
   readonly workState: WorkState | null;
   readonly workPhase: number | null;
   readonly workMessage: string | null;
-  /** Of that item. */
+  /** Placement of that item. */
   readonly placement: Placement | null;
   readonly cancelRequested: boolean;
   /** Another build holds its environment. */
@@ -110,7 +110,7 @@ export async function findBuild(
   return row;
 }
 
-/** By their ids; those that are gone are missing. */
+/** Returns builds by their ids; those that are gone are missing. */
 export async function findBuilds(
   sql: SqlTag,
   scope: TeamScope,
@@ -123,7 +123,7 @@ export async function findBuilds(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Newest first. */
+/** Returns builds, newest first. */
 export async function listBuilds(
   sql: SqlTag,
   { id, teamId }: { readonly id: string; readonly teamId: string },
@@ -140,7 +140,10 @@ export async function listBuilds(
     order by b.number desc limit ${take}::int offset ${skip}::bigint`;
 }
 
-/** Where a build stands: its row says it when it waits for a person or has ended, its item otherwise. */
+/**
+ * Finds out where a build stands. Its row says it when it waits for a person or has ended, its item
+ * otherwise.
+ */
 export function stateOf({
   state,
   workState,

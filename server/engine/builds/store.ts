@@ -55,7 +55,7 @@ export async function insertBuild(
       ${b.buildType}, ${b.image}, ${b.digest}, ${b.tag}, ${b.approval}, ${b.workId}, ${b.traceId}, ${b.createdBy}, ${b.createdAt})`;
 }
 
-/** Whether a promotion deployed an image with this digest in the environment. */
+/** Returns whether a promotion deployed an image with this digest in the environment. */
 export async function wasPromoted(
   { sql }: Database,
   { id, teamId }: Owner,
@@ -67,7 +67,7 @@ export async function wasPromoted(
   return found.length > 0;
 }
 
-/** False: it does not wait for approval (any more). */
+/** Returns false when it does not wait for approval (any more). */
 export async function approveBuild(
   { sql }: Database,
   { id, teamId }: Owner,

@@ -8,7 +8,7 @@ import type { KeyObject } from 'node:crypto';
 const [BOOLEAN, INTEGER, BITS, OCTETS, OID, UTF8, UTC_TIME, SEQUENCE, SET] = [
   0x01, 0x02, 0x03, 0x04, 0x06, 0x0c, 0x17, 0x30, 0x31,
 ];
-/** Contexts of a certificate's own fields. */
+/** DER tags of a certificate's own fields, which are specific to their context. */
 const [VERSION, EXTENSIONS] = [0xa0, 0xa3];
 const COMMON_NAME = '550403';
 const ECDSA_SHA256 = '2a8648ce3d040302';
@@ -20,14 +20,14 @@ const VALIDITY = ['200101000000Z', '491231235959Z'];
 export interface CertificateOf {
   readonly subject: string;
   readonly issuer: string;
-  /** Whose certificate it is. */
+  /** The certificate is of this key. */
   readonly publicKey: KeyObject;
   readonly signedWith: KeyObject;
   /** It may sign others. */
   readonly authority: boolean;
 }
 
-/** DER. */
+/** Makes the certificate in DER. */
 export function createCertificate(of: CertificateOf): Buffer {
   const spki = of.publicKey.export({ type: 'spki', format: 'der' });
   const algorithm = der(SEQUENCE, oid(ECDSA_SHA256));

@@ -1,14 +1,14 @@
 /**
- * Where images go: the team's registry, or the service's own; and whose those are that lie in the service's
- * own.
+ * Images go to the team's registry, or the service's own. This file says where, and whose those are that lie
+ * in the service's own.
  */
 import { parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
 import { notFound } from '../../kit/not-found.ts';
 
 export interface RegistryTarget {
-  /** With a port if any. */
+  /** It has a port if there is any. */
   readonly host: string;
-  /** Empty: none. */
+  /** It is empty when there is none. */
   readonly namespace: string;
   readonly username?: string;
   readonly password?: string;
@@ -18,15 +18,15 @@ export interface RegistryTarget {
 
 /** server/engine/registries implements it. */
 export interface ImageTargets {
-  /** Where images go from now on. Undefined: the team has no registry. */
+  /** Returns where images go from now on, or undefined when the team has no registry. */
   targetFor(teamId: string, environment: { readonly id: string }): Promise<RegistryTarget | undefined>;
   /** The team's registry that an existing image lies in, the default or not. Undefined: in none of them. */
   holderOf(teamId: string, image: string): Promise<RegistryTarget | undefined>;
 }
 
 /**
- * Whether an image, `host/namespace/name`, lies in a registry: host and namespace are whole parts of its
- * name.
+ * Returns whether an image, `host/namespace/name`, lies in a registry: host and namespace are whole parts of
+ * its name.
  */
 export function liesIn(
   image: string,
@@ -49,8 +49,8 @@ function hostKey(host: string): string {
 }
 
 /**
- * Throws `not_found` for an image in another team's namespace of the local registry: whether it is there is
- * told to that team alone.
+ * This throws `not_found` for an image that lies in another team's namespace of the local registry: whether it is
+ * there is told to that team alone.
  */
 export function refuseOthersImage(
   { teamId, localRegistry }: { readonly teamId: string; readonly localRegistry: string },

@@ -58,7 +58,7 @@ export function createRegistries(deps: RegistriesDeps): Handlers<Ctx> {
   });
 }
 
-/** Oldest first. */
+/** Reads registries, oldest first. */
 async function ofTeam(ctx: Ctx, teamId: string): Promise<Registry[]> {
   return await rows.list(ctx, { where: eq(registries.teamId, teamId), by: registries.id });
 }

@@ -26,8 +26,8 @@ export interface ReachDeps {
 export const sealedAt = (id: string): string => `registries.sealed:${id}`;
 
 /**
- * Whether a host stands for a machine of whoever executes the builds. In the service's own pool that is the
- * service: loopback there is where the local registry listens, in which other teams have their images.
+ * Returns whether a host stands for a machine of whoever executes the builds. In the service's own pool that
+ * is the service: loopback there is where the local registry listens, in which other teams have their images.
  */
 export function isOfPool(host: string, operator: string, localRegistry: string): boolean {
   // 0.0.0.0 is answered by whatever listens on loopback.

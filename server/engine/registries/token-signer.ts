@@ -51,8 +51,8 @@ export function createTokenSigner(secrets: Pick<Secrets, 'mac'>): TokenSigner {
 }
 
 /**
- * For the registry, `DATA_DIR/registry/tokens.crt`. One of the same key stays, because the registry may have
- * read it.
+ * Writes the certificate for the registry, `DATA_DIR/registry/tokens.crt`. One of the same key stays, because
+ * the registry may have read it.
  */
 export function keepRootCertificate({ rootCertificate }: TokenSigner, dataDir: string): void {
   const path = rootCertificateFile(dataDir);
@@ -61,7 +61,7 @@ export function keepRootCertificate({ rootCertificate }: TokenSigner, dataDir: s
   try {
     if (keyIn(readFileSync(path, 'utf8')) === keyIn(rootCertificate)) return;
   } catch {
-    // Not there, or no certificate: written anew.
+    // There is no file, or no certificate in it, and it is written anew.
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o711 });
   writeFileSync(`${path}.${process.pid}`, rootCertificate, { mode: 0o644 });

@@ -1,6 +1,6 @@
 /**
- * Groups of a team's runners. Which routes their runners have follows from names and labels by triggers of
- * the database (see work/routes.ts), in the transaction of the change.
+ * A team puts its runners into groups. Which routes their runners have follows from names and labels by
+ * triggers of the database (see work/routes.ts), in the transaction of the change.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';

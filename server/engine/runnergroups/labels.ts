@@ -2,7 +2,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Labels with a change of them: one with an empty value is taken away. */
+/** Returns labels with a change of them: one with an empty value is taken away. */
 export function withLabels(
   before: Labels,
   changes: Labels,

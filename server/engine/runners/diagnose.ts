@@ -1,5 +1,5 @@
 /**
- * The bundle for support. Redacted by construction: it is put together from the columns named here, none of
+ * The bundle for support is redacted by construction. It is put together from the columns named here, none of
  * which is a key, a token or a setting's value, and what was written freely is cut down by redact.ts. With
  * `live` it asks the runners first and waits for one answer, at most 20 s, so that a heartbeat every 15 s is
  * in time, and no longer than its caller waits.
@@ -67,7 +67,7 @@ export async function diagnose(
   };
 }
 
-/** Whether one of the team's runners answered in time. */
+/** Returns whether one of the team's runners answered in time. */
 async function askRunners(
   { sql, clock, liveWaitMs }: DiagnoseDeps,
   scope: TeamScope,

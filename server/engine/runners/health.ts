@@ -1,5 +1,5 @@
 /**
- * The health of a runner in one word. The first rule that holds wins: what the team did before what the
+ * The health of a runner is one word. The first rule that holds wins: what the team did before what the
  * machine does.
  */
 import { Health } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';

@@ -14,7 +14,8 @@ const VERSION = /^([A-Za-z][A-Za-z-]{0,19} ){0,2}v?\d{1,6}(\.\d{1,6}){1,3}/;
 const versionOnly = (text: string): string => VERSION.exec(text)?.[0] ?? '';
 
 /**
- * The first word of each reason: `disk`, `engine`. The whole sentence is in the roster, for the team itself.
+ * Takes the first word of a reason: `disk`, `engine`. The whole sentence is in the roster, for the team
+ * itself.
  */
 function reasonWord(text: string): string {
   const [word = ''] = text.toLowerCase().split(/[^a-z]/, 1);

@@ -16,7 +16,7 @@ export interface Cancelled {
   readonly notifyRunner: boolean;
 }
 
-/** Undefined: no such item in these teams. */
+/** Returns undefined when there is no such item in these teams. */
 export async function cancel(
   sql: SqlTag,
   teamIds: readonly string[],

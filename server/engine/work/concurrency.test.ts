@@ -19,7 +19,7 @@ const ITEMS = 150;
 const RUN_MS = 6_000;
 const BUSY_MS = 30_000;
 
-/** mulberry32: the same numbers for the same seed. */
+/** Returns mulberry32, which gives the same numbers for the same seed. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,6 +1,6 @@
 /**
- * The dispatch service: what gateways ask for, one ask a call. Each is one statement, which serves what came
- * together, and the telling of who waits for its outcome; nothing is kept between calls, so that any server
+ * The dispatch service answers gateways, one ask a call. Each ask is one statement, which serves what came
+ * together, and tells those who wait for its outcome; nothing is kept between calls, so that any server
  * answers any call.
  */
 import { create } from '@bufbuild/protobuf';
@@ -144,7 +144,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
   };
 }
 
-/** How an ask is answered. */
+/** Answers one ask. */
 type One<Name extends CallName> = (ask: Ask<Name>) => Promise<AnswerInit<Name>>;
 
 function serve<Name extends CallName>(name: Name, one: One<Name>): Dispatch[Name] {

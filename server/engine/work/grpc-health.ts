@@ -1,4 +1,4 @@
-/** grpc.health.v1.Health, open to anybody. */
+/** The port serves grpc.health.v1.Health, open to anybody. */
 import type { Server, ServerWritableStream, ServiceDefinition } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 

@@ -1,6 +1,6 @@
 /**
- * grpc.reflection v1 and v1alpha from our own descriptors, for grpcurl and its like. It tells what is in the
- * protos and asks for the shared secret all the same: nobody else has business on this port.
+ * The port serves grpc.reflection v1 and v1alpha from our own descriptors, for grpcurl and its like. It tells
+ * what is in the protos and asks for the shared secret all the same: nobody else has business on this port.
  */
 import { toBinary } from '@bufbuild/protobuf';
 import type { DescFile } from '@bufbuild/protobuf';

@@ -1,5 +1,5 @@
 /**
- * The internal port: the dispatch service over gRPC for gateways in other processes, with health and
+ * The internal port serves the dispatch service over gRPC for gateways in other processes, with health and
  * reflection. Every call carries the shared secret; health is open, so that probes need none. A refusal
  * travels as an ApiError, see proto/dispatch/refusal.ts.
  */
@@ -98,7 +98,7 @@ async function shutDown(server: Server, graceMs: number): Promise<void> {
   });
 }
 
-/** Compares in constant time. */
+/** Returns a check of the token that compares in constant time. */
 function tokenCheck(token: string): (metadata: Metadata) => boolean {
   const expected = Buffer.from(`Bearer ${token}`);
   return (metadata) => {

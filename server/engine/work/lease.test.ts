@@ -1,4 +1,6 @@
-/** The state machine against a real PostgreSQL: what each call may and may not do to an item. */
+/**
+ * These tests call the state machine against a real PostgreSQL: what each call may and may not do to an item.
+ */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';

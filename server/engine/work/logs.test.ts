@@ -1,4 +1,4 @@
-/** How output lies in the database: segments, limits, holes, tails, retention. */
+/** These tests show how output lies in the database: segments, limits, holes, tails, retention. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
@@ -156,7 +156,7 @@ describe.skipIf(!there)('stored output', () => {
   });
 
   describe('whose end is announced again and again', () => {
-    /** How often output was read for a digest. */
+    /** Counts how often output was read for a digest. */
     const counted = (): { readonly sql: SqlTag; reads(): number } => {
       let reads = 0;
       const sql = new Proxy(world.db.sql, {

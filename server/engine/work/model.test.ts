@@ -1,7 +1,7 @@
 /**
- * The state machine against a model of it: random sequences of calls run on the SQL and on twenty lines of
- * plain data, which must agree on every answer and on the state after it. A failure prints the seed and the
- * shortest sequence that shows it. SVC_MODEL_RUNS sets how many.
+ * The state machine is held against a model of it: random sequences of calls run on the SQL and on twenty
+ * lines of plain data, which must agree on every answer and on the state after it. A failure prints the seed
+ * and the shortest sequence that shows it. SVC_MODEL_RUNS sets how many.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

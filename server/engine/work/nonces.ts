@@ -23,8 +23,8 @@ export interface Nonce {
 const ROTATE_EVERY_MS = 30_000;
 
 /**
- * 128 bits of SHA-256 as a UUID: the narrowest key that cannot be steered into a collision in the time a
- * nonce lives.
+ * Returns 128 bits of SHA-256 as a UUID, the narrowest key that cannot be steered into a collision in the
+ * time a nonce lives.
  */
 function rowId({ keyId, nonce }: Nonce): string {
   return createHash('sha256').update(keyId).update('\n').update(nonce).digest('hex').slice(0, 32);
@@ -36,9 +36,7 @@ export interface Signed {
   readonly nonce?: Nonce | undefined;
 }
 
-/**
- * How calls stand in a statement: their columns and the types of these, besides `n` and those of the nonce.
- */
+/** Calls stand in a statement with these columns and types, besides `n` and those of the nonce. */
 export interface Columns<Call extends Signed> {
   columns(call: Call): object;
   readonly types: Fragment;
@@ -76,18 +74,18 @@ export function asked<Call extends Signed>(
     )`;
 }
 
-/** Whether the call of the row `a` of `asked` may have an effect. */
+/** Returns whether the call of the row `a` of `asked` may have an effect. */
 export function isFresh(sql: SqlTag): Fragment {
   return sql`(a.nonce is null or a.nonce in (select id from fresh))`;
 }
 
-/** What became of the nonce of a call. */
+/** It says what became of the nonce of a call. */
 export interface Freshness {
   readonly fresh: boolean;
   readonly store_known: boolean;
 }
 
-/** Columns of a `Freshness`, for the select list over `asked`. */
+/** Selects the columns of a `Freshness`, for the select list over `asked`. */
 export function freshness(sql: SqlTag): Fragment {
   return sql`${isFresh(sql)} as fresh, exists (select from nonce_store) as store_known`;
 }

@@ -37,7 +37,7 @@ export interface ReportInput extends Signed {
   /** Duration that the runner measured itself. */
   readonly durationMs?: number | undefined;
   /**
-   * How long the report waited in the runner's outbox before this call; differs between repetitions and is
+   * The report waited so long in the runner's outbox before this call. It differs between repetitions and is
    * not part of the report.
    */
   readonly waitedMs?: number | undefined;
@@ -73,7 +73,7 @@ interface Accepted extends Freshness {
   readonly strikes: number | null;
 }
 
-/** What a build made is a part of the statement: each is reported alone. */
+/** Builds are reported one a statement, because what a build made is a part of it. */
 const ITEMS_MAX: Readonly<Record<WorkKind, number>> = { run: 32, build: 1 };
 
 export function createReport(sql: SqlTag, settings: WorkSettings): Report {

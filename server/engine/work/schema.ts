@@ -25,7 +25,7 @@ import { builds } from '../builds/schema.ts';
 import { bytes, id, instant } from '../../base/db/columns.ts';
 import { teams } from '../../kit/resource/schema.ts';
 
-/** Which runners may have an item: those of the group, with all of the labels. Empty: any. */
+/** An item is for runners of the group that have all of the labels. An empty selector is for any. */
 export interface Selector {
   readonly group?: string;
   readonly labels?: Readonly<Record<string, string>>;
@@ -66,7 +66,7 @@ export const workItems = pgTable(
     runnerId: id('runner_id'),
     leaseId: text('lease_id'),
     pollId: text('poll_id'),
-    /** Not before. */
+    /** No runner gets it before. */
     runAfter: instant('run_after').notNull(),
     /** One that no runner has begun by then ends. Null: it waits for as long as it takes. */
     queueExpiresAt: instant('queue_expires_at'),
@@ -155,7 +155,7 @@ export const workItems = pgTable(
     index('work_items_queue')
       .on(t.poolId, t.kind, t.priority.desc(), t.id)
       .where(sql`${t.state} = 'queued'`),
-    // What a runner may have of a route, team by team: the only index that a claim walks.
+    // It finds what a runner may have of a route, team by team: the only index that a claim walks.
     index('work_items_route')
       .on(t.routeId, t.teamId, t.priority.desc(), t.id)
       .where(sql`${t.state} = 'queued'`),
@@ -166,9 +166,9 @@ export const workItems = pgTable(
     index('work_items_queue_expiry')
       .on(t.queueExpiresAt)
       .where(sql`${t.state} = 'queued' and ${t.attempt} = 0 and ${t.queueExpiresAt} is not null`),
-    // What runners hold of a team, for its limit. Held items have an offer, so "offers > 0" says nothing new:
-    // it keeps the index from statements that do not name it, which the planner would lead through here while
-    // nothing is held.
+    // It finds what runners hold of a team, for its limit. Held items have an offer, so "offers > 0" says
+    // nothing new: it keeps the index from statements that do not name it, which the planner would lead
+    // through here while nothing is held.
     index('work_items_held')
       .on(t.teamId, t.kind)
       .where(sql`${t.leaseId} is not null and ${t.offers} > 0`),
@@ -206,8 +206,8 @@ export const workRoutes = pgTable(
       .notNull()
       .generatedAlwaysAs(sql`md5(selector::text)`),
     /**
-     * To the hour. One that nothing was submitted to for longer, and that nothing is queued or held under, is
-     * removed.
+     * It is kept to the hour. One that nothing was submitted to for longer, and that nothing is queued or
+     * held under, is removed.
      */
     usedAt: instant('used_at').notNull(),
   },
@@ -350,7 +350,7 @@ export const workLogs = pgTable(
     epoch: integer('epoch').notNull(),
     /** Byte offset of the first byte in the output of the epoch. */
     offset: integer('offset').notNull(),
-    /** What the data is made of, in pairs of stream and length; see log-runs.ts. */
+    /** The data is made of these, in pairs of stream and length; see log-runs.ts. */
     runs: integer('runs').array().notNull(),
     data: bytes('data').notNull(),
     at: instant('at').notNull(),

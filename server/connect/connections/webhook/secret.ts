@@ -1,4 +1,6 @@
-/** Secrets of webhooks: in the form that the provider takes, sealed with the row that they are for. */
+/**
+ * Secrets of webhooks have the form that the provider takes, and are sealed with the row that they are for.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Secrets } from '../../../base/secrets.ts';
 import type { ciWebhooks } from '../schema.ts';

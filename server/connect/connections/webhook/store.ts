@@ -1,4 +1,4 @@
-/** Webhooks in the database: one row for each connection. */
+/** This file reads and writes webhooks in the database. Each connection has one row. */
 import { and, asc, eq } from 'drizzle-orm';
 import type { Database } from '../../../base/db/index.ts';
 import { newId } from '../../../base/ids.ts';
@@ -80,7 +80,10 @@ export interface Subscription extends Partial<Pick<Webhook, 'providerHookId'>> {
   readonly detail?: string;
 }
 
-/** `providerHookId`: default: as it is; null: there is none any more. */
+/**
+ * This stores the state of the subscription. Without `providerHookId` the id stays as it is; null says that
+ * there is none any more.
+ */
 export async function setSubscription(
   db: Database,
   connectionId: string,

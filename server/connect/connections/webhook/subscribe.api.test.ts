@@ -1,4 +1,4 @@
-/** Subscriptions of webhooks at hosts on loopback: made, repaired, taken back. */
+/** These tests make, repair and take back subscriptions of webhooks at hosts on loopback. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { PUBLIC_URL, startBackground } from '../../../../test/setup/forges/background.ts';
 import type { Background } from '../../../../test/setup/forges/background.ts';

@@ -1,6 +1,6 @@
 /**
- * Subscriptions at a repository's host: made or repaired, and taken back. Both are jobs of the connection's
- * own lane, one after the other.
+ * A subscription at a repository's host is made, repaired and taken back by jobs of the connection's own
+ * lane, one after the other.
  */
 import { eq, ne } from 'drizzle-orm';
 import type { Clock } from '../../../base/clock.ts';
@@ -56,7 +56,7 @@ const OF_TOKEN: ReadonlySet<ForgeProblem> = new Set(['forbidden', 'not_found', '
 /** Characters. */
 const DETAIL_MAX = 1_000;
 
-/** Answers the host's id. Undefined: there is no webhook to subscribe. */
+/** Returns the host's id, or undefined when there is no webhook to subscribe. */
 async function put(
   { db, clock, secrets, publicUrl, allowPrivate }: SubscriptionDeps,
   { hooks, api, connection }: { hooks: Hooks; api: ForgeApi; connection: Connection },
@@ -77,7 +77,7 @@ async function put(
   return id;
 }
 
-/** False: meanwhile nobody wants it any more. */
+/** Returns false when nobody wants it any more. */
 async function noteActive(
   database: Database,
   connectionId: string,

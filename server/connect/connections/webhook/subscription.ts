@@ -17,8 +17,8 @@ export function takesWebhooks({ ingestMode }: Pick<Connection, 'ingestMode'>): b
 }
 
 /**
- * Whether this service can make the subscription itself: the CI system is that of the repository's host, and
- * it has a token there.
+ * Returns whether this service can make the subscription itself: the CI system is that of the repository's
+ * host, and it has a token there.
  */
 export function canSubscribe(connection: Connection): boolean {
   const { provider, token } = connection;

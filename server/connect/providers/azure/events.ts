@@ -1,6 +1,6 @@
 /**
- * Azure Pipelines: changes of run, stage and job, which name no commit, and the older `build.complete`, which
- * does.
+ * Azure Pipelines tells changes of run, stage and job, which name no commit, and the older `build.complete`,
+ * which does.
  */
 import {
   at,

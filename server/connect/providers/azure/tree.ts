@@ -1,4 +1,4 @@
-/** Azure Repos' Git API: a folder in one answer, however large it is, and blobs by their id. */
+/** Azure Repos' Git API lists a folder in one answer, however large it is, and reads blobs by their id. */
 import type { ForgeApi } from '../forges/call.ts';
 import { at, text } from '../read.ts';
 import { commitOf, entriesOf } from '../tree.ts';

@@ -1,4 +1,6 @@
-/** Bitbucket: commit statuses, which are live, and the spans of Pipelines, which come only at the end. */
+/**
+ * Bitbucket sends commit statuses, which are live, and the spans of Pipelines, which come only at the end.
+ */
 import type { JobEvent } from '../event.ts';
 import {
   at,

@@ -1,4 +1,4 @@
-/** Webhooks of a repository. */
+/** Webhooks of a repository are made, found and removed here. */
 import { found, listed } from '../hooks.ts';
 import type { Hooks, WantedHook } from '../hooks.ts';
 import { at } from '../read.ts';

@@ -1,6 +1,6 @@
 /**
- * A run of Pipelines. Its answer has other statuses than its webhooks: a state, and inside of it a stage or a
- * result.
+ * This file asks about a run of Pipelines. The answer has other statuses than its webhooks: a state, and
+ * inside of it a stage or a result.
  */
 import type { AskRun } from '../ask-run.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * Bitbucket Cloud's source API. It has sizes and no ids of contents: a file counts as unchanged within one
- * commit alone.
+ * Bitbucket Cloud's source API has sizes and no ids of contents: a file counts as unchanged within one commit
+ * alone.
  */
 import type { ForgeApi } from '../forges/call.ts';
 import { encodePath } from '../forges/forge.ts';

@@ -102,8 +102,8 @@ function ofBuild(payload: unknown, id: string): RunReport | Ignored {
 }
 
 /**
- * The latest time in the build itself. A build that is opened again has lost its end until it has a new one,
- * so it shows the end before until then; the result does not depend on what arrives when.
+ * Finds the latest time in the build itself. A build that is opened again has lost its end until it has a new
+ * one, so it shows the end before until then; the result does not depend on what arrives when.
  */
 function orderOfBuild(payload: unknown): string | undefined {
   return ['created_at', 'scheduled_at', 'started_at', 'failing_at', 'finished_at']

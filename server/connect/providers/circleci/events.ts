@@ -1,5 +1,5 @@
 /**
- * CircleCI: `workflow-completed` and `job-completed`. There are no events of starts; a job that reports
+ * CircleCI sends `workflow-completed` and `job-completed`. There are no events of starts; a job that reports
  * itself gives those.
  */
 import {
@@ -106,7 +106,7 @@ function commitOf(payload: unknown) {
   };
 }
 
-/** `gh/acme/app` and `github/acme/app`; `circleci/<id>/<id>` names no repository. */
+/** Reads `acme/app` for `gh/acme/app` and `github/acme/app`; `circleci/<id>/<id>` names no repository. */
 function nameOfSlug(slug: string | undefined): string | undefined {
   return slug === undefined || slug.startsWith('circleci/') ? undefined : slug.replace(/^[^/]*\//, '');
 }

@@ -2,7 +2,7 @@ import { anyMatches, digestId, hexDigest, hmac, NO_SECRET, refuse, usable } from
 import { at, header, idOf } from '../read.ts';
 import type { Provider } from '../types.ts';
 
-/** `v1=<hex>,v2=…`: v1 is the newest version that is known; the others are not looked at. */
+/** Verifies `v1=<hex>,v2=…`. The newest known version is v1, and the others are not looked at. */
 export const verify: Provider['verify'] = ({ secrets, headers, rawBody }) => {
   const usableSecrets = usable(secrets);
   if (usableSecrets.length === 0) return NO_SECRET;

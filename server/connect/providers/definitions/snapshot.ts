@@ -1,4 +1,4 @@
-/** The result of a search: plain values that go into JSON columns and out to callers. */
+/** The result of a search consists of plain values that go into JSON columns and out to callers. */
 import type { CiDefinitionProvider } from './definitions.ts';
 
 export interface FoundPipeline {

@@ -36,7 +36,7 @@ export const verify: Provider['verify'] = ({ secrets, headers, rawBody, now }) =
   return anyMatches(usableSecrets, given, (secret) => hmac(secret, text));
 };
 
-/** `keyId="…",algorithm="…"`; a parameter given twice makes all of it unreadable. */
+/** Reads `keyId="…",algorithm="…"`; a parameter given twice makes all of it unreadable. */
 function parametersOf(value: string): ReadonlyMap<string, string> | undefined {
   const found = [...value.slice(0, 1_000).matchAll(/([a-zA-Z]+)="([^"]*)"/g)];
   const parameters = new Map(found.map(([, name = '', content = '']) => [name, content] as const));

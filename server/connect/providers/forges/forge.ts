@@ -1,6 +1,6 @@
 /**
- * The host of a connection's repository, and the address of its API. CI systems that keep no repositories
- * leave it to the host's name.
+ * This file knows the host of a connection's repository, and the address of its API. CI systems that keep no
+ * repositories leave it to the host's name.
  */
 import type { CiProvider, ForgeId } from '../words.ts';
 
@@ -66,10 +66,12 @@ export function apiUrlOf(
   }
 }
 
-/** `group/sub name` as a path of addresses. */
+/** Encodes `group/sub name` as a path of addresses. */
 export const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
 
-/** The repository below the API's base address: where its hooks, runs and commit statuses are. */
+/**
+ * Builds the address of the repository below the API's base: its hooks, runs and commit statuses are there.
+ */
 export function repositoryBase(forge: ForgeId, path: string): string {
   switch (forge) {
     case 'github':

@@ -1,6 +1,6 @@
 /**
- * GitHub Actions: `workflow_run`, `workflow_job`; `status` of systems that post commit statuses. An `action`
- * is no status and is not read.
+ * GitHub Actions sends `workflow_run` and `workflow_job`, and `status` comes from systems that post commit
+ * statuses. An `action` is no status and is not read.
  */
 import {
   at,
@@ -147,7 +147,7 @@ function ofJob(payload: unknown): RunReport | Ignored {
     run: { externalRunId: runId, externalAttempt: attemptOf(job('run_attempt')) },
     aliases: [],
     event: {
-      // Not its branch: a job does not say whether that is one of a fork.
+      // Its branch is left out, because a job does not say whether that is one of a fork.
       facts: { name: text(job('workflow_name')), commitSha: shaOf(job('head_sha')) },
     },
     jobs: [

@@ -1,4 +1,4 @@
-/** Webhooks of a repository. The secret is never answered, so what is there is always written anew. */
+/** GitHub never answers the secret of a repository's webhook, so what is there is always written anew. */
 import type { ForgeApi } from '../forges/call.ts';
 import { found, listed } from '../hooks.ts';
 import type { Hooks, WantedHook } from '../hooks.ts';

@@ -1,4 +1,4 @@
-/** Statuses of commits. */
+/** This file posts statuses of commits to GitHub. */
 import type { PostStatus } from '../commit-status.ts';
 
 const STATES = {

@@ -1,6 +1,6 @@
 /**
- * GitHub's Git database: trees without `recursive` (any value of it would mean all of the repository), blobs
- * by their sha.
+ * This file reads GitHub's Git database: trees without `recursive` (any value of it would mean all of the
+ * repository), and blobs by their sha.
  */
 import type { ForgeApi } from '../forges/call.ts';
 import { at, text } from '../read.ts';

@@ -1,4 +1,4 @@
-/** GitLab: Pipeline Hook and Job Hook. A retried pipeline keeps its id and is opened again. */
+/** GitLab sends Pipeline Hook and Job Hook. A retried pipeline keeps its id and is opened again. */
 import type { JobEvent } from '../event.ts';
 import {
   at,

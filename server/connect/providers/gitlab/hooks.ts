@@ -1,4 +1,4 @@
-/** Webhooks of a project. */
+/** Webhooks of a project are made, found and removed here. */
 import { ForgeError } from '../forges/call.ts';
 import type { ForgeApi } from '../forges/call.ts';
 import { found, listed } from '../hooks.ts';

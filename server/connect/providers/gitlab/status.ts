@@ -1,4 +1,4 @@
-/** Statuses of commits: jobs that GitLab shows in a pipeline of its own making. */
+/** Statuses of commits are jobs that GitLab shows in a pipeline of its own making. */
 import type { PostStatus } from '../commit-status.ts';
 import { ForgeError } from '../forges/call.ts';
 

@@ -1,5 +1,6 @@
 /**
- * GitLab's repository API: a folder in pages of 100, blobs by their id. Sizes are known when a file is read.
+ * GitLab's repository API lists a folder in pages of 100, and reads blobs by their id. Sizes are known when a
+ * file is read.
  */
 import type { ForgeApi } from '../forges/call.ts';
 import { at, text } from '../read.ts';

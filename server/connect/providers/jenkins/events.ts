@@ -1,4 +1,4 @@
-/** Jenkins, by its Notification plugin: phases of a build, without times. */
+/** Jenkins sends phases of a build by its Notification plugin, without times. */
 import {
   at,
   CANCELLED,
