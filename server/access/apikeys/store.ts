@@ -106,7 +106,7 @@ export async function revokeKeysOfTeam(
     .where(and(eq(apiKeys.userId, userId), eq(apiKeys.teamId, teamId), isNull(apiKeys.revokedAt)));
 }
 
-/** Sets the end of every key of the account. The caller holds the account's lock. */
+/** Revokes every key of the account. The caller holds the account's lock. */
 export async function revokeAllKeys({ orm }: Database, userId: string, now: Date): Promise<void> {
   await orm
     .update(apiKeys)
