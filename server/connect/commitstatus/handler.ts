@@ -7,7 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import { connectionJob, forgeErrorOf } from '../connections/index.ts';
-import { forgeApi, POSTS } from '../providers/index.ts';
+import { forgeApi, postStatus } from '../providers/index.ts';
 import type { ForgeDeps, ForgeError } from '../providers/index.ts';
 import { runById } from '../runs/index.ts';
 import type { Run } from '../runs/index.ts';
@@ -53,7 +53,7 @@ export function commitStatusJob({ db, clock, publicUrl, ...forges }: CommitStatu
           return;
         }
         const api = forgeApi(forges, connection, signal);
-        await POSTS[api.forge](api, {
+        await postStatus(api, {
           sha: name.sha,
           context: name.context,
           state,

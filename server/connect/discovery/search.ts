@@ -3,7 +3,7 @@
  * repository's host alone and stores nothing.
  */
 import { JobFailed } from '../../kit/jobs/index.ts';
-import { TREES } from '../providers/index.ts';
+import { treeOf } from '../providers/index.ts';
 import type {
   CiDefinitionProvider,
   ForgeApi,
@@ -34,7 +34,7 @@ export class NoBranch extends JobFailed {
 }
 
 export async function search(api: ForgeApi, { branch, own, known, reading }: Search): Promise<Snapshot> {
-  const tree = TREES[api.forge](api);
+  const tree = treeOf(api);
   const { commit, defaultBranch, ciFile } = await tree.head(branch);
   if (commit === undefined) throw new NoBranch(missing(api, branch, defaultBranch));
   const setting = settingOf(ciFile);

@@ -160,24 +160,36 @@ export interface Meaning {
   readonly reason?: string;
 }
 
-/** Meanings by the status of the provider. */
-export type Meanings = Readonly<Record<string, Meaning>>;
+export const MEANINGS = {
+  queued: { status: 'queued' },
+  blocked: { status: 'queued', blocked: true, reason: 'approval' },
+  running: { status: 'running' },
+  success: { status: 'success' },
+  soft: { status: 'success', soft: true },
+  failed: { status: 'failed' },
+  declined: { status: 'failed', reason: 'declined' },
+  error: { status: 'failed', reason: 'error' },
+  expired: { status: 'failed', reason: 'expired' },
+  rejected: { status: 'failed', reason: 'rejected' },
+  startup: { status: 'failed', reason: 'startup' },
+  timed_out: { status: 'failed', reason: 'timed_out' },
+  unauthorized: { status: 'failed', reason: 'unauthorized' },
+  cancelled: { status: 'cancelled' },
+  skipped: { status: 'cancelled', reason: 'skipped' },
+  stale: { status: 'unknown', reason: 'stale' },
+} as const satisfies Readonly<Record<string, Meaning>>;
 
-export const QUEUED: Meaning = { status: 'queued' };
-export const BLOCKED: Meaning = { status: 'queued', blocked: true, reason: 'approval' };
-export const RUNNING: Meaning = { status: 'running' };
-export const SUCCESS: Meaning = { status: 'success' };
-export const SOFT_SUCCESS: Meaning = { status: 'success', soft: true };
-export const FAILED: Meaning = { status: 'failed' };
-export const ERROR: Meaning = { status: 'failed', reason: 'error' };
-export const TIMED_OUT: Meaning = { status: 'failed', reason: 'timed_out' };
-export const CANCELLED: Meaning = { status: 'cancelled' };
-export const SKIPPED: Meaning = { status: 'cancelled', reason: 'skipped' };
-/** A status that is not in the provider's documentation is never a success. */
-export const UNKNOWN: Meaning = { status: 'unknown' };
-
-export function meaningOf(meanings: Meanings, status: string | undefined): Meaning {
-  return (status !== undefined && Object.hasOwn(meanings, status) ? meanings[status] : undefined) ?? UNKNOWN;
+/**
+ * Returns what a status of a provider means. `words` lists the provider's statuses of each meaning, with
+ * spaces between them. A status that is in none of them is never a success.
+ */
+export function meanings(words: { readonly [name in keyof typeof MEANINGS]?: string }) {
+  const known = new Map<string, Meaning>(
+    Object.entries(words).flatMap(([name, list]) =>
+      list.split(' ').map((word) => [word, MEANINGS[name as keyof typeof MEANINGS]] as const),
+    ),
+  );
+  return (status = ''): Meaning => known.get(status) ?? { status: 'unknown' };
 }
 
 export function isEnd({ status }: Meaning): boolean {

@@ -11,7 +11,7 @@ import { connectionJob, forgeErrorOf } from '../background.ts';
 import { noteConnection, readConnection } from '../rows.ts';
 import type { Connection } from '../rows.ts';
 import { ciConnections } from '../schema.ts';
-import { clip, forgeApi, ForgeError, HOOKS, idOf } from '../../providers/index.ts';
+import { clip, forgeApi, ForgeError, hooksOf, idOf } from '../../providers/index.ts';
 import type { ForgeApi, ForgeDeps, ForgeProblem, Hooks } from '../../providers/index.ts';
 import { openSecrets } from './secret.ts';
 import { lockWebhook, readWebhook, setSubscription, webhookUrl } from './store.ts';
@@ -31,7 +31,7 @@ export function subscribeJob(deps: SubscriptionDeps): JobKind {
   return connectionJob(deps, {
     kind: 'ci_subscribe',
     run: async (connection, _job, signal) => {
-      const hooks = HOOKS[connection.provider];
+      const hooks = hooksOf(connection.provider);
       if (hooks === undefined || !canSubscribe(connection)) return;
       const api = forgeApi(deps, connection, signal);
       const id = await put(deps, { hooks, api, connection });
@@ -42,7 +42,7 @@ export function subscribeJob(deps: SubscriptionDeps): JobKind {
     gaveUp: async (connection, thrown) => {
       if (!canSubscribe(connection)) return; // Nobody wants it any more.
       const error = forgeErrorOf(thrown);
-      const needs = HOOKS[connection.provider]?.needs;
+      const needs = hooksOf(connection.provider)?.needs;
       const advice = OF_TOKEN.has(error.problem) ? `; the token needs ${needs}` : '';
       const detail = clip(`${error.message}${advice}`, DETAIL_MAX);
       await setSubscription(db, connection.id, { state: 'failed', detail });
@@ -97,7 +97,7 @@ export function unsubscribeJob(deps: SubscriptionDeps): JobKind {
   return connectionJob(deps, {
     kind: 'ci_unsubscribe',
     run: async (connection, job, signal) => {
-      const hooks = HOOKS[connection.provider];
+      const hooks = hooksOf(connection.provider);
       const webhook = await readWebhook(db, connection.id);
       const id = webhook === undefined ? hookOf(job) : webhook.providerHookId;
       // It is wanted again, or there is none.
