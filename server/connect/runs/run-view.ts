@@ -7,34 +7,9 @@ import type { CiState } from './accept.ts';
 import { baseOfQueue } from './merge-queue.ts';
 import type { ciRuns } from './schema.ts';
 
-type RunRow = typeof ciRuns.$inferSelect;
+type Before = Pick<typeof ciRuns.$inferSelect, 'startedAt' | 'finishedAt' | 'createdAt'>;
 
-export type RunView = Pick<
-  RunRow,
-  | 'status'
-  | 'providerStatus'
-  | 'providerConclusion'
-  | 'blocked'
-  | 'soft'
-  | 'reason'
-  | 'trigger'
-  | 'commitSha'
-  | 'branch'
-  | 'mergeQueue'
-  | 'tag'
-  | 'externalUrl'
-  | 'actor'
-  | 'queuedAt'
-  | 'startedAt'
-  | 'finishedAt'
-  | 'durationMs'
-  | 'occurredAt'
->;
-
-/** The run before this event. */
-type Before = Pick<RunRow, 'startedAt' | 'finishedAt' | 'createdAt'>;
-
-export function viewOf(state: CiState, now: Date, before?: Before): RunView {
+export function viewOf(state: CiState, now: Date, before?: Before) {
   const { facts, ...settled } = settle(state);
   const createdAt = before?.createdAt ?? now;
   const queuedAt = dateOf(facts.queuedAt);
@@ -61,6 +36,8 @@ export function viewOf(state: CiState, now: Date, before?: Before): RunView {
     occurredAt: earlier(queuedAt ?? reportedStart ?? createdAt, createdAt),
   };
 }
+
+export type RunView = ReturnType<typeof viewOf>;
 
 const earlier = (a: Date, b: Date): Date => (a.getTime() < b.getTime() ? a : b);
 

@@ -17,6 +17,7 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
+import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import { environments } from '../../apps/environments/schema.ts';
 import { id, instant } from '../../base/db/columns.ts';
 import { oneOf, teamTable } from '../../kit/resource/team-table.ts';
@@ -102,6 +103,14 @@ export const ciRuns = teamTable(
   ],
 );
 
+/** The row belongs to a run of the same team, and goes with it. */
+export const ofRun = (t: { readonly teamId: AnyPgColumn; readonly runId: AnyPgColumn }, name: string) =>
+  foreignKey({
+    columns: [t.teamId, t.runId],
+    foreignColumns: [ciRuns.teamId, ciRuns.id],
+    name,
+  }).onDelete('cascade');
+
 /** The environments that a run stands in beside its own: each that builds its branch. */
 export const ciRunEnvironments = pgTable(
   'ci_run_environments',
@@ -117,11 +126,7 @@ export const ciRunEnvironments = pgTable(
   (t) => [
     primaryKey({ columns: [t.runId, t.environmentId] }),
     index('ci_run_environments_newest').on(t.environmentId, t.occurredAt.desc(), t.runId.desc()),
-    foreignKey({
-      columns: [t.teamId, t.runId],
-      foreignColumns: [ciRuns.teamId, ciRuns.id],
-      name: 'ci_run_environments_run_fk',
-    }).onDelete('cascade'),
+    ofRun(t, 'ci_run_environments_run_fk'),
   ],
 );
 
@@ -156,11 +161,7 @@ export const ciJobs = pgTable(
     uniqueIndex('ci_jobs_key').on(t.runId, t.key),
     index('ci_jobs_order').on(t.runId, t.id),
     check('ci_jobs_status', sql`${oneOf(t.status, CI_STATUSES)} and ${oneOf(t.ownStatus, CI_STATUSES)}`),
-    foreignKey({
-      columns: [t.teamId, t.runId],
-      foreignColumns: [ciRuns.teamId, ciRuns.id],
-      name: 'ci_jobs_run_fk',
-    }).onDelete('cascade'),
+    ofRun(t, 'ci_jobs_run_fk'),
   ],
 );
 

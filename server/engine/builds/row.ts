@@ -25,37 +25,13 @@ export interface PhaseRow {
   readonly selfReportedMs: number | null;
 }
 
-type Shown =
-  | 'id'
-  | 'teamId'
-  | 'environmentId'
-  | 'number'
-  | 'state'
-  | 'trigger'
-  | 'rollbackOf'
-  | 'branch'
-  | 'commit'
-  | 'buildType'
-  | 'image'
-  | 'digest'
-  | 'tag'
-  | 'address'
-  | 'approval'
-  | 'needsDecision'
-  | 'message'
-  | 'workId'
-  | 'traceId'
-  | 'createdBy'
-  | 'createdAt'
-  | 'finishedAt';
-
 /**
  * With what its item says, the one that stands for it; null while there is none. Runner, attempts, times and
  * output are over all of its items.
  */
 export interface BuildRow
   extends
-    Pick<typeof builds.$inferSelect, Shown>,
+    Omit<typeof builds.$inferSelect, 'approvalBy' | 'approvalAt' | 'deployRunnerId'>,
     Pick<WorkItem, 'reason' | 'exitCode' | 'runnerId' | 'attempt' | 'startedAt' | 'meteredMs' | 'logBytes'> {
   readonly workState: WorkState | null;
   readonly workPhase: number | null;

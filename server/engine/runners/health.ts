@@ -4,17 +4,12 @@
  */
 import { Health } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { isBelow } from '../work/index.ts';
+import type { runners } from './schema.ts';
 
-export interface HealthFacts {
-  readonly revokedAt: Date | null;
-  readonly strikes: number;
-  readonly pausedAt: Date | null;
-  readonly pausedUntil: Date | null;
-  readonly lastSeenAt: Date | null;
-  readonly draining: boolean;
-  readonly notReady: readonly string[];
-  readonly version: string;
-}
+export type HealthFacts = Pick<
+  typeof runners.$inferSelect,
+  'revokedAt' | 'strikes' | 'pausedAt' | 'pausedUntil' | 'lastSeenAt' | 'draining' | 'notReady' | 'version'
+>;
 
 export interface HealthLimits {
   readonly strikesMax: number;

@@ -8,26 +8,12 @@ import type { SqlTag } from '../../base/db/index.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { isBelow } from '../work/index.ts';
 import { healthOf } from './health.ts';
-import type { HealthFacts, HealthLimits } from './health.ts';
+import type { HealthLimits } from './health.ts';
 import type { runners } from './schema.ts';
 
-type Shown =
-  | 'id'
-  | 'teamId'
-  | 'name'
-  | 'labels'
-  | 'setLabels'
-  | 'groupId'
-  | 'version'
-  | 'isolation'
-  | 'executor'
-  | 'enrolledAt'
-  | 'lastHeartbeatAt'
-  | 'pauseNote'
-  | 'diagnostics';
+type Hidden = 'keyId' | 'publicKey' | 'os' | 'arch' | 'bootId' | 'diagnosticsRequestedAt' | 'refusedVersion';
 
-export interface RunnerRow
-  extends HealthFacts, Omit<Pick<typeof runners.$inferSelect, Shown>, keyof HealthFacts> {
+export interface RunnerRow extends Omit<typeof runners.$inferSelect, Hidden> {
   readonly leases: number;
   readonly groupName: string | null;
 }

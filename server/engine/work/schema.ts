@@ -21,6 +21,7 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
+import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import { builds } from '../builds/schema.ts';
 import { bytes, id, instant } from '../../base/db/columns.ts';
 import { teams } from '../../kit/resource/schema.ts';
@@ -186,6 +187,14 @@ export const workItems = pgTable(
   ],
 );
 
+/** The row belongs to an item of the same team, and goes with it. */
+const ofItem = (t: { readonly teamId: AnyPgColumn; readonly workId: AnyPgColumn }, name: string) =>
+  foreignKey({
+    columns: [t.teamId, t.workId],
+    foreignColumns: [workItems.teamId, workItems.id],
+    name,
+  }).onDelete('cascade');
+
 export type WorkItem = typeof workItems.$inferSelect;
 
 /**
@@ -280,11 +289,7 @@ export const workLeases = pgTable(
     index('work_leases_history')
       .on(t.runnerId, t.grantedAt.desc(), t.workId.desc())
       .where(sql`${t.endedAt} is not null`),
-    foreignKey({
-      columns: [t.teamId, t.workId],
-      foreignColumns: [workItems.teamId, workItems.id],
-      name: 'work_leases_item_fk',
-    }).onDelete('cascade'),
+    ofItem(t, 'work_leases_item_fk'),
   ],
 );
 
@@ -305,14 +310,7 @@ export const buildPhases = pgTable(
     finishedAt: instant('finished_at'),
     selfReportedMs: integer('self_reported_ms'),
   },
-  (t) => [
-    primaryKey({ columns: [t.workId, t.epoch, t.phase] }),
-    foreignKey({
-      columns: [t.teamId, t.workId],
-      foreignColumns: [workItems.teamId, workItems.id],
-      name: 'build_phases_item_fk',
-    }).onDelete('cascade'),
-  ],
+  (t) => [primaryKey({ columns: [t.workId, t.epoch, t.phase] }), ofItem(t, 'build_phases_item_fk')],
 );
 
 export const workReports = pgTable(
@@ -327,13 +325,7 @@ export const workReports = pgTable(
     digest: bytes('digest').notNull(),
     acceptedAt: instant('accepted_at').notNull(),
   },
-  (t) => [
-    foreignKey({
-      columns: [t.teamId, t.workId],
-      foreignColumns: [workItems.teamId, workItems.id],
-      name: 'work_reports_item_fk',
-    }).onDelete('cascade'),
-  ],
+  (t) => [ofItem(t, 'work_reports_item_fk')],
 );
 
 /**
@@ -355,12 +347,5 @@ export const workLogs = pgTable(
     data: bytes('data').notNull(),
     at: instant('at').notNull(),
   },
-  (t) => [
-    primaryKey({ columns: [t.workId, t.epoch, t.offset, t.day] }),
-    foreignKey({
-      columns: [t.teamId, t.workId],
-      foreignColumns: [workItems.teamId, workItems.id],
-      name: 'work_logs_item_fk',
-    }).onDelete('cascade'),
-  ],
+  (t) => [primaryKey({ columns: [t.workId, t.epoch, t.offset, t.day] }), ofItem(t, 'work_logs_item_fk')],
 );

@@ -70,7 +70,7 @@ function ofBuild(payload: unknown, id: string): Reported {
   // A blocked build keeps the state of what it did before: passed.
   const means = build('blocked') === true ? MEANINGS.blocked : ofBuildState(state);
   return {
-    ...baseOf('run', payload, id),
+    ...baseOf(payload, id),
     event: {
       ...statusOf(means, state),
       order: orderOfBuild(payload),
@@ -102,7 +102,7 @@ function ofJob(payload: unknown, buildId: string): Reported {
   const state = text(job('state'));
   const means = jobMeaning(state, job('exit_status'), job('soft_failed') === true);
   return {
-    ...baseOf('jobs', payload, buildId),
+    ...baseOf(payload, buildId),
     event: { facts: factsOf(payload) },
     jobs: [
       {
@@ -130,9 +130,8 @@ function jobMeaning(state: string | undefined, exitStatus: unknown, isSoft: bool
   return isSoft && means.status === 'failed' ? { ...means, soft: true } : means;
 }
 
-function baseOf<K extends 'run' | 'jobs'>(kind: K, payload: unknown, id: string) {
+function baseOf(payload: unknown, id: string) {
   return {
-    kind,
     // One repository may have several pipelines, whose ids say nothing about it.
     repository: { name: text(at(payload, 'pipeline', 'repository')) },
     run: { externalRunId: id, externalAttempt: 1 },
