@@ -19,8 +19,7 @@ import type { Database } from '../../base/db/index.ts';
 import { sessionScopes, STAFF_SCOPE } from '../../kit/scopes.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { createCredentialCache } from './credential-cache.ts';
-import type { Proven } from './credential-cache.ts';
-import type { JobCredentials } from './job-credentials.ts';
+import type { JobCredentials, Proven } from './credential-cache.ts';
 import { presented, refuseForgery } from './presented.ts';
 import { createTouches } from './touches.ts';
 

@@ -11,6 +11,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Caller } from '../../kit/context.ts';
 import type { CredentialChange } from '../../kit/credential-changes.ts';
+import type { CallContext } from '@svc/proto/http/call.ts';
 
 export interface Proven {
   readonly caller: Caller;
@@ -81,4 +82,14 @@ export function concerns(change: CredentialChange, caller: Caller): boolean {
   if ('credentialId' in change) return caller.credentialId === change.credentialId;
   if ('userId' in change) return caller.userId === change.userId;
   return caller.memberships.has(change.teamId);
+}
+
+/** Longer id_tokens are refused unread. */
+export const ID_TOKEN_BYTES_MAX = 16_384;
+
+export interface JobCredentials {
+  /** The text has the form of such a credential. */
+  isJobs(credential: string): boolean;
+  /** Returns undefined when the credential belongs to no job. Throws `id_token_invalid`. */
+  prove(call: CallContext, credential: string): Promise<Proven | undefined>;
 }

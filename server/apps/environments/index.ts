@@ -29,24 +29,22 @@ import { settings } from './environments.settings.ts';
 import { gitCredentials, refuseOtherHost, sealGitCredentials } from './git-credentials.ts';
 import { createGuards } from './guards.ts';
 import type { Guards, GuardsOf } from './guards.ts';
-import { refuseOpenBuilds } from './open-builds.ts';
-import type { OpenBuilds } from './open-builds.ts';
+import { refuseGuardedPort, refuseOpenBuilds, refuseTakenApp } from './target.ts';
+import type { OpenBuilds } from './target.ts';
 import { changedFields, recorded, recordedFields } from './recorded.ts';
 import { environmentRows } from './rows.ts';
 import type { Environment } from './rows.ts';
 import { environments } from './schema.ts';
 import type { Deploy } from './schema.ts';
-import { refuseGuardedPort, refuseTakenApp } from './target.ts';
 
 export { openGitCredentials } from './git-credentials.ts';
 export type { GitCredentials } from './git-credentials.ts';
 export { createGuards } from './guards.ts';
-export type { OpenBuilds } from './open-builds.ts';
+export type { OpenBuilds } from './target.ts';
 export type { Guard, Guards, GuardsOf } from './guards.ts';
-export { environmentRows } from './rows.ts';
+export { environmentRows, findDeleted, projectsOf } from './rows.ts';
 export type { Environment } from './rows.ts';
 export type { Deploy } from './schema.ts';
-export { findDeleted, projectsOf } from './scope.ts';
 
 /** Returns why images of a team's builds have nowhere to go, or undefined when they have. */
 export type MissingRegistry = (teamId: string) => Promise<string | undefined>;

@@ -13,8 +13,7 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { giveUpLost } from '../runs/health.ts';
 import { PROVIDERS } from '../providers/known.ts';
-import { POSTS_MAX } from './handler.ts';
-import { wantCommitStatus } from './wanted.ts';
+import { POSTS_MAX, wantCommitStatus } from './handler.ts';
 
 const postgresHere = await has('postgres');
 const TOKEN = 'token-of-the-host';

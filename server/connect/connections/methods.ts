@@ -24,14 +24,18 @@ import { notFound } from '../../kit/not-found.ts';
 import { change, enumWord, lockTeam } from '../../kit/resource/index.ts';
 import { forgeOf, mappingProblem, repositoryName, wrongPath } from '../providers/index.ts';
 import type { CiProvider, GenericMapping } from '../providers/index.ts';
-import { nextSteps, notTaken } from './next-steps.ts';
-import { detailsOf, refusedField, shownConnection } from './shown.ts';
+import { detailsOf, nextSteps, notTaken, refusedField, shownConnection } from './shown.ts';
 import type { Beside } from './shown.ts';
 import { connectionOfRepository, connectionRows, countConnections, insertConnection } from './rows.ts';
 import type { Changed, Connection, NewConnection } from './rows.ts';
 import type { OidcPolicy } from './schema.ts';
-import { insertWebhook, readWebhook } from './webhook/store.ts';
-import { startSubscription, stopSubscription, takesWebhooks } from './webhook/subscription.ts';
+import {
+  insertWebhook,
+  readWebhook,
+  startSubscription,
+  stopSubscription,
+  takesWebhooks,
+} from './webhook/store.ts';
 
 /** A team with more has made them by mistake. */
 const CONNECTIONS_MAX = 1_000;

@@ -10,7 +10,7 @@ import type { TestServer } from '../../../test/setup/server.ts';
 import { createLog } from '@svc/proto/process/log.ts';
 import { createSecrets, loadKek } from '../../base/secrets.ts';
 import { readConnection } from './rows.ts';
-import { openToken } from '../providers/forges/stored-token.ts';
+import { openToken } from '../providers/forges/forge.ts';
 
 const postgresHere = await has('postgres');
 /** Looked for everywhere. */

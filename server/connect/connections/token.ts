@@ -15,7 +15,7 @@ import type { ForgeId } from '../providers/index.ts';
 import { connectionRows } from './rows.ts';
 import type { Connection } from './rows.ts';
 import { detailsOf, refusedField, shownConnection } from './shown.ts';
-import { startSubscription } from './webhook/subscription.ts';
+import { startSubscription } from './webhook/store.ts';
 
 export interface TokenDeps {
   readonly secrets: Secrets;

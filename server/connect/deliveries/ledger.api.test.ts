@@ -5,7 +5,7 @@ import { join, newKey, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { newId } from '../../base/ids.ts';
-import { wantCommitStatus } from '../commitstatus/wanted.ts';
+import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { purgeCiDeliveries } from './store.ts';
 import { readDue } from './reading.ts';
 import { hook, ledger, rotate, runNamed, send } from '../../../test/setup/ci/hooked.ts';

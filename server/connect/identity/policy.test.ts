@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CiJob } from '../../kit/context.ts';
 import { definitionFile } from '../runs/index.ts';
-import { globMatches } from './policy.ts';
+import { globMatches } from './report.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
 describe('globMatches()', () => {

@@ -17,15 +17,20 @@ export {
 } from './definitions/definitions.ts';
 export type { CiDefinitionProvider } from './definitions/definitions.ts';
 export { RESULTS_CHARS_MAX } from './definitions/results.ts';
-export type { Measured } from './definitions/results.ts';
-export type { FoundPipeline, FoundProblem, ReadFile, ReadResult, Snapshot } from './definitions/snapshot.ts';
+export type {
+  Measured,
+  FoundPipeline,
+  FoundProblem,
+  ReadFile,
+  ReadResult,
+  Snapshot,
+} from './definitions/results.ts';
 export { createReaders } from './definitions/threads.ts';
 export type { Readers, Reading } from './definitions/threads.ts';
 export type { CiEvent, FactName, Facts, JobEvent, RunName } from './event.ts';
 export { forgeApi, ForgeError } from './forges/call.ts';
 export type { ForgeApi, ForgeDeps, ForgeProblem } from './forges/call.ts';
-export { forgeOf, HOSTS, KNOWN_HOSTS } from './forges/forge.ts';
-export { sealToken } from './forges/stored-token.ts';
+export { forgeOf, HOSTS, KNOWN_HOSTS, sealToken } from './forges/forge.ts';
 export { mappingProblem } from './generic/mapping.ts';
 export { ASKABLE, ASKABLE_ID, askRun, hooksOf, postStatus, treeOf } from './hosts.ts';
 export { PROVIDERS } from './known.ts';

@@ -6,7 +6,7 @@ import { bitbucketRuns } from '../../../test/setup/forges/bitbucket-runs.ts';
 import { fakeRuns, githubRuns } from '../../../test/setup/forges/github-runs.ts';
 import { gitlabRuns } from '../../../test/setup/forges/gitlab-runs.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { wantCommitStatus } from '../commitstatus/wanted.ts';
+import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { askSilent, giveUpLost } from './health.ts';
 
 const postgresHere = await has('postgres');

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { wantCommitStatus } from '../commitstatus/wanted.ts';
+import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { giveUpLost } from './health.ts';
 
 const postgresHere = await has('postgres');

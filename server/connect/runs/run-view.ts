@@ -4,7 +4,6 @@
  */
 import { isTerminal, settle } from './accept.ts';
 import type { CiState } from './accept.ts';
-import { baseOfQueue } from './merge-queue.ts';
 import type { ciRuns } from './schema.ts';
 
 type Before = Pick<typeof ciRuns.$inferSelect, 'startedAt' | 'finishedAt' | 'createdAt'>;
@@ -58,4 +57,15 @@ export function dateOf(value: string | number | undefined): Date | null {
 
 export function textOf(value: string | number | undefined): string | null {
   return typeof value === 'string' ? value : null;
+}
+
+// Merge queues build what a branch would be once a pull request is merged, on a branch of their own: the run
+// is one of that base.
+
+/**
+ * The base that is in the name of GitHub's branches of a merge queue, whichever system builds them; null: the
+ * branch is none of a queue.
+ */
+export function baseOfQueue(branch: string | null): string | null {
+  return /^gh-readonly-queue\/(.+)\/pr-\d+-[0-9a-f]{7,64}$/.exec(branch ?? '')?.[1] ?? null;
 }

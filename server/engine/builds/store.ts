@@ -9,18 +9,16 @@ import { rowId } from '../../base/sql.ts';
 import { builds } from './schema.ts';
 
 /** The columns of a build as it is made; the others are written later. */
-export type NewBuild = Required<
-  Omit<
-    typeof builds.$inferInsert,
-    | 'number'
-    | 'address'
-    | 'approvalBy'
-    | 'approvalAt'
-    | 'needsDecision'
-    | 'message'
-    | 'deployRunnerId'
-    | 'finishedAt'
-  >
+export type NewBuild = Omit<
+  typeof builds.$inferSelect,
+  | 'number'
+  | 'address'
+  | 'approvalBy'
+  | 'approvalAt'
+  | 'needsDecision'
+  | 'message'
+  | 'deployRunnerId'
+  | 'finishedAt'
 >;
 
 interface Owner {

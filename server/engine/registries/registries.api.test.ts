@@ -329,7 +329,7 @@ describe.skipIf(!postgresHere)('registries', () => {
       expect(refused.text).toContain("service's own pool");
     }
     // The one from before the move is not gone by: the image goes to the team's own place.
-    const { createImageTargets } = await import('./targets.ts');
+    const { createImageTargets } = await import('./image-targets.ts');
     const targets = createImageTargets({
       sql: server.db.sql,
       secrets: {

@@ -1,6 +1,6 @@
 /**
  * What the runners of one pool are able to, counted in one indexed read. The rules are those of work/sql.ts
- * (who may receive work) and of health.ts (which word comes first): each runner is counted under the first
+ * (who may receive work) and of row.ts (which word comes first): each runner is counted under the first
  * thing that keeps it from work.
  */
 // No TeamScope: fragments of statements that take a TeamScope.

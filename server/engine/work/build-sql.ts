@@ -11,7 +11,7 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import type { ImageEvidence } from '../evidence/index.ts';
-import { DEPLOYING, PUBLISHING } from './phases.ts';
+import { DEPLOYING, PUBLISHING } from './words.ts';
 import type { Fragment } from '../../base/sql.ts';
 
 /** Whether it is the turn of the build whose item is `w`. */

@@ -7,7 +7,7 @@
 import type { SqlTag } from '../../base/db/index.ts';
 import { settleBuilds } from './build-sql.ts';
 import { announce, endedColumns, wiped } from './sql.ts';
-import type { WorkState } from './states.ts';
+import type { WorkState } from './words.ts';
 
 export interface Cancelled {
   readonly state: WorkState;

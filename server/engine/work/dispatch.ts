@@ -35,7 +35,7 @@ import { createKeys } from './keys.ts';
 import type { Nonce } from './nonces.ts';
 import { watchGates } from './features.ts';
 import type { FeatureGates } from './features.ts';
-import { phaseNumber } from './phases.ts';
+import { buildTypeWord, kindWord, phaseNumber, reasonWord, streamWord } from './words.ts';
 import { createPoll } from './poll.ts';
 import type { Grant } from './poll.ts';
 import { createReport } from './report.ts';
@@ -43,7 +43,6 @@ import { runOffer } from './run-spec.ts';
 import type { WorkSettings } from './settings.ts';
 import type { RunnerRef } from './sql.ts';
 import type { Wake } from './wake.ts';
-import { buildTypeWord, kindWord, reasonWord, streamWord } from './words.ts';
 
 export interface DispatchDeps {
   readonly db: Database;

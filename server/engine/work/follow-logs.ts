@@ -14,8 +14,8 @@ import type { SqlTag } from '../../base/db/index.ts';
 import { decodeRuns } from './log-runs.ts';
 import type { LogStreamWord } from './log-runs.ts';
 import { sharedRead } from './shared-read.ts';
-import { isFinal } from './states.ts';
-import type { WorkState } from './states.ts';
+import { isFinal } from './words.ts';
+import type { WorkState } from './words.ts';
 import type { Wake } from './wake.ts';
 
 /** Text of one stream. `epoch` and `offset` are the position behind it. */

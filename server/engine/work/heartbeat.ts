@@ -7,9 +7,8 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
-import { callsInBatches } from './batching.ts';
+import { asked, callsInBatches, freshness, isFresh } from './nonces.ts';
 import { enterPhases } from './build-sql.ts';
-import { asked, freshness, isFresh } from './nonces.ts';
 import type { Freshness, Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { begun, contact, deadline, openLease, runnerColumns } from './sql.ts';
@@ -23,7 +22,7 @@ export interface LeaseRef {
 
 /** A lease as its runner reports it. */
 export interface ReportedLease extends LeaseRef {
-  /** Builds only: the phase that it is in or about to enter; see phases.ts. */
+  /** Builds only: the phase that it is in or about to enter; see words.ts. */
   readonly phase?: number;
   /** Bytes of output that were written before the phase; absent: as many as are stored. */
   readonly phaseOffset?: number | undefined;

@@ -1,6 +1,6 @@
 /**
  * Work: sandbox runs and builds as the dispatcher sees them. One row is the only truth about one item; the
- * states and what may follow what are in work/states.ts. The constraints below make an impossible row
+ * states and what may follow what are in work/words.ts. The constraints below make an impossible row
  * impossible to write.
  */
 import { sql } from 'drizzle-orm';
@@ -90,7 +90,7 @@ export const workItems = pgTable(
     /** Builds only. */
     buildId: id('build_id'),
     /**
-     * Builds only: the furthest phase that the holder reported, 1 to 4 as in work/phases.ts; 0 before. Begins
+     * Builds only: the furthest phase that the holder reported, 1 to 4 as in work/words.ts; 0 before. Begins
      * anew with each grant.
      */
     phase: smallint('phase').notNull().default(0),

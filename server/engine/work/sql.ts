@@ -4,7 +4,7 @@ import type { SqlTag } from '../../base/db/index.ts';
 import { ms } from '../../base/sql.ts';
 import type { Fragment } from '../../base/sql.ts';
 import { settleBuilds } from './build-sql.ts';
-import { DEPLOYING, PUBLISHING } from './phases.ts';
+import { DEPLOYING, PUBLISHING } from './words.ts';
 import type { WorkSettings } from './settings.ts';
 import { beginTurns } from './turns.ts';
 import { runnerIsBelow } from './version.ts';

@@ -10,7 +10,7 @@ import type { WorkHint, WorkKind, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { IdempotencyClaim } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { KEY_LIFE_MS } from '../../kit/idempotency.ts';
-import { batching } from './batching.ts';
+import { batching } from './nonces.ts';
 import { poolColumn } from './pool.ts';
 import { createQueueRoom } from './queue-room.ts';
 import type { QueueRoom } from './queue-room.ts';

@@ -9,7 +9,7 @@ import type { SqlTag } from '../../base/db/index.ts';
 import type { WorkSettings } from './settings.ts';
 import { settleBuilds } from './build-sql.ts';
 import { announce, endedColumns, release, wiped } from './sql.ts';
-import type { WorkState } from './states.ts';
+import type { WorkState } from './words.ts';
 import { eachStep, startLoop } from '../../base/loop.ts';
 import { ms } from '../../base/sql.ts';
 import type { Fragment } from '../../base/sql.ts';

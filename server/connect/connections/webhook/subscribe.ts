@@ -13,9 +13,7 @@ import type { Connection } from '../rows.ts';
 import { ciConnections } from '../schema.ts';
 import { clip, forgeApi, ForgeError, hooksOf, idOf } from '../../providers/index.ts';
 import type { ForgeApi, ForgeDeps, ForgeProblem, Hooks } from '../../providers/index.ts';
-import { openSecrets } from './secret.ts';
-import { lockWebhook, readWebhook, setSubscription, webhookUrl } from './store.ts';
-import { canSubscribe } from './subscription.ts';
+import { canSubscribe, lockWebhook, openSecrets, readWebhook, setSubscription, webhookUrl } from './store.ts';
 
 export interface SubscriptionDeps extends ForgeDeps {
   readonly db: Database;

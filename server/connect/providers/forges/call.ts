@@ -8,9 +8,8 @@ import type { SafeFetch, SafeRequest } from '../../../base/safe-fetch.ts';
 import type { Secrets } from '../../../base/secrets.ts';
 import { at, clip, listOf, text } from '../read.ts';
 import type { ForgeId } from '../words.ts';
-import { apiUrlOf, forgeOf, repositoryBase } from './forge.ts';
+import { apiUrlOf, forgeOf, openToken, repositoryBase } from './forge.ts';
 import type { HostedRepository } from './forge.ts';
-import { openToken } from './stored-token.ts';
 
 export type ForgeProblem =
   | 'unsupported_host'
