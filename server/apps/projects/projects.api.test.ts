@@ -8,14 +8,12 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { world } from '../../../test/setup/world.ts';
 
-const postgresHere = await has('postgres');
-
 interface Shown {
   readonly id: string;
   readonly slug: string;
 }
 
-describe.skipIf(!postgresHere)('projects', () => {
+describe.skipIf(!(await has('postgres')))('projects', () => {
   let server: TestServer;
   let as: string;
   let teamId: string;

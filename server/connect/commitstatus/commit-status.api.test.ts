@@ -15,7 +15,6 @@ import { giveUpLost } from '../runs/health.ts';
 import { PROVIDERS } from '../providers/known.ts';
 import { POSTS_MAX, wantCommitStatus } from './handler.ts';
 
-const postgresHere = await has('postgres');
 const TOKEN = 'token-of-the-host';
 const SHA = 'a'.repeat(40);
 const HOUR_MS = 3_600_000;
@@ -27,7 +26,7 @@ const HOSTS = {
   azure: { host: 'dev.azure.com', path: 'acme/shop/_git/app', named: 'acme/shop/app', routes: azureStatuses },
 } as const;
 
-describe.skipIf(!postgresHere)('statuses of commits', () => {
+describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
   let background: Background;
   beforeAll(async () => {
     background = await startBackground();

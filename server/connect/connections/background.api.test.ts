@@ -8,11 +8,10 @@ import { connectionJob } from './background.ts';
 import type { Job } from '../../kit/jobs/index.ts';
 import { ForgeError, type ForgeProblem } from '../providers/forges/call.ts';
 
-const postgresHere = await has('postgres');
 const TOKEN = 'token-of-the-host';
 const PATH = 'acme/app';
 
-describe.skipIf(!postgresHere)('jobs of a connection', () => {
+describe.skipIf(!(await has('postgres')))('jobs of a connection', () => {
   let background: Background;
   beforeAll(async () => {
     background = await startBackground();

@@ -12,11 +12,10 @@ import { createSecrets, loadKek } from '../../base/secrets.ts';
 import { readConnection } from './rows.ts';
 import { openToken } from '../providers/forges/forge.ts';
 
-const postgresHere = await has('postgres');
 /** Looked for everywhere. */
 const CANARY = 'ghp_canary4f1d0c2ab9';
 
-describe.skipIf(!postgresHere)('tokens of connections', () => {
+describe.skipIf(!(await has('postgres')))('tokens of connections', () => {
   let server: TestServer;
   let as: string;
   const logged: string[] = [];

@@ -14,7 +14,6 @@ import { hook, ledger, post, rotate, runNamed, send } from '../../../test/setup/
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 import { proof } from '../../../test/setup/ci/sender.ts';
 
-const postgresHere = await has('postgres');
 const FOLDER = fileURLToPath(new URL('../../../test/fixtures/connect/payloads/', import.meta.url));
 const fixture = (path: string): Record<string, unknown> =>
   JSON.parse(readFileSync(FOLDER + path, 'utf8')) as Record<string, unknown>;
@@ -145,7 +144,7 @@ const REAL: readonly Real[] = [
   },
 ];
 
-describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
+describe.skipIf(!(await has('postgres')))('POST /ci/webhooks/{hook}', () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await startTestServer();

@@ -14,7 +14,6 @@ import { join, stranger } from '../../../test/setup/people.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import type { Job } from '../../kit/jobs/index.ts';
 
-const postgresHere = await has('postgres');
 const TOKEN = 'a-token-of-the-host';
 const HOUR_MS = 3_600_000;
 const TRIES_MAX = 20;
@@ -110,7 +109,7 @@ const HOSTS: readonly Host[] = [
 ];
 const [GITHUB, GITLAB_HOST] = HOSTS as [Host, Host, Host, Host];
 
-describe.skipIf(!postgresHere)('discovery', () => {
+describe.skipIf(!(await has('postgres')))('discovery', () => {
   let background: Background;
   let server: TestServer;
   let as: string;

@@ -9,7 +9,6 @@ import { has } from '../../../test/setup/needs.ts';
 import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { askSilent, giveUpLost } from './health.ts';
 
-const postgresHere = await has('postgres');
 const TOKEN = 'token-of-the-host';
 const HOUR_MS = 3_600_000;
 const SHA = 'c'.repeat(40);
@@ -20,7 +19,7 @@ const HOSTS = {
   bitbucket: { host: 'bitbucket.org', path: 'acme/app', routes: bitbucketRuns },
 } as const;
 
-describe.skipIf(!postgresHere)('runs that are silent', () => {
+describe.skipIf(!(await has('postgres')))('runs that are silent', () => {
   let background: Background;
   beforeAll(async () => {
     background = await startBackground();

@@ -6,10 +6,9 @@ import type { TestServer } from '../../../test/setup/server.ts';
 import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { giveUpLost } from './health.ts';
 
-const postgresHere = await has('postgres');
 const HOUR_MS = 3_600_000;
 
-describe.skipIf(!postgresHere)('giveUpLost()', () => {
+describe.skipIf(!(await has('postgres')))('giveUpLost()', () => {
   let server: TestServer;
   let as: string;
   const connections = new Map<string, string>();

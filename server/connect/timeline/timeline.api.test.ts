@@ -7,8 +7,6 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { listen } from '../../../test/setup/told.ts';
 
-const postgresHere = await has('postgres');
-
 interface Shown {
   readonly id: string;
   readonly kind: string;
@@ -17,7 +15,7 @@ interface Shown {
   readonly chip?: string;
 }
 
-describe.skipIf(!postgresHere)('the timeline', () => {
+describe.skipIf(!(await has('postgres')))('the timeline', () => {
   let server: TestServer;
   let as: string;
   let environmentId: string;

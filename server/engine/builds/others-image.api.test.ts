@@ -12,9 +12,7 @@ import { join } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('an image of another team', () => {
+describe.skipIf(!(await has('postgres')))('an image of another team', () => {
   let server: TestServer;
   let sdk: SvcSDK;
   let admin: SvcSDK;

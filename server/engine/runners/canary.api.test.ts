@@ -9,9 +9,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 
-const there = await has('postgres');
-
-describe.skipIf(!there)('a bundle for support', () => {
+describe.skipIf(!(await has('postgres')))('a bundle for support', () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await startTestServer({

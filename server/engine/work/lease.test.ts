@@ -13,8 +13,6 @@ import { sweep } from './sweeper.ts';
 import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
 
-const there = await has('postgres');
-
 async function counts(
   world: World,
   id: string,
@@ -27,7 +25,7 @@ async function counts(
   return { ...row! };
 }
 
-describe.skipIf(!there)('a work item', () => {
+describe.skipIf(!(await has('postgres')))('a work item', () => {
   let world: World;
   let team: string;
   let runner: string;

@@ -16,7 +16,6 @@ import { createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
 
 const HOUR = 3_600_000;
-const there = await has('postgres');
 const RUNS = Number(process.env['SVC_MODEL_RUNS'] ?? 40);
 const MAX_ATTEMPTS = 3;
 
@@ -209,7 +208,7 @@ const commands = [
   fc.constantFrom(0, 1, 2, 3, 4, 5, 6, 7, 8).map((n) => (n === 8 ? revokeCommand(2) : submitCommand())),
 ];
 
-describe.skipIf(!there)('the state machine', () => {
+describe.skipIf(!(await has('postgres')))('the state machine', () => {
   let world: World;
   beforeAll(async () => {
     // Time passes by command alone, however busy the machine is.

@@ -11,7 +11,7 @@ import type { WorkKind as WireKind } from '@svc/proto/gen/svc/dispatch/v1/dispat
 import { enumNames } from '@svc/proto/http/enum-names.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
-import type { LogStreamWord } from './append-logs.ts';
+import type { LogStreamWord } from './log-runs.ts';
 
 export type IsolationWord = 'any' | 'container';
 
