@@ -69,7 +69,12 @@ export function createConnections({ secrets, followers }: ConnectionDeps): Handl
       shownConnection(await connectionRows.find(ctx, connectionId)),
     updateConnection: async (request, ctx) => {
       const known = await connectionRows.find(ctx, request.connectionId);
-      if (request.status === StatusNumber.ERROR) throw errorIsOurs();
+      if (request.status === StatusNumber.ERROR)
+        throw refusedField(
+          'status',
+          'in',
+          'status is "error", which only the service sets; expected active or paused',
+        );
       await checkProject(ctx, known.teamId, request.projectId);
       let before = known;
       let fields: readonly Changeable[] = [];
@@ -129,7 +134,14 @@ async function withNextSteps({ db }: Ctx, connection: Connection, beside: Beside
 async function connect(tx: Ctx, secrets: Secrets, wanted: NewConnection): Promise<Connection | undefined> {
   if ((await connectionOfRepository(tx, wanted)) !== undefined) return undefined;
   const n = await countConnections(tx, wanted.teamId);
-  if (n >= CONNECTIONS_MAX) throw full(n);
+  if (n >= CONNECTIONS_MAX)
+    throw apiError(
+      'limit_reached',
+      `the team has ${n} CI connections, at most ${CONNECTIONS_MAX} are allowed`,
+      {
+        details: { limit: CONNECTIONS_MAX, current: n },
+      },
+    );
   const made = await insertConnection(tx, wanted);
   // Somebody else's creation of the same repository was faster.
   if (made === undefined) return undefined;
@@ -247,23 +259,5 @@ function noRepository(path: string, form: string): Error {
     'repositoryPath',
     'repository',
     `repository path "${path.slice(0, 100)}" names no repository, expected ${form}`,
-  );
-}
-
-function errorIsOurs(): Error {
-  return refusedField(
-    'status',
-    'in',
-    'status is "error", which only the service sets; expected active or paused',
-  );
-}
-
-function full(n: number): Error {
-  return apiError(
-    'limit_reached',
-    `the team has ${n} CI connections, at most ${CONNECTIONS_MAX} are allowed`,
-    {
-      details: { limit: CONNECTIONS_MAX, current: n },
-    },
   );
 }

@@ -60,7 +60,11 @@ export function createWebhookEndpoint(deps: WebhookEndpointDeps): Readonly<Recor
       if (hook === undefined || hook.secrets.length === 0) throw noWebhook();
       verdict = verify(hook);
     }
-    if (!verdict.ok) throw notTheirs(verdict.refused);
+    if (!verdict.ok)
+      throw apiError(
+        'signature_invalid',
+        `the webhook does not prove where it comes from: ${verdict.refused}`,
+      );
     return await store(intake, hook, { headers, body });
   };
   return {
@@ -117,10 +121,6 @@ function answer(status: number, body: object): PageResponse {
 
 const noWebhook = (): Error =>
   apiError('not_found', 'no such webhook, or one that has no secret: a connection shows its own');
-
-function notTheirs(refused: string): Error {
-  return apiError('signature_invalid', `the webhook does not prove where it comes from: ${refused}`);
-}
 
 // Cache of the webhooks for the door, which keeps each for a second: a provider that sends a thousand events
 // a second asks the database once. So a secret that is taken back is good for a second more at most; one that

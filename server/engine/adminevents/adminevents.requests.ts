@@ -4,8 +4,5 @@ import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.adminevents.v1.AdminEventsService/List': { gives: 'nothing', fields: nothing },
-  'svc.adminevents.v1.AdminEventsService/Replay': {
-    gives: 'nothing',
-    fields: () => ({ eventId: 'evt_0' }),
-  },
+  'svc.adminevents.v1.AdminEventsService/Replay': { gives: 'nothing', fields: () => ({ eventId: 'evt_0' }) },
 };

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { createAppendLogs } from './append-logs.ts';
+import type { AppendInput } from './append-logs.ts';
 import { cancel } from './cancel.ts';
 import { createPoll } from './poll.ts';
 import { createHeartbeat } from './heartbeat.ts';
@@ -35,6 +36,9 @@ describe.skipIf(!(await has('postgres')))('a work item', () => {
     runner = await world.runner(team);
   });
   afterAll(async () => await world.drop());
+
+  const appendLogs = async (input: Omit<AppendInput, 'runnerId' | 'kind'>) =>
+    await createAppendLogs(world.db.sql, world.settings)({ runnerId: runner, kind: 'run', ...input });
 
   const running = async (): Promise<{ id: string; epoch: number }> => {
     const id = await world.submit(team);
@@ -97,19 +101,9 @@ describe.skipIf(!(await has('postgres')))('a work item', () => {
     const before = await world.item(id);
     expect(await world.beat(runner, { id, epoch: wrong })).toBe('superseded');
     await expect(world.report(runner, { id, epoch: wrong })).rejects.toMatchObject({ code: 'stale_epoch' });
-    await expect(
-      createAppendLogs(
-        world.db.sql,
-        world.settings,
-      )({
-        runnerId: runner,
-        kind: 'run',
-        id,
-        epoch: wrong,
-        offset: 0,
-        pieces: [],
-      }),
-    ).rejects.toMatchObject({ code: 'stale_epoch' });
+    await expect(appendLogs({ id, epoch: wrong, offset: 0, pieces: [] })).rejects.toMatchObject({
+      code: 'stale_epoch',
+    });
     expect(await world.item(id)).toEqual(before);
     await world.report(runner, { id, epoch });
   });
@@ -420,12 +414,7 @@ describe.skipIf(!(await has('postgres')))('a work item', () => {
       texts: string[],
       end?: { bytes: number; sha256: string },
     ) =>
-      await createAppendLogs(
-        world.db.sql,
-        world.settings,
-      )({
-        runnerId: runner,
-        kind: 'run',
+      await appendLogs({
         id,
         epoch,
         offset,
