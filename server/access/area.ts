@@ -1,4 +1,4 @@
-/** People, their credentials and teams. */
+/** The area knows people, their credentials and teams. */
 import type { Area } from '../kit/feature.ts';
 import { accountsFeature } from './accounts/index.ts';
 import { apiKeysFeature } from './apikeys/index.ts';

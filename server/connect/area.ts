@@ -1,4 +1,4 @@
-/** Runs of external CI systems, and the timeline of both. */
+/** The area knows runs of external CI systems, and the timeline of both. */
 import type { Area } from '../kit/feature.ts';
 import { commitStatusFeature } from './commitstatus/index.ts';
 import { connectionsFeature } from './connections/index.ts';

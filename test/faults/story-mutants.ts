@@ -30,7 +30,7 @@ export const STORY_MUTANTS: Readonly<Record<string, StoryMutant>> = {
     what: 'a batch that one item fails fails for all',
     replacements: [
       {
-        file: 'server/engine/work/batching.ts',
+        file: 'server/engine/work/nonces.ts',
         find: 'divides: (error: unknown): boolean => !isConnectionError(error),',
         replace: 'divides: (error: unknown): boolean => isConnectionError(error),',
       },

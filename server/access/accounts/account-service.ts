@@ -1,28 +1,32 @@
-/** The calling person's own account. */
+/** This service shows and changes the calling person's own account. */
 import { randomBytes } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import {
+  AccountDetailsSchema,
   AccountService,
+  AdminAccountsService,
   PlanResponseSchema,
   TotpStatusResponseSchema,
   WhoamiResponseSchema,
 } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
-import type { WhoamiResponse } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
+import type { AccountDetails, WhoamiResponse } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
 import type { Caller, Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { change, shown } from '../../kit/resource/index.ts';
 import type { AuthDeps } from './auth-service.ts';
-import { useClaim } from './claims.ts';
+import { createClaim, useClaim } from './claims.ts';
 import type { ClaimDeps } from './claims.ts';
 import { checkPasswordStrength } from '../../base/password.ts';
 import { assertInPerson } from './proof.ts';
 import { endOtherSessions } from './sessions.ts';
-import { findUserById, renewPasswordHash, setUsername } from './store.ts';
+import { findUserByEmail, findUserById, renewPasswordHash, setEmailVerified, setUsername } from './store.ts';
 import type { User } from './store.ts';
 import { acceptTotpCode, confirmTotp, findTotp, putPendingTotp, removeTotp } from './totp-store.ts';
 import { base32, otpauthUrl } from './totp-code.ts';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { notFound } from '../../kit/not-found.ts';
 
 /** What an account pays for, and what that includes. */
 export interface AccountPlan {
@@ -134,7 +138,7 @@ async function confirm(deps: AccountDeps, ctx: Ctx, code: string): Promise<strin
   });
 }
 
-/** An act on the caller's own account. */
+/** It names an act on the caller's own account for the ledger. */
 const own = ({ caller }: Ctx, action: string) => ({ action, on: { id: caller.userId } });
 
 async function ownAccount(db: Database, caller: Caller): Promise<User> {
@@ -154,5 +158,35 @@ async function describe({ teamsOfAccount }: AccountDeps, ctx: Ctx): Promise<Whoa
     credential: caller.kind === 'session' ? 'session' : 'api_key',
     scopes: [...caller.scopes].sort(),
     teams: await teamsOfAccount.named(ctx),
+  });
+}
+
+export function createAdminAccounts(): Handlers<Ctx> {
+  return implement(AdminAccountsService, {
+    find: async ({ email }, ctx: Ctx) => show(await findUserByEmail(ctx.db, email)),
+    verifyEmail: async ({ userId }, ctx: Ctx) => {
+      const act = {
+        action: 'account.email_verified',
+        on: { id: userId },
+        details: ({ email }: User) => ({ email }),
+      };
+      const verified = await change<User | undefined>(ctx, act, async (tx) =>
+        setEmailVerified(tx.db, userId, tx.clock.now()),
+      );
+      return show(verified ?? (await findUserById(ctx.db, userId)));
+    },
+    createClaim: async ({ email }, ctx: Ctx) => {
+      const { token, expiresAt } = await createClaim(ctx, email);
+      return { token, expiresAt: timestampFromDate(expiresAt) };
+    },
+  });
+}
+
+function show(user: User | undefined): AccountDetails {
+  if (user === undefined) throw notFound('account');
+  return shown(AccountDetailsSchema, {
+    ...user,
+    userId: user.id,
+    emailVerified: user.emailVerifiedAt !== null,
   });
 }

@@ -1,4 +1,4 @@
-/** Sessions of people: how long one lasts. */
+/** These settings say how long sessions of people last. */
 import { number } from '@svc/proto/process/settings.ts';
 import type { Setting, SettingsOf } from '@svc/proto/process/settings.ts';
 

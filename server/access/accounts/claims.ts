@@ -1,8 +1,9 @@
 /**
- * Claims of an address: staff know its owner and hand over a token, which makes the verified account. An
- * unverified account that holds the address gives way. It is not taken over but left behind: whoever made it
- * knows its password and put into it what they liked, and what it did stays its own in the ledger. It loses
- * the address, its name, its credentials and its teams in the one transaction that makes the new account.
+ * A person claims an address with a token that staff, who know its owner, hand over; the token makes the
+ * verified account. An unverified account that holds the address gives way. It is not taken over but left
+ * behind: whoever made it knows its password and put into it what they liked, and what it did stays its own
+ * in the ledger. It loses the address, its name, its credentials and its teams in the one transaction that
+ * makes the new account.
  */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import { randomBytes } from 'node:crypto';
@@ -19,8 +20,7 @@ import { change } from '../../kit/resource/index.ts';
 import { checkPasswordStrength } from '../../base/password.ts';
 import type { Passwords } from '../../base/password.ts';
 import { accountClaims } from './schema.ts';
-import { hashToken } from './session-token.ts';
-import { endAllSessions } from './sessions.ts';
+import { endAllSessions, hashToken } from './sessions.ts';
 import { createUser, findUserByEmail, lockUserByEmail, normalizeEmail, retireUser } from './store.ts';
 import type { User } from './store.ts';
 import { removeTotp } from './totp-store.ts';
@@ -115,7 +115,7 @@ export async function useClaim(deps: ClaimDeps, ctx: Ctx, request: ClaimEmailReq
       });
     });
   } catch (error) {
-    // The next try finds it.
+    // The next try will find that account.
     if (isUniqueViolation(error, 'users_email'))
       throw conflict('the address got an account at this very moment; try again');
     throw error;

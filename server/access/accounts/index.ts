@@ -1,10 +1,9 @@
-/** Accounts of people: sign-in, sessions, one-time codes, claims of an address. */
+/** The feature keeps accounts of people: sign-in, sessions, one-time codes and claims of an address. */
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
-import { createAccountService } from './account-service.ts';
+import { createAccountService, createAdminAccounts } from './account-service.ts';
 import type { PlanOfAccount } from './account-service.ts';
 import { settings } from './accounts.settings.ts';
-import { createAdminAccounts } from './admin-accounts-service.ts';
 import { createAuthService } from './auth-service.ts';
 import type { RevokeKeys, TeamsOfAccount } from './claims.ts';
 import { purgeSessions } from './sessions.ts';
@@ -12,8 +11,7 @@ import { createTries } from './tries.ts';
 export type { AccountPlan, PlanOfAccount } from './account-service.ts';
 export type { SessionTimes } from './accounts.settings.ts';
 export type { TeamsOfAccount } from './claims.ts';
-export { hashToken, looksLikeSessionToken } from './session-token.ts';
-export { purgeSessions, sessionTimesOf } from './sessions.ts';
+export { hashToken, looksLikeSessionToken, purgeSessions, sessionTimesOf } from './sessions.ts';
 export { createUser, findUserByEmail, findUserById, newUser } from './store.ts';
 export type { User } from './store.ts';
 

@@ -21,7 +21,7 @@ export interface ProofDeps {
 /** Says where the database is asked, and from where the tries come. */
 type Where = Pick<Ctx, 'db' | 'call' | 'clock'>;
 
-/** How long a sign-in with both factors proves as much as one of them. */
+/** For so long a sign-in with both factors proves as much as one of them, in minutes. */
 const SIGNED_IN_MINUTES = 10;
 
 export interface Proof {
@@ -63,7 +63,8 @@ async function checkCurrentPassword(
 }
 
 /**
- * A code of the app, or a recovery code. Throws `totp_invalid`, also for an account without a confirmed one.
+ * Accepts a code of the app, or a recovery code. Throws `totp_invalid`, also for an account that has
+ * confirmed no app.
  */
 export async function checkCode(
   { tries, secrets }: ProofDeps,

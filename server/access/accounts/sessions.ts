@@ -1,4 +1,4 @@
-/** Sessions of people: made at sign-in, ended by sign-out, by idling, by age, by a password change. */
+/** Sessions of people begin at sign-in, and end by sign-out, idling, age or a change of the password. */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import { and, eq, gt, lt, ne } from 'drizzle-orm';
 import type { SessionTimes } from './accounts.settings.ts';
@@ -6,8 +6,8 @@ import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { sessions, totp } from './schema.ts';
-import { hashToken, newSessionToken } from './session-token.ts';
 import type { User } from './store.ts';
+import { createHash, randomBytes } from 'node:crypto';
 
 export function sessionTimesOf(
   times: SessionTimes,
@@ -86,4 +86,18 @@ export async function purgeSessions({ sql }: Database, clock: Clock, times: Sess
   const { count } =
     await sql`delete from sessions where expires_at <= ${now} or last_seen_at <= ${idleSince}`;
   return count;
+}
+
+const PREFIX = 'sest_';
+
+export function newSessionToken(): string {
+  return `${PREFIX}${randomBytes(32).toString('base64url')}`;
+}
+
+export function looksLikeSessionToken(text: string): boolean {
+  return text.startsWith(PREFIX) && text.length === PREFIX.length + 43;
+}
+
+export function hashToken(token: string): Uint8Array {
+  return createHash('sha256').update(token).digest();
 }

@@ -1,4 +1,4 @@
-/** Accounts in the database. */
+/** This file reads and writes accounts in the database. */
 import { randomBytes } from 'node:crypto';
 import { and, eq, isNull } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';

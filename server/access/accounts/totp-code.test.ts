@@ -4,7 +4,7 @@ import { base32, matchStep, stepAt, totpCode } from './totp-code.ts';
 const SECRET = Buffer.from('12345678901234567890');
 
 describe('totpCode()', () => {
-  // RFC 6238 appendix B, the SHA-1 rows, eight digits.
+  // These are the rows for SHA-1 of RFC 6238, appendix B, with eight digits.
   it.each([
     [59, '94287082'],
     [1_111_111_109, '07081804'],

@@ -1,7 +1,7 @@
 /**
- * One-time codes of an account in the database. A code counts once: its step must be later than the last
- * accepted one, and a recovery code leaves the list in the statement that accepts it, so that of two sign-ins
- * with the same code one is refused.
+ * This file keeps the one-time codes of accounts in the database. A code counts once: its step must be later
+ * than the last accepted one, and a recovery code leaves the list in the statement that accepts it, so that
+ * of two sign-ins with the same code one is refused.
  */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import { createHash } from 'node:crypto';

@@ -14,7 +14,7 @@ beforeEach(() => {
   tries = createTries(clock);
 });
 
-/** How many of so many tries were let through. */
+/** Returns how many of `count` tries were let through. */
 function taken(guesses: Guesses, count: number, from: (n: number) => string): number {
   let through = 0;
   for (let n = 0; n < count; n += 1) {

@@ -1,9 +1,9 @@
 /**
- * How often an account may be guessed at, on top of the limit for each address in admission.ts. Tries count
- * for the account and the network that they come from together, so that a stranger elsewhere cannot use up
- * those of the account's owner. Guessing from many networks at once is slowed by a far higher count for the
- * account: past it, a network that never signed in to the account gets few tries, and one that did so lately
- * keeps all of its own. In memory, for each process by itself.
+ * Limits how often an account may be guessed at, on top of the limit for each address in admission.ts. Tries
+ * count for the account and the network that they come from together, so that a stranger elsewhere cannot use
+ * up those of the account's owner. Guessing from many networks at once is slowed by a far higher count for
+ * the account: past it, a network that never signed in to the account gets few tries, and one that did so
+ * lately keeps all of its own. Each process counts by itself, in memory.
  */
 import { networkOf } from '@svc/proto/http/address.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -39,8 +39,8 @@ export function createTries(clock: Clock): Tries {
       fromAll: 100,
       fromStrangers: 2,
     }),
-    // Who guesses these has the password: of six digits not even a few tries for each of many networks may be
-    // given away.
+    // Whoever guesses these has the password. Of six digits not even a few tries for each of many networks
+    // may be given away.
     code: createGuesses(clock, { what: 'one-time codes for this account', fromOne: 5, fromAll: 20 }),
   };
 }

@@ -7,7 +7,6 @@ import type { CallOptions, TestResponse, TestServer } from '../../../test/setup/
 import { createFakeClock } from '../../../test/setup/clock.ts';
 import { KEY_SCOPE, TEAM_SCOPES } from '../../kit/scopes.ts';
 
-const postgresHere = await has('postgres');
 const DAY_MS = 86_400_000;
 
 interface Shown {
@@ -18,7 +17,7 @@ interface Shown {
   readonly parentId?: string;
 }
 
-describe.skipIf(!postgresHere)('API keys', () => {
+describe.skipIf(!(await has('postgres')))('API keys', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
   let server: TestServer;
   let second: TestServer;
@@ -116,7 +115,7 @@ describe.skipIf(!postgresHere)('API keys', () => {
       expect((short.body['apiKey'] as Shown).expiresAt).toBe(parentEnd);
     });
 
-    /** A key of three generations, each but the last with key:manage. */
+    /** Makes keys of three generations, each but the last with key:manage. */
     async function line(): Promise<ReadonlyArray<{ readonly id: string; readonly secret: string }>> {
       const scopes = [KEY_SCOPE, 'team:read'];
       const first = await newKey(server, session, { scopes });

@@ -1,4 +1,4 @@
-/** API keys: how many an account has. */
+/** The setting says how many API keys an account has. */
 import { limit } from '@svc/proto/process/settings.ts';
 
 export const settings = {

@@ -1,4 +1,4 @@
-/** API keys of the calling account. */
+/** The feature keeps the API keys of the calling account. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -102,7 +102,7 @@ async function create(deps: ApiKeysDeps, tx: Ctx, request: CreateRequest): Promi
   return await insertApiKey(db, { ...deps, clock }, key);
 }
 
-/** The key of the call; undefined for a session. */
+/** Finds the key of the call; it is undefined for a session. */
 async function parentOf({
   db,
   caller,

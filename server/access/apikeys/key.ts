@@ -1,5 +1,5 @@
 /**
- * The text of an API key: `cpk_live_<kid:12>_<secret:32><crc:6>`, all base62. The kid finds the row, the
+ * The text of an API key is `cpk_live_<kid:12>_<secret:32><crc:6>`, all base62. The kid finds the row, the
  * secret proves, the CRC lets a typo or a cut be refused without a look into the database (and lets scanners
  * be sure of a find).
  */

@@ -17,9 +17,10 @@ export type KeyRow = typeof apiKeys.$inferSelect;
 const LIST_MAX = 500;
 
 /**
- * SQL for the moment when the key of this id (a column or a value) ends: its own end, or that of a key above
- * it when it comes earlier. It is null when there is no such key. A revoked one ended at the epoch, so that
- * it does not matter whose clock said when. The number of keys that an account may have bounds the line.
+ * Builds SQL for the moment when the key of this id (a column or a value) ends. It is its own end, or that of
+ * a key above it when that comes earlier. It is null when there is no such key. A revoked one ended at the
+ * epoch, so that it does not matter whose clock said when. The number of keys that an account may have bounds
+ * the line.
  */
 export const endOfKey = (sql: SqlTag, id: ReturnType<SqlTag> | string) => sql`(
   with recursive line as (
@@ -68,14 +69,17 @@ export async function countLiveKeys({ orm }: Database, userId: string, now: Date
   );
 }
 
-/** When the key ends; undefined when it has ended by now. Under the account's lock it stays so. */
+/**
+ * Finds out when the key ends; it is undefined when the key has ended by now. Under the account's lock it
+ * stays so.
+ */
 export async function liveKeyEnd({ sql }: Database, id: string, now: Date): Promise<Date | undefined> {
   const [row] = await sql<Array<{ end: Date | null }>>`select ${endOfKey(sql, id)} as "end"`;
   const end = row?.end ?? undefined;
   return end !== undefined && end > now ? end : undefined;
 }
 
-/** The key and every key below it. Under the account's lock. Returns how many worked until now. */
+/** Revokes the key and every key below it, under the account's lock. Returns how many worked until now. */
 export async function revokeLine({ sql }: Database, id: string, now: Date): Promise<number> {
   const { count } = await sql`
     with recursive line as (
@@ -102,7 +106,7 @@ export async function revokeKeysOfTeam(
     .where(and(eq(apiKeys.userId, userId), eq(apiKeys.teamId, teamId), isNull(apiKeys.revokedAt)));
 }
 
-/** Ends every key of the account. It is called under the account's lock. */
+/** Revokes every key of the account. The caller holds the account's lock. */
 export async function revokeAllKeys({ orm }: Database, userId: string, now: Date): Promise<void> {
   await orm
     .update(apiKeys)

@@ -1,9 +1,9 @@
 /**
- * Who calls. Kinds of credential are told apart by their form: API keys, session tokens, and what jobs of CI
- * systems show (ci/oidc). One that was proven in the last second is answered from memory, else one indexed
- * read finds the row together with the memberships. All refusals are the same `credentials_invalid`: whether
- * a key is unknown, revoked, expired or has a wrong secret is nobody's business. id_tokens alone are told
- * what is wrong, since they are no secret of ours.
+ * Finds out who calls. Kinds of credential are told apart by their form: API keys, session tokens, and what
+ * jobs of CI systems show (ci/oidc). One that was proven in the last second is answered from memory, else one
+ * indexed read finds the row together with the memberships. All refusals are the same `credentials_invalid`:
+ * whether a key is unknown, revoked, expired or has a wrong secret is nobody's business. id_tokens alone are
+ * told what is wrong, since they are no secret of ours.
  */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import type { CallContext } from '@svc/proto/http/call.ts';
@@ -19,8 +19,7 @@ import type { Database } from '../../base/db/index.ts';
 import { sessionScopes, STAFF_SCOPE } from '../../kit/scopes.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { createCredentialCache } from './credential-cache.ts';
-import type { Proven } from './credential-cache.ts';
-import type { JobCredentials } from './job-credentials.ts';
+import type { JobCredentials, Proven } from './credential-cache.ts';
 import { presented, refuseForgery } from './presented.ts';
 import { createTouches } from './touches.ts';
 
@@ -31,7 +30,7 @@ export interface AuthenticatorDeps {
   readonly changes: CredentialChanges;
   readonly sessions: SessionTimes;
   readonly ciJobs: JobCredentials;
-  /** Whether a browser's page at this origin may use the cookie: the public addresses. */
+  /** Says whether a browser's page at this origin may use the cookie; pages at the public addresses may. */
   isOwnOrigin(origin: string): boolean;
 }
 
@@ -63,7 +62,7 @@ interface CommonRow {
   readonly email: string;
   readonly staff: boolean;
   readonly memberships: Readonly<Record<string, Role>> | null;
-  /** Of a key: its revocation, or the end of a key that it was made with, when that comes earlier. */
+  /** For a key it is its revocation, or the end of a key that it was made with when that comes earlier. */
   readonly expires_at: Date;
 }
 

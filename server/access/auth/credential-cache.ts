@@ -11,12 +11,13 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Caller } from '../../kit/context.ts';
 import type { CredentialChange } from '../../kit/credential-changes.ts';
+import type { CallContext } from '@svc/proto/http/call.ts';
 
 export interface Proven {
   readonly caller: Caller;
   /** Wall clock; the credential itself ends here. */
   readonly expiresAtMs: number;
-  /** What the database says about the last use. */
+  /** The database has this as the time of the last use. */
   readonly storedUseAt: Date | undefined;
 }
 
@@ -30,9 +31,9 @@ export interface CredentialCache {
   /** Read it before the row. */
   generation(): number;
   put(credential: string, proven: Proven, generation: number): void;
-  /** Whether its last look within a day found it good. */
+  /** Says whether the last look at the credential within a day found it good. */
   isTrusted(credential: string): boolean;
-  /** What a look has found. */
+  /** Remembers what a look at the credential has found. */
   trust(credential: string, isGood: boolean): void;
   drop(change: CredentialChange | undefined): void;
 }
@@ -81,4 +82,14 @@ export function concerns(change: CredentialChange, caller: Caller): boolean {
   if ('credentialId' in change) return caller.credentialId === change.credentialId;
   if ('userId' in change) return caller.userId === change.userId;
   return caller.memberships.has(change.teamId);
+}
+
+/** Longer id_tokens are refused unread. */
+export const ID_TOKEN_BYTES_MAX = 16_384;
+
+export interface JobCredentials {
+  /** The text has the form of such a credential. */
+  isJobs(credential: string): boolean;
+  /** Returns undefined when the credential belongs to no job. Throws `id_token_invalid`. */
+  prove(call: CallContext, credential: string): Promise<Proven | undefined>;
 }

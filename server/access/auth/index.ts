@@ -5,17 +5,15 @@ import { apiKeysFeature } from '../apikeys/index.ts';
 import { teamsFeature } from '../teams/index.ts';
 import { startLoop } from '../../base/loop.ts';
 import { createAuthenticator } from './authenticate.ts';
-import type { JobCredentials } from './job-credentials.ts';
+import type { JobCredentials } from './credential-cache.ts';
 
 /** How often it is written when credentials were last used. */
 const FLUSH_EVERY_MS = 5_000;
 
 export { ANONYMOUS } from './authenticate.ts';
 export type { Authenticator } from './authenticate.ts';
-export { concerns } from './credential-cache.ts';
-export type { Proven } from './credential-cache.ts';
-export { ID_TOKEN_BYTES_MAX } from './job-credentials.ts';
-export type { JobCredentials } from './job-credentials.ts';
+export { concerns, ID_TOKEN_BYTES_MAX } from './credential-cache.ts';
+export type { Proven, JobCredentials } from './credential-cache.ts';
 
 /** Jobs of CI systems show credentials that connect knows. */
 export const jobCredentials = port<JobCredentials>('credentials of CI jobs');

@@ -5,7 +5,7 @@
  */
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { ID_TOKEN_BYTES_MAX } from './job-credentials.ts';
+import { ID_TOKEN_BYTES_MAX } from './credential-cache.ts';
 
 export const SESSION_COOKIE = '__Host-sid';
 const CREDENTIAL_CHARS_MAX = 4_096;

@@ -28,14 +28,18 @@ export interface Acceptance {
   readonly password?: string | undefined;
 }
 
-/** Undefined: the acceptance is noted, and the team must confirm it. */
+/** Returns undefined when the acceptance is only noted, and the team must confirm it. */
 export async function acceptInvite(
   deps: AcceptDeps,
   ctx: Ctx,
   request: Acceptance,
 ): Promise<{ team: Team; member: Member } | undefined> {
   const { caller, db } = ctx;
-  if (caller.kind !== 'anonymous' && caller.kind !== 'session') throw inPersonOnly();
+  if (caller.kind !== 'anonymous' && caller.kind !== 'session')
+    throw apiError(
+      'session_required',
+      'an API key cannot accept an invitation; sign in with the invited address, or send no credential to create its account',
+    );
   const { token } = request;
   const invite = await findInvite(db, token, ctx.clock.now());
   if (invite === undefined) throw invalid();
@@ -58,14 +62,6 @@ function invalid(): Error {
   return apiError(
     'invite_invalid',
     'the invitation does not exist, was used, was taken back, is older than 7 days, or whoever made it may not invite any more; ask for a new one',
-  );
-}
-
-/** It would gain a team for the account that the key was not made for. */
-function inPersonOnly(): Error {
-  return apiError(
-    'session_required',
-    'an API key cannot accept an invitation; sign in with the invited address, or send no credential to create its account',
   );
 }
 

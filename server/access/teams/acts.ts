@@ -1,5 +1,5 @@
 /**
- * Changes to a team, its members and its invitations, each in one transaction with its entry in the ledger.
+ * Each act changes a team, its members or its invitations in one transaction, with its entry in the ledger.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type {
@@ -72,7 +72,7 @@ export interface TeamsDeps extends AcceptDeps {
   readonly billing: () => TeamBilling;
 }
 
-/** The subject of an entry of the ledger about a whole team. */
+/** Makes the subject of an entry of the ledger about a whole team. */
 const aTeam = (teamId: string) => ({ id: teamId, teamId });
 
 export async function teamOf(db: Database, teamId: string): Promise<Team> {
@@ -159,7 +159,7 @@ export async function removeTeam(
   ctx: Ctx,
   teamId: string,
 ): Promise<void> {
-  // The ledger outlives the team; staff read it from then on.
+  // The ledger outlives the team, and staff read it from then on.
   const details = ({ name }: Team) => ({ name });
   await change(ctx, { action: 'team.deleted', on: aTeam(teamId), details }, async ({ db }) => {
     await lockTeam(db, teamId);

@@ -10,9 +10,7 @@ import { createFakeClock } from '../../../test/setup/clock.ts';
 import { KEY_SCOPE, ROLES, scopesOf, TEAM_SCOPES } from '../../kit/scopes.ts';
 import { newId } from '../../base/ids.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('in a team', () => {
+describe.skipIf(!(await has('postgres')))('in a team', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
   let server: TestServer;
   let teamId: string;

@@ -1,15 +1,14 @@
-/** Teams of the caller, their members and invitations. */
+/** The feature keeps teams, their members and invitations. */
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { InviteSchema, TeamsService } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import { AdminTeamsService, InviteSchema, TeamsService } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { accountsFeature, teamsOfAccount } from '../accounts/index.ts';
 import { apiKeysFeature } from '../apikeys/index.ts';
-import { regionsFeature } from '../../engine/regions/index.ts';
+import { regionOf, regionsFeature } from '../../engine/regions/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { roleName } from '../../kit/scopes.ts';
-import { createAdminTeams } from './admin-teams.ts';
 import { acceptInvite } from './accept-invite.ts';
 import {
   changeMemberRole,
@@ -25,15 +24,15 @@ import {
 import type { TeamBilling, TeamCredit, TeamsDeps, TeamWork } from './acts.ts';
 import { ofAccount } from './hand-over.ts';
 import { listInvites } from './invites.ts';
-import { showMember, showTeam } from './present.ts';
-import { listMembers, listTeams } from './store.ts';
+import { findTeam, listMembers, listTeams, lockTeam, showMember, showTeam, updateTeam } from './store.ts';
 import { settings } from './teams.settings.ts';
+import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
+import { notFound } from '../../kit/not-found.ts';
 
 export type { TeamBilling, TeamCredit, TeamWork } from './acts.ts';
-export { regionOfTeam } from './region.ts';
+export { regionOfTeam, findTeam, insertMember, insertTeam, lockTeam, updateTeam } from './store.ts';
 export { becomePayer, payerOf, payingFor, teamsPaidBy, teamsPaidWith } from './payers.ts';
 export type { PaidTeam, Paying } from './payers.ts';
-export { findTeam, insertMember, insertTeam, lockTeam, updateTeam } from './store.ts';
 
 export const teamWork = port<TeamWork>('work of teams');
 export const teamCredit = port<TeamCredit>('credit of teams');
@@ -105,3 +104,25 @@ export const teamsFeature = declareFeature({
     };
   },
 });
+
+export function createAdminTeams({ work }: Pick<TeamsDeps, 'work'>): Handlers<Ctx> {
+  return implement(AdminTeamsService, {
+    setRegion: async ({ teamId, regionId }, ctx: Ctx) =>
+      await ctx.db.transact(async (db) => {
+        await lockTeam(db, teamId);
+        const before = await findTeam(db, teamId);
+        if (before === undefined) throw notFound('team');
+        const { id, operator } = await regionOf(db, regionId);
+        await updateTeam(db, teamId, { regionId: id });
+        // Waiting work of the team follows its operator.
+        await work().reroute(db, { id: teamId, operator });
+        if (before.regionId !== id) {
+          const details = { from: before.regionId, to: id, operator };
+          const act = { action: 'team.region_assigned', target: teamId, details };
+          await recordAct(db, ctx, { ...act, chain: teamId });
+          await recordAct(db, ctx, { ...act, chain: PLATFORM_CHAIN }); // Acts of staff stand there too.
+        }
+        return showTeam({ ...before, regionId: id, operator }, ctx.teams.role(teamId));
+      }),
+  });
+}

@@ -1,8 +1,8 @@
 /**
- * Invitations: a token for 7 days, stored hashed, used once. One open invitation for each team and address.
- * It is its maker's and holds no longer than the maker could make it: it is deleted when the maker leaves the
- * team or falls below it, and every look asks again, which covers a key that it was made with and that ended
- * meanwhile.
+ * An invitation is a token for 7 days, stored hashed and used once. A team has one open invitation for each
+ * address. It is its maker's and holds no longer than the maker could make it: it is deleted when the maker
+ * leaves the team or falls below it, and every look asks again, which covers a key that it was made with and
+ * that ended meanwhile.
  */
 // No TeamScope: memberships and invitations, which a TeamScope is made of.
 import { randomBytes } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
- * Who may change whom. Nobody gives or takes a role above the own one; admins are changed by owners alone; a
- * team keeps at least one owner. All of it runs under the lock of the team's row.
+ * These rules say who may change whom. Nobody gives or takes a role above the own one; admins are changed by
+ * owners alone; a team keeps at least one owner. All of it runs under the lock of the team's row.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { requireRole } from '../../kit/authorise.ts';
@@ -11,7 +11,7 @@ import { roleAtLeast, roleGrants } from '../../kit/scopes.ts';
 import { countOwners, findMember, lockTeam } from './store.ts';
 import type { Member, Membership } from './store.ts';
 
-/** Whether a member with this role may invite somebody with that one. */
+/** Returns whether a member with this role may invite somebody with that one. */
 export function mayInvite(own: Role, given: Role): boolean {
   return roleGrants(own, 'team:manage') && roleAtLeast(own, given);
 }
@@ -22,8 +22,8 @@ export function assertMayGive(actor: Member, role: Role): void {
 }
 
 /**
- * The caller as a member. The team's row is locked from here to the end of the transaction; the role is read
- * again under that lock.
+ * Finds the caller as a member. The team's row is locked from here to the end of the transaction, and the
+ * role is read again under that lock.
  */
 export async function lockedActor({ db, caller }: Ctx, teamId: string): Promise<Member> {
   const locked = await lockTeam(db, teamId);

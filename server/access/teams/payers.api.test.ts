@@ -12,7 +12,6 @@ import type { TestServer } from '../../../test/setup/server.ts';
 import { purchase, refund, useCredit } from '../../money/credits/index.ts';
 import { becomePayer, payerOf } from './payers.ts';
 
-const postgresHere = await has('postgres');
 const at = new Date('2026-03-01T12:00:00Z');
 /** Nothing listens there: these tests ask the provider for nothing. */
 const PROVIDER = {
@@ -21,7 +20,7 @@ const PROVIDER = {
   STRIPE_API_BASE: 'http://127.0.0.1:9',
 };
 
-describe.skipIf(!postgresHere)('a team that is paid for', () => {
+describe.skipIf(!(await has('postgres')))('a team that is paid for', () => {
   let server: TestServer;
   let founder: Person & { readonly teamId: string };
   let second: Person;

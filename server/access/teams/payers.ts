@@ -1,4 +1,7 @@
-/** Who pays for teams. Rows outlive teams and accounts: months are settled after either is gone. */
+/**
+ * The table says who pays for teams. Rows outlive teams and accounts, because months are settled after either
+ * is gone.
+ */
 // No TeamScope: memberships and invitations, which a TeamScope is made of.
 import { apiError } from '@svc/proto/http/errors.ts';
 import { requireRole } from '../../kit/authorise.ts';
@@ -6,7 +9,7 @@ import type { Database, SqlTag } from '../../base/db/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { findMember, lockTeam } from './store.ts';
 
-/** Who pays for a team now. Null: nobody is known to. */
+/** Returns who pays for a team now; it is null where nobody is known to. */
 export async function payerOf(sql: SqlTag, teamId: string): Promise<string | null> {
   const [row] = await sql<Array<{ payerId: string }>>`
     select payer_id as "payerId" from team_payers where team_id = ${teamId} order by from_at desc limit 1`;
@@ -14,10 +17,10 @@ export async function payerOf(sql: SqlTag, teamId: string): Promise<string | nul
 }
 
 /**
- * From now on; the one who pays already changes nothing. False: that one does. The team's row is locked, so
- * that of two at the same moment the second one comes after the first one, and an owner who leaves meanwhile
- * does not pay; what comes after is later by a millisecond at least, also by a clock that is behind. Throws
- * `not_found`, and `role_insufficient` for who is no owner (any more).
+ * Makes an owner pay for the team from now on. Returns false, and changes nothing, for the one who pays
+ * already. The team's row is locked, so that of two at the same moment the second one comes after the first
+ * one, and an owner who leaves meanwhile does not pay; what comes after is later by a millisecond at least,
+ * also by a clock that is behind. Throws `not_found`, and `role_insufficient` for who is no owner (any more).
  */
 export async function becomePayer(
   db: Database,
@@ -56,13 +59,13 @@ export async function assertNotPayer(
 }
 
 export interface Paying {
-  /** Null: nobody is known to; the team then stands for itself. */
+  /** It is null where nobody is known to pay; the team then stands for itself. */
   readonly payerId: string | null;
   /** All teams of the payer, this one among them. */
   readonly teamIds: readonly string[];
 }
 
-/** Who paid for a team right before a moment, and for which others. */
+/** Returns who paid for a team right before a moment, and for which others. */
 export async function payingFor(
   sql: SqlTag,
   { teamId, before }: { readonly teamId: string; readonly before: Date },
@@ -95,7 +98,7 @@ export async function teamsPaidBy(
 
 export interface PaidTeam {
   readonly teamId: string;
-  /** Null: nobody is known to pay for it. */
+  /** It is null where nobody is known to pay for the team. */
   readonly payerId: string | null;
 }
 

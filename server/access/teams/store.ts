@@ -1,13 +1,16 @@
-/** Teams and their members in the database. */
+/** This file reads and writes teams and their members in the database. */
 // No TeamScope: memberships and invitations, which a TeamScope is made of.
 import { and, asc, eq, getTableColumns } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import type { Role, TeamScope } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
-import { inTeams } from '../../kit/resource/index.ts';
+import { inTeams, shown } from '../../kit/resource/index.ts';
 import { regions, teams } from '../../kit/resource/schema.ts';
 import type { Operator } from '../../kit/resource/schema.ts';
 import { teamMembers, teamPayers } from './schema.ts';
+import { MemberSchema, TeamSchema } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import type { Team as TeamMessage } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import type { Region } from '../../engine/regions/index.ts';
 
 /** A team with the operator of its region. */
 export type Team = Readonly<typeof teams.$inferSelect> & { readonly operator: Operator };
@@ -166,4 +169,18 @@ export async function countOwnedTeams({ orm, sql }: Database, userId: string): P
 
 function isMember({ teamId, userId }: Membership): SQL | undefined {
   return and(eq(teamMembers.teamId, teamId), eq(teamMembers.userId, userId));
+}
+
+/** The team as somebody with this role in it sees it. */
+export function showTeam(team: Team, role: Role | undefined): TeamMessage {
+  return shown(TeamSchema, { ...team, role });
+}
+
+export const showMember = (member: Member) => shown(MemberSchema, member);
+
+export async function regionOfTeam({ sql }: Database, teamId: string): Promise<Region> {
+  const [row] = await sql<Region[]>`
+    select r.id, r.name, r.operator from teams t join regions r on r.id = t.region_id where t.id = ${teamId}`;
+  if (row === undefined) throw new Error(`team ${teamId} is gone`);
+  return row;
 }

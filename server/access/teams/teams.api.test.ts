@@ -1,4 +1,4 @@
-/** Teams, members and invitations over the real door. */
+/** These tests call teams, members and invitations over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, PASSWORD, signIn, stranger } from '../../../test/setup/people.ts';
@@ -6,9 +6,7 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('teams', () => {
+describe.skipIf(!(await has('postgres')))('teams', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
   let server: TestServer;
   let owner: string;

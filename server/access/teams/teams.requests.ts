@@ -1,4 +1,4 @@
-/** Valid requests of each RPC, for the tests of the contract. */
+/** The tests of the contract send these requests, one for each RPC. */
 import { ATTEMPT, nothing, team } from '../../../test/contract/requests.ts';
 import { ROLES } from '../../kit/scopes.ts';
 import type { Requests } from '../../../test/contract/requests.ts';

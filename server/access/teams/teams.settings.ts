@@ -1,4 +1,4 @@
-/** Teams: how many an account owns. */
+/** The setting says how many teams an account owns. */
 import { limit } from '@svc/proto/process/settings.ts';
 
 export const settings = {

@@ -15,9 +15,7 @@ import type { Person } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestResponse, TestServer } from '../../../test/setup/server.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('an address that nobody proved', () => {
+describe.skipIf(!(await has('postgres')))('an address that nobody proved', () => {
   let server: TestServer;
   /** Of staff, who also own the first team. */
   let session: string;

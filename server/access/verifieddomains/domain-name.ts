@@ -40,12 +40,12 @@ export function parseDomain(text: string): ParsedDomain {
   return { domain };
 }
 
-/** Where the TXT record of the proof stands. */
+/** Gives the name under which the TXT record of the proof stands. */
 export function recordName(domain: string): string {
   return `${CHALLENGE}${domain}`;
 }
 
-/** The domain and those above it, nearest first. */
+/** Returns names: the domain is the first, and those above it follow, nearest first. */
 export function withParents(domain: string): readonly string[] {
   const labels = domain.split('.');
   return labels.map((_label, n) => labels.slice(n).join('.'));

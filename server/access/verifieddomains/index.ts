@@ -1,8 +1,8 @@
 /**
- * Verified domains: names that a team has proved to control, by a TXT record whose value is made for that
- * team and that domain. One team at a time has a domain verified.
+ * A team proves that it controls a domain by a TXT record whose value is made for that team and that domain.
+ * One team at a time has a domain verified.
  *
- *     pending ──record found──> verified ──another team's record found, and this team's is gone──> pending
+ * pending ──record found──> verified ──another team's record found, and this team's is gone──> pending
  */
 import { and, eq, isNull, lte, or } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Whose a domain is. The question goes over all teams, and the answer is for the server: a caller is shown
- * rows of the own team alone.
+ * Answers whose a domain is. The question goes over all teams, and the answer is for the server: a caller is
+ * shown rows of the own team alone.
  */
 // No TeamScope: asks whether any team has a domain, and shows no row.
 import type { Database } from '../../base/db/index.ts';
@@ -13,8 +13,9 @@ export interface Owner {
 }
 
 /**
- * Whether the team has proved the domain, or one above it. Of several the nearest counts: `a.example.com` of
- * one team is not covered by `example.com` of another. `domain` is what `parseDomain` gives.
+ * Returns whether the team has proved the domain, or one above it. Of several the nearest counts:
+ * `a.example.com` of one team is not covered by `example.com` of another. `domain` is what `parseDomain`
+ * gives.
  */
 export async function isVerified(db: Database, teamId: string, domain: string): Promise<boolean> {
   return (await nearestOwner(db, withParents(domain)))?.teamId === teamId;

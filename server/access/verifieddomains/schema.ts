@@ -14,7 +14,7 @@ export const verifiedDomains = teamTable(
     domain: text('domain').notNull(),
     state: enumColumn('state', VerifiedDomainState, VerifiedDomainStateSchema).notNull().default('pending'),
     verifiedAt: instant('verified_at'),
-    /** When the last look-up began. */
+    /** The last look-up began at this time. */
     lastCheckedAt: instant('last_checked_at'),
     lastProblem: text('last_problem'),
   },

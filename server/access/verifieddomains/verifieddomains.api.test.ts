@@ -1,5 +1,5 @@
 /**
- * Verified domains over the real door, against a real name server: proofs, what stands in their way, and
+ * Verified domains are called over HTTP, against a real name server: proofs, what stands in their way, and
  * whose a domain is.
  */
 import { createSvcSDK } from '@svc/sdk';

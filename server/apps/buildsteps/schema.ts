@@ -7,7 +7,7 @@ export const buildSteps = teamTable(
   { name: 'build_steps', kind: 'build step', prefix: 'bst', within: { environmentId: environments } },
   {
     environmentId: id('environment_id').notNull(),
-    /** From 1, without gaps; kept so under a lock on the environment. */
+    /** Positions count from 1, without gaps; a lock on the environment keeps them so. */
     position: integer('position').notNull(),
     command: text('command').notNull(),
   },

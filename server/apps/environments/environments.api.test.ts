@@ -1,4 +1,4 @@
-/** Environments over the real door: whose credentials go where, and whose app is whose. */
+/** These tests call environments over HTTP: whose credentials go where, and whose app is whose. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { join } from '../../../test/setup/people.ts';

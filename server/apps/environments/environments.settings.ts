@@ -1,4 +1,4 @@
-/** Environments: how many a project has. */
+/** The setting says how many environments a project has. */
 import { limit } from '@svc/proto/process/settings.ts';
 
 export const settings = {

@@ -1,6 +1,6 @@
 /**
- * What a repository is read with: encrypted as one text that is bound to its environment, opened only for the
- * offer of a build, and shown to nobody.
+ * Credentials read a repository. They are encrypted as one text that is bound to its environment, opened only
+ * for the offer of a build, and shown to nobody.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { GitCredentials as Message } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
@@ -21,7 +21,10 @@ export interface GitCredentials {
 /** As the runner reads it. */
 const SCP_LIKE = /^[A-Za-z0-9._-]+@([A-Za-z0-9.-]+):(?!\/\/)/;
 
-/** Scheme, host and port of a repository's address. Undefined: it has none, and no runner takes it. */
+/**
+ * Returns scheme, host and port of a repository's address. It is undefined where the address has none, and
+ * then no runner takes it.
+ */
 export function gitHost(repository: string): string | undefined {
   const scp = SCP_LIKE.exec(repository)?.[1];
   if (scp !== undefined) return `ssh://${scp.toLowerCase()}`;
@@ -33,8 +36,8 @@ export function gitHost(repository: string): string | undefined {
 }
 
 /**
- * Scheme, host and path. User names, passwords and queries are where people put tokens. Empty: the address
- * cannot be read.
+ * Returns scheme, host and path, since user names, passwords and queries are where people put tokens. It is
+ * empty when the address cannot be read.
  */
 export function plainAddress(repository: string): string {
   const host = gitHost(repository);
@@ -67,7 +70,7 @@ export function refuseOtherHost(
 
 const sealedAt = (environmentId: string): string => `environments.git_sealed:${environmentId}`;
 
-/** Undefined: none are to be held. */
+/** Returns undefined when none are to be held. */
 export function gitCredentials(message: Message): GitCredentials | undefined {
   const { username, token, sshKey, knownHosts } = message;
   if (token === undefined && sshKey === undefined) {
@@ -84,7 +87,7 @@ export function gitCredentials(message: Message): GitCredentials | undefined {
   };
 }
 
-/** Null: none are held. */
+/** Returns null when none are held. */
 export function sealGitCredentials(
   secrets: Pick<Secrets, 'seal'>,
   environmentId: string,

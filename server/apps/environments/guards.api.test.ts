@@ -1,6 +1,6 @@
 /**
- * What guards an environment, over the real door: a developer takes no guard away, by none of its fields, and
- * not by a second environment in its place.
+ * These tests show over HTTP that a developer takes no guard of an environment away, by none of its fields,
+ * and not by a second environment in its place.
  */
 import { createSvcSDK } from '@svc/sdk';
 import type { EnvironmentsCreateParams, SvcApiError, SvcSDK } from '@svc/sdk';

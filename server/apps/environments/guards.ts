@@ -17,9 +17,9 @@ import type { Environment } from './rows.ts';
 
 export interface Guard {
   readonly kind: 'approval' | 'policy' | 'budget' | 'connection';
-  /** Of the policy, the budget or the connection. */
+  /** Id of the policy, the budget or the connection. */
   readonly id?: string;
-  /** For people: `the policy "release-only"`. */
+  /** It is for people: `the policy "release-only"`. */
   readonly name: string;
 }
 

@@ -1,4 +1,4 @@
-/** Environments: where a project's branch is built and deployed. */
+/** An environment says where a project's branch is built and deployed. */
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -29,25 +29,22 @@ import { settings } from './environments.settings.ts';
 import { gitCredentials, refuseOtherHost, sealGitCredentials } from './git-credentials.ts';
 import { createGuards } from './guards.ts';
 import type { Guards, GuardsOf } from './guards.ts';
-import { refuseOpenBuilds } from './open-builds.ts';
-import type { OpenBuilds } from './open-builds.ts';
+import { refuseGuardedPort, refuseOpenBuilds, refuseTakenApp } from './target.ts';
+import type { OpenBuilds } from './target.ts';
 import { changedFields, recorded, recordedFields } from './recorded.ts';
 import { environmentRows } from './rows.ts';
 import type { Environment } from './rows.ts';
 import { environments } from './schema.ts';
 import type { Deploy } from './schema.ts';
-import { refuseGuardedPort, refuseTakenApp } from './target.ts';
 
 export { openGitCredentials } from './git-credentials.ts';
 export type { GitCredentials } from './git-credentials.ts';
 export { createGuards } from './guards.ts';
-export type { OpenBuilds } from './open-builds.ts';
+export type { OpenBuilds } from './target.ts';
 export type { Guard, Guards, GuardsOf } from './guards.ts';
-export { environmentRows } from './rows.ts';
-export type { Environment } from './rows.ts';
+export { environmentRows, findPlaces } from './rows.ts';
+export type { Environment, Place } from './rows.ts';
 export type { Deploy } from './schema.ts';
-export { findPlaces } from './scope.ts';
-export type { Place } from './scope.ts';
 
 /** Returns why images of a team's builds have nowhere to go, or undefined when they have. */
 export type MissingRegistry = (teamId: string) => Promise<string | undefined>;
@@ -203,7 +200,7 @@ function deployOf(
   };
 }
 
-/** Null: any runner may have its builds. */
+/** Returns null when any runner may have its builds. */
 function selectorOf(runner: WorkSelector): Environment['runner'] {
   const selector = given(WorkSelectorSchema, runner);
   return Object.keys(selector).length === 0 ? null : selector;

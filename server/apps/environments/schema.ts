@@ -5,7 +5,7 @@ import { projects } from '../projects/schema.ts';
 import { id, instant } from '../../base/db/columns.ts';
 import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 
-/** Where the images of builds are brought up. */
+/** The images of builds are brought up as this says. */
 export interface Deploy {
   readonly kind: 'container' | 'dokku';
   readonly app: string;
@@ -23,11 +23,11 @@ export const environments = teamTable(
     branch: text('branch').notNull().default('main'),
     buildPath: text('build_path').notNull().default('.'),
     buildType: enumColumn('build_type', BuildType, BuildTypeSchema).notNull().default('auto'),
-    /** Null: the one at the build path. */
+    /** It is null for the one at the build path. */
     dockerfile: text('dockerfile'),
-    /** Null: the build path. */
+    /** It is null for the build path. */
     context: text('context'),
-    /** Null: the last stage. */
+    /** It is null for the last stage. */
     target: text('target'),
     submodules: boolean('submodules').notNull().default(false),
     cloneDepth: integer('clone_depth').notNull().default(1),
@@ -35,7 +35,7 @@ export const environments = teamTable(
     tags: boolean('tags').notNull().default(false),
     /** A person must approve each deploy. */
     deployApproval: boolean('deploy_approval').notNull().default(false),
-    /** Null: builds end when their image is published. */
+    /** It is null when builds end with the publication of their image. */
     deploy: jsonb('deploy').$type<Deploy>(),
     buildTimeoutSeconds: integer('build_timeout_seconds').notNull().default(3_600),
     /** Runners that may have its builds, as the contract's WorkSelector. Null: any. */

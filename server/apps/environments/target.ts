@@ -2,7 +2,7 @@
  * No environment is deployed over another one: an app belongs to one environment, and a guarded one has its
  * port of the host to itself.
  */
-import { and, eq, ne, sql } from 'drizzle-orm';
+import { and, asc, eq, ne, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Guards } from './guards.ts';
@@ -10,6 +10,7 @@ import { environmentRows } from './rows.ts';
 import type { Environment } from './rows.ts';
 import { environments } from './schema.ts';
 import type { Deploy } from './schema.ts';
+import { inTeams } from '../../kit/resource/index.ts';
 
 interface Targeted extends Pick<Environment, 'id' | 'teamId'> {
   readonly deploy?: Deploy | null | undefined;
@@ -64,11 +65,50 @@ export async function refuseGuardedPort(
     });
 }
 
-/** Whether one runner may satisfy both: it is of one group, and has one value of each label. */
+/** Returns whether one runner may satisfy both: it is of one group, and has one value of each label. */
 export function mayMeet(one: Environment['runner'], other: Environment['runner']): boolean {
   if (one === null || other === null) return true;
   const { group: group1, labels: labels1 = {} } = one;
   const { group: group2, labels: labels2 = {} } = other;
   if (group1 !== undefined && group2 !== undefined && group1 !== group2) return false;
   return Object.entries(labels1).every(([key, value]) => (labels2[key] ?? value) === value);
+}
+
+/** A refusal names so many builds. */
+const NAMED_MAX = 10;
+
+/** Returns ids of builds of the environments that have not ended, the oldest first, at most so many. */
+export type OpenBuilds = (
+  tx: Pick<Ctx, 'db' | 'teams'>,
+  environmentIds: readonly string[],
+  max: number,
+) => Promise<readonly string[]>;
+
+/**
+ * A build whose rows were gone would go on at its runner: nobody could see it, stop it, or be told how it
+ * ended. Takes the locks that submission takes, so that no build appears before the caller's transaction
+ * ends. Returns the environments that go.
+ */
+export async function refuseOpenBuilds(
+  openBuilds: OpenBuilds,
+  tx: Pick<Ctx, 'db' | 'teams'>,
+  of: { readonly projectId: string } | { readonly environmentId: string },
+): Promise<ReadonlyArray<Pick<Environment, 'id' | 'name'>>> {
+  const which =
+    'projectId' in of ? eq(environments.projectId, of.projectId) : eq(environments.id, of.environmentId);
+  const locked = await tx.db.orm
+    .select({ id: environments.id, name: environments.name })
+    .from(environments)
+    .where(and(inTeams(environments, tx.teams), which))
+    .orderBy(asc(environments.id))
+    .for('no key update');
+  const ids = locked.map(({ id }) => id);
+  const builds = await openBuilds(tx, ids, NAMED_MAX);
+  const [first] = builds;
+  if (first === undefined) return locked;
+  throw apiError(
+    'in_use',
+    `builds that have not ended are in the way, such as ${first}; cancel them or wait for their end`,
+    { details: { resource: 'environment', builds } },
+  );
 }

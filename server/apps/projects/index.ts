@@ -1,4 +1,4 @@
-/** Projects of the caller's teams. */
+/** The feature keeps the projects of teams. */
 import { and, eq, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';

@@ -1,4 +1,4 @@
-/** Projects and environments over the real door: slugs, pages, cursors. */
+/** These tests call projects and environments over HTTP: slugs, pages, cursors. */
 import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
@@ -8,14 +8,12 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { world } from '../../../test/setup/world.ts';
 
-const postgresHere = await has('postgres');
-
 interface Shown {
   readonly id: string;
   readonly slug: string;
 }
 
-describe.skipIf(!postgresHere)('projects', () => {
+describe.skipIf(!(await has('postgres')))('projects', () => {
   let server: TestServer;
   let as: string;
   let teamId: string;
@@ -86,7 +84,7 @@ describe.skipIf(!postgresHere)('projects', () => {
 
     beforeAll(async () => {
       person = await stranger(server);
-      // The same instant for all: the id has to break the tie.
+      // All have the same instant, so that the id has to break the tie.
       await server.db.sql`
         insert into projects (id, team_id, name, slug, created_at)
         select 'prj_' || lpad(n::text, 26, '0'), ${person.teamId}, 'p', 'bulk-' || n, '2026-01-01T00:00:00Z' from generate_series(1, 123) n`;

@@ -1,4 +1,4 @@
-/** Short names for addresses: lower-case letters, digits and dashes. Each team has its own. */
+/** Slugs are short names for addresses, of lower-case letters, digits and dashes. Each team has its own. */
 import type { Ctx } from '../../kit/context.ts';
 
 const CHARS_MAX = 48;

@@ -1,6 +1,6 @@
 /**
- * Variables of environments. A secret one is encrypted before it touches the database, bound to its row, and
- * opened for a build's spec alone; no answer, no ledger entry and no log line holds its value.
+ * Environments have variables. A secret one is encrypted before it touches the database, bound to its row,
+ * and opened for a build's spec alone; no answer, no ledger entry and no log line holds its value.
  */
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -22,7 +22,7 @@ import type { Secrets } from '../../base/secrets.ts';
 import { variables } from './schema.ts';
 
 const VARIABLES_MAX = 500;
-/** Of all values of an environment: they travel in one offer. */
+/** It limits all values of an environment together, because they travel in one offer. */
 const BYTES_MAX = 1_048_576;
 
 const rows = rowsOf(variables);
@@ -34,7 +34,7 @@ type Seal = Pick<Secrets, 'seal'>;
 interface WantedVariable {
   readonly name: string;
   readonly value: string;
-  /** Undefined: as it was. */
+  /** Undefined leaves it as it was. */
   readonly secret: boolean | undefined;
   /** Of the variable that becomes this; undefined: the one of that name, or a new one. */
   readonly id?: string;
@@ -108,7 +108,7 @@ export const variablesFeature = declareFeature({
   }),
 });
 
-/** What a build finds: for its spec, which is encrypted as a whole. */
+/** Reads what a build finds. It is for the build's spec, which is encrypted as a whole. */
 export async function openVariables(
   db: Database,
   secrets: Pick<Secrets, 'open'>,
@@ -147,7 +147,9 @@ const byName = (a: { readonly name: string }, b: { readonly name: string }): num
 
 const sealedAt = (id: string): string => `variables.sealed:${id}`;
 
-/** What becomes of the environment's variables, all or none. Under the environment's lock. */
+/**
+ * Returns what becomes of the environment's variables, all or none. The caller holds the environment's lock.
+ */
 async function nextOf(
   tx: Ctx,
   environment: Environment,

@@ -9,14 +9,14 @@ export const variables = teamTable(
   {
     environmentId: id('environment_id').notNull(),
     name: text('name').notNull(),
-    /** Null: it is secret. */
+    /** It is null where the variable is secret. */
     value: text('value'),
     /** The value of a secret one, encrypted and bound to the row. */
     sealed: text('sealed'),
     secret: boolean('secret')
       .notNull()
       .generatedAlwaysAs(sql`sealed is not null`),
-    /** Of the value, for the limit on all of an environment. */
+    /** It counts the bytes of the value, for the limit on all of an environment. */
     bytes: integer('bytes').notNull(),
     updatedAt: instant('updated_at').notNull(),
   },

@@ -7,7 +7,6 @@ import type { TestServer } from '../../../test/setup/server.ts';
 import { createSecrets, loadKek } from '../../base/secrets.ts';
 import { openVariables } from './index.ts';
 
-const postgresHere = await has('postgres');
 const CANARY = 'canary-4f1c9b7e2d';
 
 interface Shown {
@@ -22,7 +21,7 @@ interface Step {
   readonly command: string;
 }
 
-describe.skipIf(!postgresHere)('what an environment holds for its builds', () => {
+describe.skipIf(!(await has('postgres')))('what an environment holds for its builds', () => {
   let server: TestServer;
   let as: string;
   let path: string;

@@ -13,10 +13,8 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { giveUpLost } from '../runs/health.ts';
 import { PROVIDERS } from '../providers/known.ts';
-import { POSTS_MAX } from './handler.ts';
-import { wantCommitStatus } from './wanted.ts';
+import { POSTS_MAX, wantCommitStatus } from './handler.ts';
 
-const postgresHere = await has('postgres');
 const TOKEN = 'token-of-the-host';
 const SHA = 'a'.repeat(40);
 const HOUR_MS = 3_600_000;
@@ -28,7 +26,7 @@ const HOSTS = {
   azure: { host: 'dev.azure.com', path: 'acme/shop/_git/app', named: 'acme/shop/app', routes: azureStatuses },
 } as const;
 
-describe.skipIf(!postgresHere)('statuses of commits', () => {
+describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
   let background: Background;
   beforeAll(async () => {
     background = await startBackground();
@@ -38,7 +36,7 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
 
   const call: Background['call'] = async (...args) => await background.call(...args);
 
-  /** A connection of a CI system to a repository at a fake host. */
+  /** Makes a connection of a CI system to a repository at a fake host. */
   async function connected(host: keyof typeof HOSTS = 'github', provider = 'jenkins') {
     const { routes, named, ...place } = HOSTS[host];
     const commits: FakeCommits = { token: TOKEN, path: named, shas: new Set([SHA]), posted: [] };
@@ -345,7 +343,7 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
       } else {
         await patch(id, { defaultBranch: 'next' });
         expect(await connection(id)).toHaveProperty('commitStatusDetail');
-        // The same mode, set anew.
+        // It sets the same mode once more.
         await patch(id, { commitStatusMode: 'auto' });
       }
       expect(await connection(id)).not.toHaveProperty('commitStatusDetail');
@@ -376,7 +374,7 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
       const answers = [
         { status: 500, body: { message: 'oops' } },
         { status: 429, headers: { 'retry-after': '90' }, body: { message: 'slow down' } },
-        // GitHub's secondary limit.
+        // This is GitHub's secondary limit.
         { status: 403, headers: { 'retry-after': '60' }, body: { message: 'secondary rate limit' } },
       ];
       forge.instead(() => answers.shift());

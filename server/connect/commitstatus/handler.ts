@@ -1,20 +1,29 @@
 /**
- * Posts statuses of commits to the repository's host. A status is requested in the transaction that changes a
- * run (wanted.ts), and posted here, by a job which reads the run again: a burst of changes ends with the last
- * of them, and nothing that the host does holds a run up.
+ * This file posts statuses of commits to the repository's host. A status is requested in the transaction that
+ * changes a run, and posted here, by a job which reads the run again: a burst of changes ends
+ * with the last of them, and nothing that the host does holds a run up.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
-import { connectionJob, forgeErrorOf } from '../connections/index.ts';
-import { forgeApi, POSTS } from '../providers/index.ts';
+import { askHost, connectionJob, forgeErrorOf } from '../connections/index.ts';
+import { forgeApi, forgeOf, postStatus } from '../providers/index.ts';
 import type { ForgeDeps, ForgeError } from '../providers/index.ts';
 import { runById } from '../runs/index.ts';
 import type { Run } from '../runs/index.ts';
-import { descriptionOf, commitStateOf } from './status.ts';
-import { noteDetail, notePosted, readStatus, stopPosting } from './store.ts';
+import { commitStateOf, contextOf, descriptionOf } from './status.ts';
+import {
+  isSecondOfName,
+  nameRun,
+  noteDetail,
+  notePosted,
+  pipelinePath,
+  postedContext,
+  readStatus,
+  stopPosting,
+} from './store.ts';
 import type { StatusName } from './store.ts';
-import { contextOfRun, postsStatuses } from './wanted.ts';
+import type { Connection } from '../connections/index.ts';
 
 /** Limit of the posts for one commit and pipeline. GitHub takes a thousand; a run comes to two or three. */
 export const POSTS_MAX = 50;
@@ -53,7 +62,7 @@ export function commitStatusJob({ db, clock, publicUrl, ...forges }: CommitStatu
           return;
         }
         const api = forgeApi(forges, connection, signal);
-        await POSTS[api.forge](api, {
+        await postStatus(api, {
           sha: name.sha,
           context: name.context,
           state,
@@ -101,4 +110,54 @@ function isOfCommit({ status, message }: ForgeError): boolean {
 
 function tooMany({ sha, context }: StatusName): string {
   return `commit ${sha.slice(0, 12)} was told ${POSTS_MAX} times about ${context}, which is the limit; further changes are not told`;
+}
+
+/** Decides if statuses of commits are posted for this connection's runs. */
+export function postsStatuses(connection: Connection): boolean {
+  const { commitStatusMode, commitStatusStopped, token, provider } = connection;
+  const forge = forgeOf(connection);
+  if (commitStatusMode === 'never' || commitStatusStopped || token === null || forge === undefined)
+    return false;
+  // The host shows the runs of its own CI already.
+  return commitStatusMode === 'always' || provider !== forge;
+}
+
+/** It is called in the transaction that made the run or changed it. */
+export async function wantCommitStatus(
+  db: Database,
+  connection: Connection,
+  { before, run }: { readonly before: Run | undefined; readonly run: Run },
+): Promise<void> {
+  // The head of a pull request is reported by its job alone, and whoever opened it wrote what that job works
+  // on: no commit is called good by it.
+  if (connection.provider === 'github' && run.trigger === 'pull_request_target') return;
+  const state = commitStateOf(run);
+  if (state === undefined || run.commitSha === null || !/^[0-9a-f]{40}$/.test(run.commitSha)) return;
+  const isChanged =
+    before === undefined ||
+    before.commitSha !== run.commitSha ||
+    before.pipelineId !== run.pipelineId ||
+    commitStateOf(before) !== state;
+  if (!isChanged || !postsStatuses(connection)) return;
+  const context = await contextOfRun(db, run);
+  if (!(await nameRun(db, run, context))) return;
+  const { teamId, repositoryKey } = connection;
+  await askHost(db, connection, {
+    kind: 'ci_commit_status',
+    key: `${run.commitSha} ${context}`,
+    // GitLab makes two jobs of two statuses that it is sent at once.
+    lane: `commit ${teamId} ${repositoryKey} ${run.commitSha}`,
+    payload: { sha: run.commitSha, context },
+  });
+}
+
+/**
+ * A run that began under one name goes on under it, though its pipeline may have become known by another one
+ * meanwhile: else the commit would wait for the first for ever.
+ */
+export async function contextOfRun(db: Database, run: Run): Promise<string> {
+  const posted = await postedContext(db, run);
+  if (posted !== undefined) return posted;
+  const path = (await isSecondOfName(db, run)) ? await pipelinePath(db, run) : '';
+  return contextOf(run.pipelineName, path);
 }

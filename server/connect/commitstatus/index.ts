@@ -4,8 +4,7 @@ import { connectionsFeature } from '../connections/index.ts';
 import { pipelinesFeature } from '../pipelines/index.ts';
 import { providersFeature } from '../providers/index.ts';
 import { runFollowers, runsFeature } from '../runs/index.ts';
-import { commitStatusJob } from './handler.ts';
-import { wantCommitStatus } from './wanted.ts';
+import { commitStatusJob, wantCommitStatus } from './handler.ts';
 
 export const commitStatusFeature = declareFeature({
   name: 'commitstatus',

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
-import { check, foreignKey, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { check, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { id, instant } from '../../base/db/columns.ts';
-import { ciConnections } from '../connections/schema.ts';
-import { ciRuns } from '../runs/schema.ts';
+import { ofConnection } from '../connections/schema.ts';
+import { ofRun } from '../runs/schema.ts';
 
 /** Statuses of commits: one row for each pipeline of a commit. */
 export const ciCommitStatuses = pgTable(
@@ -22,22 +22,14 @@ export const ciCommitStatuses = pgTable(
     /** The state that was posted last, and its run. */
     postedState: text('told_word'),
     postedRunId: id('told_run_id'),
-    /** How often a status was posted. */
+    /** Count of the posts of a status. */
     posts: integer('posts').notNull().default(0),
   },
   (t) => [
     primaryKey({ columns: [t.connectionId, t.sha, t.context] }),
     index('ci_commit_statuses_run').on(t.runId),
     check('ci_commit_statuses_told', sql`(${t.postedState} is null) = (${t.postedRunId} is null)`),
-    foreignKey({
-      columns: [t.teamId, t.connectionId],
-      foreignColumns: [ciConnections.teamId, ciConnections.id],
-      name: 'ci_commit_statuses_connection_fk',
-    }).onDelete('cascade'),
-    foreignKey({
-      columns: [t.teamId, t.runId],
-      foreignColumns: [ciRuns.teamId, ciRuns.id],
-      name: 'ci_commit_statuses_run_fk',
-    }).onDelete('cascade'),
+    ofConnection(t, 'ci_commit_statuses_connection_fk'),
+    ofRun(t, 'ci_commit_statuses_run_fk'),
   ],
 );

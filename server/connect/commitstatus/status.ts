@@ -12,9 +12,9 @@ type Reported = Pick<Run, 'status' | 'reason' | 'lost' | 'durationMs' | 'soft'>;
 const ERRORS: ReadonlySet<string | null> = new Set(['error', 'startup']);
 
 /**
- * Undefined: nothing is posted yet. A run that waits is not posted, so that it takes two posts and not three;
- * one that was skipped does not block, as with GitHub's own; one whose end is not known is posted only when
- * nobody is left to ask.
+ * Returns undefined when nothing is posted yet. A run that waits is not posted, so that it takes two posts
+ * and not three; one that was skipped does not block, as with GitHub's own; one whose end is not known is
+ * posted only when nobody is left to ask.
  */
 export function commitStateOf({ status, reason, lost }: Reported): CommitState | undefined {
   switch (status) {

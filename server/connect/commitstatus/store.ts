@@ -1,4 +1,4 @@
-/** Statuses of commits in the database. */
+/** This file reads and writes statuses of commits in the database. */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { and, eq, lt, sql } from 'drizzle-orm';
 import type { Database } from '../../base/db/index.ts';
@@ -17,7 +17,7 @@ export interface StatusName {
 
 type StoredStatus = typeof ciCommitStatuses.$inferSelect;
 
-/** Whether an older pipeline of the connection has the same name. */
+/** Returns whether an older pipeline of the connection has the same name. */
 export async function isSecondOfName(
   { orm }: Database,
   { connectionId, pipelineId, pipelineName }: Run,
@@ -78,7 +78,10 @@ export async function notePosted(
 
 const { commitStatusDetail: told, commitStatusMode: mode, commitStatusStopped, token } = connectionRows.table;
 
-/** Null: all is well. Written only where it changes, and not for a connection that was stopped meanwhile. */
+/**
+ * Notes a problem, or null when all is well. It is written only where it changes, and not for a connection
+ * that was stopped meanwhile.
+ */
 export async function noteDetail(
   db: Database,
   connection: Pick<Connection, 'id'>,

@@ -1,4 +1,4 @@
-/** Jobs of connections: what is true of them whatever they do. */
+/** These tests show what is true of jobs of connections whatever they do. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startBackground } from '../../../test/setup/forges/background.ts';
 import type { Background } from '../../../test/setup/forges/background.ts';
@@ -8,11 +8,10 @@ import { connectionJob } from './background.ts';
 import type { Job } from '../../kit/jobs/index.ts';
 import { ForgeError, type ForgeProblem } from '../providers/forges/call.ts';
 
-const postgresHere = await has('postgres');
 const TOKEN = 'token-of-the-host';
 const PATH = 'acme/app';
 
-describe.skipIf(!postgresHere)('jobs of a connection', () => {
+describe.skipIf(!(await has('postgres')))('jobs of a connection', () => {
   let background: Background;
   beforeAll(async () => {
     background = await startBackground();

@@ -1,4 +1,4 @@
-/** Jobs of a connection: requests to its repository's host that are made in the background. */
+/** A connection has jobs, which send requests to its repository's host in the background. */
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
 import { addJob, doubling, JobNotYet } from '../../kit/jobs/index.ts';

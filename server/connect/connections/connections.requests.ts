@@ -1,4 +1,4 @@
-/** Valid requests of each RPC, for the tests of the contract. */
+/** The tests of the contract send these requests, one for each RPC. */
 import { team } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 import type { World } from '../../../test/contract/world.ts';
@@ -26,7 +26,7 @@ export const requests: Requests = {
   'svc.ci.v1.CiService/DeleteConnectionToken': { gives: 'nothing', fields: ciConnection },
   'svc.ci.v1.CiService/GetConnection': { gives: 'nothing', fields: ciConnection },
   'svc.ci.v1.CiService/ListConnections': { gives: 'nothing', fields: team },
-  // A connection without a token.
+  // It needs a connection without a token.
   'svc.ci.v1.CiService/SetConnectionToken': {
     gives: {
       what: 'nobody anything: the token is stored sealed and never shown',

@@ -25,16 +25,21 @@ export {
 export type { Connection } from './rows.ts';
 export type { OidcPolicy } from './schema.ts';
 export { detailsOf, refusedField, refuseWhenPaused, shownConnection } from './shown.ts';
-export { openSecrets, schemesOf } from './webhook/secret.ts';
-export { readWebhook, setWebhook, webhookOfId, webhooksOfProject, webhookUrl } from './webhook/store.ts';
-export type { Webhook } from './webhook/store.ts';
 export {
+  openSecrets,
+  schemesOf,
+  readWebhook,
+  setWebhook,
+  webhookOfId,
+  webhooksOfProject,
+  webhookUrl,
   canSubscribe,
   giveSecret,
   startSubscription,
   stopSubscription,
   takesWebhooks,
-} from './webhook/subscription.ts';
+} from './webhook/store.ts';
+export type { Webhook } from './webhook/store.ts';
 
 /** Features above fill it with what follows when a person changes a connection. */
 export const connectionFollowers = port<ConnectionFollower>('connections.followers');

@@ -1,4 +1,4 @@
-/** Connections: which repository of which CI system belongs to a team. */
+/** A connection says which repository of which CI system belongs to a team. */
 import { isDeepStrictEqual } from 'node:util';
 import { eq } from 'drizzle-orm';
 import { apiError, ApiError } from '@svc/proto/http/errors.ts';
@@ -24,14 +24,18 @@ import { notFound } from '../../kit/not-found.ts';
 import { change, enumWord, lockTeam } from '../../kit/resource/index.ts';
 import { forgeOf, mappingProblem, repositoryName, wrongPath } from '../providers/index.ts';
 import type { CiProvider, GenericMapping } from '../providers/index.ts';
-import { nextSteps, notTaken } from './next-steps.ts';
-import { detailsOf, refusedField, shownConnection } from './shown.ts';
+import { detailsOf, nextSteps, notTaken, refusedField, shownConnection } from './shown.ts';
 import type { Beside } from './shown.ts';
 import { connectionOfRepository, connectionRows, countConnections, insertConnection } from './rows.ts';
 import type { Changed, Connection, NewConnection } from './rows.ts';
 import type { OidcPolicy } from './schema.ts';
-import { insertWebhook, readWebhook } from './webhook/store.ts';
-import { startSubscription, stopSubscription, takesWebhooks } from './webhook/subscription.ts';
+import {
+  insertWebhook,
+  readWebhook,
+  startSubscription,
+  stopSubscription,
+  takesWebhooks,
+} from './webhook/store.ts';
 
 /** A team with more has made them by mistake. */
 const CONNECTIONS_MAX = 1_000;
@@ -65,7 +69,12 @@ export function createConnections({ secrets, followers }: ConnectionDeps): Handl
       shownConnection(await connectionRows.find(ctx, connectionId)),
     updateConnection: async (request, ctx) => {
       const known = await connectionRows.find(ctx, request.connectionId);
-      if (request.status === StatusNumber.ERROR) throw errorIsOurs();
+      if (request.status === StatusNumber.ERROR)
+        throw refusedField(
+          'status',
+          'in',
+          'status is "error", which only the service sets; expected active or paused',
+        );
       await checkProject(ctx, known.teamId, request.projectId);
       let before = known;
       let fields: readonly Changeable[] = [];
@@ -125,7 +134,14 @@ async function withNextSteps({ db }: Ctx, connection: Connection, beside: Beside
 async function connect(tx: Ctx, secrets: Secrets, wanted: NewConnection): Promise<Connection | undefined> {
   if ((await connectionOfRepository(tx, wanted)) !== undefined) return undefined;
   const n = await countConnections(tx, wanted.teamId);
-  if (n >= CONNECTIONS_MAX) throw full(n);
+  if (n >= CONNECTIONS_MAX)
+    throw apiError(
+      'limit_reached',
+      `the team has ${n} CI connections, at most ${CONNECTIONS_MAX} are allowed`,
+      {
+        details: { limit: CONNECTIONS_MAX, current: n },
+      },
+    );
   const made = await insertConnection(tx, wanted);
   // Somebody else's creation of the same repository was faster.
   if (made === undefined) return undefined;
@@ -157,7 +173,7 @@ function valuesOf(connection: Connection, fields: readonly Changeable[]): Readon
 }
 
 /**
- * What the request sets, and what is over with that: a problem that was there before, and refusals of
+ * Returns what the request sets, and what is over with that: a problem that was there before, and refusals of
  * statuses.
  */
 function asked(before: Connection, request: UpdateConnectionRequest): Partial<Connection> {
@@ -219,7 +235,7 @@ async function newConnection(ctx: Ctx, request: CreateConnectionRequest): Promis
   };
 }
 
-/** Throws `not_found` for a project of another team. */
+/** Checks the project, and throws `not_found` for a project of another team. */
 async function checkProject(ctx: Ctx, teamId: string, projectId: string | undefined): Promise<void> {
   if (projectId === undefined) return;
   if ((await projectRows.find(ctx, projectId)).teamId !== teamId) throw notFound('project');
@@ -243,23 +259,5 @@ function noRepository(path: string, form: string): Error {
     'repositoryPath',
     'repository',
     `repository path "${path.slice(0, 100)}" names no repository, expected ${form}`,
-  );
-}
-
-function errorIsOurs(): Error {
-  return refusedField(
-    'status',
-    'in',
-    'status is "error", which only the service sets; expected active or paused',
-  );
-}
-
-function full(n: number): Error {
-  return apiError(
-    'limit_reached',
-    `the team has ${n} CI connections, at most ${CONNECTIONS_MAX} are allowed`,
-    {
-      details: { limit: CONNECTIONS_MAX, current: n },
-    },
   );
 }

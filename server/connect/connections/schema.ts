@@ -1,6 +1,7 @@
-/** Connections, and the webhook of each. */
+/** The tables hold connections, and the webhook of each. */
 import { sql } from 'drizzle-orm';
 import { boolean, check, foreignKey, index, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import {
   CommitStatusMode as CommitStatusModes,
   CommitStatusModeSchema,
@@ -90,6 +91,17 @@ export const ciConnections = teamTable(
   ],
 );
 
+/** The row belongs to a connection of the same team, and goes with it. */
+export const ofConnection = (
+  t: { readonly teamId: AnyPgColumn; readonly connectionId: AnyPgColumn },
+  name: string,
+) =>
+  foreignKey({
+    columns: [t.teamId, t.connectionId],
+    foreignColumns: [ciConnections.teamId, ciConnections.id],
+    name,
+  }).onDelete('cascade');
+
 /** The webhook of a connection. Every connection has one row, whether it takes webhooks or not. */
 export const ciWebhooks = pgTable(
   'ci_webhooks',
@@ -120,10 +132,6 @@ export const ciWebhooks = pgTable(
     check('ci_webhooks_scheme', oneOf(t.scheme, SCHEMES)),
     check('ci_webhooks_subscription', oneOf(t.subscription, SUBSCRIPTION_STATES)),
     check('ci_webhooks_previous', sql`(${t.previousSecret} is null) = (${t.previousUntil} is null)`),
-    foreignKey({
-      columns: [t.teamId, t.connectionId],
-      foreignColumns: [ciConnections.teamId, ciConnections.id],
-      name: 'ci_webhooks_connection_fk',
-    }).onDelete('cascade'),
+    ofConnection(t, 'ci_webhooks_connection_fk'),
   ],
 );

@@ -1,4 +1,7 @@
-/** Tokens of repositories' hosts: who may set them, where they may go, and that nobody sees them again. */
+/**
+ * These tests show who may set tokens of repositories' hosts, where they may go, and that nobody sees them
+ * again.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { stranger } from '../../../test/setup/people.ts';
@@ -7,13 +10,12 @@ import type { TestServer } from '../../../test/setup/server.ts';
 import { createLog } from '@svc/proto/process/log.ts';
 import { createSecrets, loadKek } from '../../base/secrets.ts';
 import { readConnection } from './rows.ts';
-import { openToken } from '../providers/forges/stored-token.ts';
+import { openToken } from '../providers/forges/forge.ts';
 
-const postgresHere = await has('postgres');
 /** Looked for everywhere. */
 const CANARY = 'ghp_canary4f1d0c2ab9';
 
-describe.skipIf(!postgresHere)('tokens of connections', () => {
+describe.skipIf(!(await has('postgres')))('tokens of connections', () => {
   let server: TestServer;
   let as: string;
   const logged: string[] = [];

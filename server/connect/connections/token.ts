@@ -1,4 +1,7 @@
-/** Tokens of repositories' hosts: sealed with the row that they are for, opened for one call, never shown. */
+/**
+ * Tokens of repositories' hosts are sealed with the row that they are for, opened for one call, and never
+ * shown.
+ */
 import { implementPart } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { CiService, ForgeSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
@@ -12,7 +15,7 @@ import type { ForgeId } from '../providers/index.ts';
 import { connectionRows } from './rows.ts';
 import type { Connection } from './rows.ts';
 import { detailsOf, refusedField, shownConnection } from './shown.ts';
-import { startSubscription } from './webhook/subscription.ts';
+import { startSubscription } from './webhook/store.ts';
 
 export interface TokenDeps {
   readonly secrets: Secrets;

@@ -1,8 +1,8 @@
 /**
- * `POST /ci/webhooks/{hook}`: deliveries of providers. Their origin is verified by the connection's provider
- * and scheme over the bytes as they came, before anything is read in them. 202 means that it is stored, not
- * that it was read: GitHub waits 10 s and never sends again, GitLab stops sending after four failures, so
- * whoever proves the secret gets no refusal for what the body holds.
+ * Providers send deliveries to `POST /ci/webhooks/{hook}`. Their origin is verified by the connection's
+ * provider and scheme over the bytes as they came, before anything is read in them. 202 means that it is
+ * stored, not that it was read: GitHub waits 10 s and never sends again, GitLab stops sending after four
+ * failures, so whoever proves the secret gets no refusal for what the body holds.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FeatureKey } from '@svc/proto/features/manifest.ts';
@@ -15,12 +15,13 @@ import type { Database } from '../../base/db/index.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { clip, PROVIDERS } from '../providers/index.ts';
-import type { Verdict } from '../providers/index.ts';
-import { createHooks } from './hooks.ts';
-import type { Hook } from './hooks.ts';
+import type { CiProvider, Verdict } from '../providers/index.ts';
 import { createIntake } from './intake.ts';
 import type { Intake } from './intake.ts';
 import { eventName, keptHeaders, payloadOf } from './payload.ts';
+import { sharedRead } from '../../engine/work/index.ts';
+import { openSecrets, webhookOfId } from '../connections/index.ts';
+import type { Webhook } from '../connections/index.ts';
 
 export interface WebhookEndpointDeps {
   readonly db: Database;
@@ -59,7 +60,11 @@ export function createWebhookEndpoint(deps: WebhookEndpointDeps): Readonly<Recor
       if (hook === undefined || hook.secrets.length === 0) throw noWebhook();
       verdict = verify(hook);
     }
-    if (!verdict.ok) throw notTheirs(verdict.refused);
+    if (!verdict.ok)
+      throw apiError(
+        'signature_invalid',
+        `the webhook does not prove where it comes from: ${verdict.refused}`,
+      );
     return await store(intake, hook, { headers, body });
   };
   return {
@@ -100,7 +105,7 @@ async function store(
   });
   if (stored === undefined) throw noWebhook();
   const { id, isNew, state, detail } = stored;
-  // A success as well: a provider that gets a refusal switches the webhook off.
+  // It is a success as well, because a provider that gets a refusal switches the webhook off.
   if (state === 'ignored' && detail !== null) return answer(200, { id, ignored: detail });
   if (!isNew) return answer(200, { id, duplicate: true });
   return answer(202, state === 'held' ? { id, held: detail } : { id });
@@ -117,6 +122,56 @@ function answer(status: number, body: object): PageResponse {
 const noWebhook = (): Error =>
   apiError('not_found', 'no such webhook, or one that has no secret: a connection shows its own');
 
-function notTheirs(refused: string): Error {
-  return apiError('signature_invalid', `the webhook does not prove where it comes from: ${refused}`);
+// Cache of the webhooks for the door, which keeps each for a second: a provider that sends a thousand events
+// a second asks the database once. So a secret that is taken back is good for a second more at most; one that
+// was just made is good at once, because a signature that fits no known secret is tried again with what the
+// database has. Whether the connection is paused or takes webhooks at all is not remembered: the statement
+// that stores a delivery asks.
+
+export interface Hook {
+  readonly connectionId: string;
+  readonly teamId: string;
+  readonly provider: CiProvider;
+  readonly scheme: Webhook['scheme'];
+  /** The secrets that were good when the row was read; empty: nothing is taken. */
+  readonly secrets: readonly string[];
+}
+
+export interface Hooks {
+  /** The webhook as it was at most a second ago. */
+  find(id: string): Promise<Hook | undefined>;
+  /** The webhook as it is. */
+  read(id: string): Promise<Hook | undefined>;
+}
+
+const KEPT_MS = 1_000;
+const KEPT_MAX = 10_000;
+
+export function createHooks(db: Database, secrets: Pick<Secrets, 'open'>, clock: Clock): Hooks {
+  const known = new Map<string, { readonly hook: Hook; readonly atMs: number }>();
+
+  const query = async (id: string): Promise<Hook | undefined> => {
+    const found = await webhookOfId(db, id);
+    if (found === undefined) return undefined;
+    const { webhook, provider } = found;
+    const { connectionId, teamId, scheme } = webhook;
+    const opened = openSecrets(secrets, webhook, clock.now());
+    return { connectionId, teamId, provider, scheme, secrets: opened };
+  };
+  const read = async (id: string): Promise<Hook | undefined> => {
+    const hook = await sharedRead(db.sql, `ci_webhook ${id}`, async () => await query(id));
+    known.delete(id);
+    if (hook === undefined) return undefined;
+    known.set(id, { hook, atMs: clock.monotonicMs() });
+    const [oldest] = known.keys();
+    if (known.size > KEPT_MAX && oldest !== undefined) known.delete(oldest);
+    return hook;
+  };
+  return {
+    read,
+    find: async (id) => {
+      const kept = known.get(id);
+      return kept !== undefined && clock.monotonicMs() - kept.atMs < KEPT_MS ? kept.hook : await read(id);
+    },
+  };
 }

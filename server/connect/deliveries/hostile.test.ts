@@ -3,7 +3,7 @@
  * commits, large bodies.
  */
 import { describe, expect, it } from 'vitest';
-import { commitOf } from '../runs/commit.ts';
+import { commitOf } from '../runs/ci-job.ts';
 import { mappingProblem } from '../providers/generic/mapping.ts';
 import { repositoryKeyOfUrl, repositoryName } from '../providers/repository.ts';
 import { payloadOf } from './payload.ts';

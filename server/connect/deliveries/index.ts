@@ -8,10 +8,8 @@ import { connectionFollowers, connectionsFeature } from '../connections/index.ts
 import type { ConnectionFollower } from '../connections/index.ts';
 import { providersFeature } from '../providers/index.ts';
 import { runsFeature } from '../runs/index.ts';
-import { createAdminCiDeliveries } from './admin.ts';
+import { createAdminCiDeliveries, createWebhookCalls, createWebhooks } from './methods.ts';
 import { createWebhookEndpoint } from './endpoint.ts';
-import { createWebhookCalls } from './methods.ts';
-import { createWebhooks } from './of-environment.ts';
 import { startReading } from './reading.ts';
 import { purgeCiDeliveries, releaseHeld } from './store.ts';
 

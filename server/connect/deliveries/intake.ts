@@ -1,5 +1,5 @@
 /**
- * Stores deliveries that came in. An answer means that it is on disk. Concurrent deliveries share a
+ * This file stores deliveries that came in. An answer means that it is on disk. Concurrent deliveries share a
  * statement: while one runs, the next ones gather, so that a storm costs a few commits a second rather than
  * one each. A delivery that is there already is counted and not stored again.
  */
@@ -22,7 +22,7 @@ export interface Incoming {
 
 export interface Stored {
   readonly id: string;
-  /** False: it was there. */
+  /** It is false when the delivery was there already. */
   readonly isNew: boolean;
   readonly state: Delivery['state'];
   /** The reason why it is not read, or not yet. */

@@ -5,16 +5,15 @@ import { join, newKey, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { newId } from '../../base/ids.ts';
-import { wantCommitStatus } from '../commitstatus/wanted.ts';
+import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { purgeCiDeliveries } from './store.ts';
 import { readDue } from './reading.ts';
 import { hook, ledger, rotate, runNamed, send } from '../../../test/setup/ci/hooked.ts';
 
-const postgresHere = await has('postgres');
 const EVENT = { 'x-github-event': 'workflow_run' };
 const DAY_MS = 24 * 60 * 60_000;
 
-describe.skipIf(!postgresHere)('webhooks of a connection', () => {
+describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
   let server: TestServer;
   let as: string;
   let staff: string;

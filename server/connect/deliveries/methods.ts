@@ -1,8 +1,13 @@
-/** Webhooks of connections: their addresses, secrets and deliveries. */
+/** Callers see and change the addresses, secrets and deliveries of webhooks. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implementPart } from '@svc/proto/http/implement.ts';
+import { implement, implementPart } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { CiService, WebhookSchemeSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import {
+  AdminCiDeliveriesService,
+  CiDeliveryStateSchema,
+  CiService,
+  WebhookSchemeSchema,
+} from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
@@ -17,14 +22,20 @@ import {
   readWebhook,
   refusedField,
   schemesOf,
+  setWebhook,
   startSubscription,
+  stopSubscription,
   takesWebhooks,
+  webhooksOfProject,
   webhookUrl,
 } from '../connections/index.ts';
 import type { Connection, Webhook } from '../connections/index.ts';
 import type { Scheme } from '../providers/index.ts';
 import { shownDelivery, shownWebhook } from './shown.ts';
-import { lastDeliveriesAt, listDeliveries } from './store.ts';
+import { lastDeliveriesAt, listAllDeliveries, listDeliveries, newestDeliveries, readAgain } from './store.ts';
+import type { Delivery } from './store.ts';
+import { WebhooksService } from '@svc/proto/gen/svc/webhooks/v1/webhooks_pb.ts';
+import { environmentRows } from '../../apps/environments/index.ts';
 
 export interface WebhookDeps {
   readonly secrets: Secrets;
@@ -106,4 +117,83 @@ function cannotSubscribe(connection: Connection): Error {
   return apiError('state_conflict', `no subscription can be made for the CI connection: ${why}`, {
     details: { ciConnectionId: id, provider, ingestMode, hasToken: token !== null },
   });
+}
+
+export interface AdminCiDeliveriesDeps {
+  /** Something waits to be read. */
+  wakeReading(): void;
+}
+
+export function createAdminCiDeliveries({ wakeReading }: AdminCiDeliveriesDeps): Handlers<Ctx> {
+  return implement(AdminCiDeliveriesService, {
+    list: async ({ limit, cursor, ciConnectionId, state: number }, ctx) => {
+      const state = number === undefined ? undefined : enumWord(CiDeliveryStateSchema, number);
+      const binding = `${ciConnectionId ?? ''} ${state ?? ''}`;
+      const page = openPage(ctx, binding, { limit, cursor });
+      const after = page.after === undefined ? undefined : String(page.after[0]);
+      const query = {
+        take: page.take,
+        after,
+        connectionId: ciConnectionId,
+        state: state as Delivery['state'],
+      };
+      const { items, ...next } = closePage(page, await listAllDeliveries(ctx.db, query), ({ id }) => [id]);
+      return { deliveries: items.map(shownDelivery), ...next };
+    },
+    replay: async ({ deliveryId }, ctx) => {
+      const details = ({ connectionId }: Delivery) => ({ ciConnectionId: connectionId });
+      const delivery = await change(ctx, { action: 'ci_delivery.replayed', details }, async ({ db }) => {
+        const found = await readAgain(db, deliveryId);
+        if (found === undefined) throw notFound('delivery');
+        db.afterCommit(wakeReading);
+        return found;
+      });
+      return shownDelivery(delivery);
+    },
+  });
+}
+
+const DELIVERIES_DEFAULT = 50;
+
+export function createWebhooks({ publicUrl }: { publicUrl(): string }): Handlers<Ctx> {
+  const ofEnvironment = async (ctx: Ctx, environmentId: string) =>
+    await webhooksOfProject(ctx, await environmentRows.find(ctx, environmentId));
+  return implement(WebhooksService, {
+    list: async ({ environmentId }, ctx) => {
+      const all = await ofEnvironment(ctx, environmentId);
+      const withSecret = all.filter(({ webhook: { secret } }) => secret !== null);
+      const ids = withSecret.map(({ webhook: { connectionId } }) => connectionId);
+      const lastAt = await lastDeliveriesAt(ctx.db, ids);
+      return {
+        webhooks: withSecret.map(({ webhook, ...connection }) => {
+          const lastDeliveryAt = lastAt.get(webhook.connectionId) ?? null;
+          return shownWebhook({ connection, webhook, lastDeliveryAt }, publicUrl(), ctx.clock.now());
+        }),
+      };
+    },
+    delete: async ({ environmentId, hookId }, ctx) => {
+      const all = await ofEnvironment(ctx, environmentId);
+      const found = all.find(({ webhook: { id, secret } }) => id === hookId && secret !== null);
+      if (found === undefined) throw notFound('webhook');
+      const { connectionId } = found.webhook;
+      const act = { action: 'ci_webhook.deleted', details: detailsOf };
+      await change(ctx, act, async (tx) => await takeBack(tx, connectionId));
+      return {};
+    },
+    deliveries: async ({ environmentId, limit = DELIVERIES_DEFAULT }, ctx) => {
+      const all = await ofEnvironment(ctx, environmentId);
+      const ids = all.map(({ webhook: { connectionId } }) => connectionId);
+      return { deliveries: (await newestDeliveries(ctx.db, ids, limit)).map(shownDelivery) };
+    },
+  });
+}
+
+/** Takes the webhook back. Deliveries stay in the ledger; nothing more is taken. */
+async function takeBack(tx: Ctx, connectionId: string): Promise<Connection> {
+  const connection = await connectionRows.lock(tx, connectionId);
+  await stopSubscription(tx.db, connection);
+  await setWebhook(tx.db, connectionId, { secret: null, previousSecret: null, previousUntil: null });
+  const set = { ingestMode: 'direct', updatedAt: tx.clock.now() } as const;
+  await connectionRows.update(tx, connectionId, { set });
+  return connection;
 }

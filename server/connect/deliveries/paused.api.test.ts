@@ -9,7 +9,6 @@ import type { TestServer } from '../../../test/setup/server.ts';
 import { hook, ledger, runNamed, send } from '../../../test/setup/ci/hooked.ts';
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 
-const postgresHere = await has('postgres');
 const EVENT = { 'x-github-event': 'workflow_run' };
 
 interface Shown {
@@ -18,7 +17,7 @@ interface Shown {
   readonly second?: number;
 }
 
-describe.skipIf(!postgresHere)('a connection that takes nothing for a while', () => {
+describe.skipIf(!(await has('postgres')))('a connection that takes nothing for a while', () => {
   let server: TestServer;
   let other: TestServer;
   let as: string;

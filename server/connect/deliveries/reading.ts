@@ -82,7 +82,7 @@ interface Group {
   readonly deliveries: readonly RunDelivery[];
 }
 
-/** One pass. Returns how many deliveries were taken. */
+/** Makes one pass. Returns how many deliveries were taken. */
 export async function readDue(deps: ReadingDeps): Promise<number> {
   const { db } = deps;
   const taken = await takeDueDeliveries(db.sql);
@@ -163,8 +163,8 @@ function readOne(
 }
 
 /**
- * Records the deliveries together; if that fails each by itself, so that a bad one is found. Rejects only
- * when the database is gone.
+ * This records the deliveries together. If that fails, it records each by itself, so that a bad one is found.
+ * Rejects only when the database is gone.
  */
 async function recordGroup(deps: ReadingDeps, group: Group, withoutJobs?: string): Promise<void> {
   try {

@@ -9,7 +9,7 @@ import type { RepositoryRef } from '../providers/index.ts';
 type Ours = Pick<Connection, 'repositoryHost' | 'repositoryPath'>;
 
 export type Verdict =
-  /** `pin`: the id to know it by from now on. */
+  /** The repository is known by the id `pin` from now on. */
   { readonly same: true; readonly pin?: string } | { readonly same: false; readonly detail: string };
 
 /**
@@ -30,7 +30,7 @@ export function sameRepository(ours: Ours, pinned: string | null, { id, name }: 
   };
 }
 
-/** `owner/name`, or an address. */
+/** Returns the path of a name, which is `owner/name` or an address. */
 function pathOf(name: string): string | undefined {
   const isAddress = name.includes('://') || /^[^/\s]+@[^/\s]+:/.test(name);
   const key = isAddress ? repositoryKeyOfUrl(name) : repositoryName('host', name)?.key;

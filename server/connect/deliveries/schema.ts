@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm';
-import { check, foreignKey, index, integer, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { check, index, integer, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { CiDeliveryState, CiDeliveryStateSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { bytes, id, instant } from '../../base/db/columns.ts';
 import { enumColumn } from '../../kit/resource/team-table.ts';
-import { ciConnections } from '../connections/schema.ts';
+import { ofConnection } from '../connections/schema.ts';
 
 /** Deliveries: the ledger, and the queue of those that are to be read. Kept for 30 days. */
 export const ciDeliveries = pgTable(
@@ -29,7 +29,7 @@ export const ciDeliveries = pgTable(
     /** Headers by which the body is read; never one that proves where it comes from. */
     headers: jsonb('headers').$type<Readonly<Record<string, string>>>().notNull(),
     repeats: integer('repeats').notNull().default(0),
-    /** How many readings were begun. */
+    /** Count of the readings that were begun. */
     attempts: integer('attempts').notNull().default(0),
     /**
      * The time at which it is to be read; while it is read, the time at which its reader counts as dead. Null
@@ -50,10 +50,6 @@ export const ciDeliveries = pgTable(
       .where(sql`${t.state} = 'failed'`),
     check('ci_deliveries_state', sql`${t.state} in ('received', 'held', 'processed', 'ignored', 'failed')`),
     check('ci_deliveries_due', sql`(${t.dueAt} is not null) = (${t.state} = 'received')`),
-    foreignKey({
-      columns: [t.teamId, t.connectionId],
-      foreignColumns: [ciConnections.teamId, ciConnections.id],
-      name: 'ci_deliveries_connection_fk',
-    }).onDelete('cascade'),
+    ofConnection(t, 'ci_deliveries_connection_fk'),
   ],
 );

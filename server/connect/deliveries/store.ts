@@ -29,7 +29,7 @@ const {
 } = getTableColumns(ciDeliveries);
 const { id, connectionId: connection, state, receivedAt } = shown;
 
-/** Lists the newest first. */
+/** Reads deliveries, newest first. */
 const select = ({ orm }: Database, where: SQL | undefined, order = desc(id)) =>
   orm
     .select({ ...shown, bytes: sql<number>`octet_length(${body})` })
@@ -43,7 +43,7 @@ const NEWEST = sql`${id} desc nulls last`;
 const behind = (after: string | undefined): SQL | undefined =>
   after === undefined ? undefined : lt(id, after);
 
-/** Lists deliveries, newest first. `after`: the last one of the page before. */
+/** Reads deliveries, newest first. `after` is the last one of the page before. */
 export async function listDeliveries(
   db: Database,
   { connectionId, take, after }: { connectionId: string; take: number; after: string | undefined },
@@ -58,7 +58,7 @@ export interface AllQuery {
   readonly state: Delivery['state'] | undefined;
 }
 
-/** Lists the deliveries of all teams. */
+/** Reads the deliveries of all teams. */
 export async function listAllDeliveries(
   db: Database,
   { take, after, connectionId, state: wanted }: AllQuery,
@@ -69,7 +69,7 @@ export async function listAllDeliveries(
   return await select(db, and(behind(after), ofConnection, ofState)).limit(take);
 }
 
-/** Lists the newest deliveries of several connections, each by its own part of the index. */
+/** Reads the newest deliveries of several connections, each by its own part of the index. */
 export async function newestDeliveries(
   db: Database,
   connectionIds: readonly string[],
@@ -114,7 +114,7 @@ export interface TakenDelivery {
   readonly event: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  /** How many readings were begun, with this one. */
+  /** Count of the readings that were begun, with this one. */
   readonly attempts: number;
 }
 
@@ -140,7 +140,7 @@ export async function takeDueDeliveries(sql: SqlTag): Promise<readonly TakenDeli
     update ci_deliveries d set due_at = now() + ${CLAIM_MS}::float8 * interval '1 ms', attempts = d.attempts + 1
     from mine where d.id = mine.id
     returning d.id, d.connection_id as "connectionId", d.event, d.headers, d.body, d.attempts`;
-  // The first of two endings of one delivery counts. An update answers in any order.
+  // The first of two endings of one delivery counts, and an update answers in any order.
   return [...taken].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
@@ -153,7 +153,7 @@ export interface Ending {
   readonly runId?: string | undefined;
 }
 
-/** The change of the first reading stays: read again, a delivery changes nothing. */
+/** The change of the first reading stays, since a delivery that is read again changes nothing. */
 export async function endDeliveries(sql: SqlTag, endings: readonly Ending[]): Promise<void> {
   if (endings.length === 0) return;
   const text = (pick: (ending: Ending) => string | null | undefined) =>

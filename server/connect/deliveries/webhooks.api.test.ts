@@ -1,4 +1,7 @@
-/** Webhooks of every provider over the real door: what is taken, what is refused, and what comes of it. */
+/**
+ * These tests send webhooks of every provider over HTTP: what is taken, what is refused, and what comes of
+ * it.
+ */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +14,6 @@ import { hook, ledger, post, rotate, runNamed, send } from '../../../test/setup/
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 import { proof } from '../../../test/setup/ci/sender.ts';
 
-const postgresHere = await has('postgres');
 const FOLDER = fileURLToPath(new URL('../../../test/fixtures/connect/payloads/', import.meta.url));
 const fixture = (path: string): Record<string, unknown> =>
   JSON.parse(readFileSync(FOLDER + path, 'utf8')) as Record<string, unknown>;
@@ -142,7 +144,7 @@ const REAL: readonly Real[] = [
   },
 ];
 
-describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
+describe.skipIf(!(await has('postgres')))('POST /ci/webhooks/{hook}', () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await startTestServer();

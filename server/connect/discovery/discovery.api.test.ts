@@ -14,7 +14,6 @@ import { join, stranger } from '../../../test/setup/people.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import type { Job } from '../../kit/jobs/index.ts';
 
-const postgresHere = await has('postgres');
 const TOKEN = 'a-token-of-the-host';
 const HOUR_MS = 3_600_000;
 const TRIES_MAX = 20;
@@ -54,7 +53,7 @@ const BITBUCKET = `pipelines:
     - step: { name: Build, script: [make] }
 `;
 
-/** What a host of a kind needs in a test. */
+/** A test needs this of a host of a kind. */
 interface Host {
   readonly provider: string;
   readonly repositoryHost: string;
@@ -110,7 +109,7 @@ const HOSTS: readonly Host[] = [
 ];
 const [GITHUB, GITLAB_HOST] = HOSTS as [Host, Host, Host, Host];
 
-describe.skipIf(!postgresHere)('discovery', () => {
+describe.skipIf(!(await has('postgres')))('discovery', () => {
   let background: Background;
   let server: TestServer;
   let as: string;
@@ -128,7 +127,7 @@ describe.skipIf(!postgresHere)('discovery', () => {
   const post = async (path: string, body: unknown = {}) => await background.call(`POST ${path}`, body);
   const get = async (path: string) => (await background.call(`GET ${path}`)).body;
 
-  /** A connection to a repository at a fake host of this kind. */
+  /** Makes a connection to a repository at a fake host of this kind. */
   async function connected(host: Host, files: Readonly<Record<string, FakeFile>>, provider = host.provider) {
     const { repositoryHost, repositoryPath: path } = host;
     const repository = fakeRepository(path, files);
@@ -140,7 +139,7 @@ describe.skipIf(!postgresHere)('discovery', () => {
   }
 
   /**
-   * What the server's own worker does, without its pauses: what failed is tried again until it is given up.
+   * It works as the server's own worker, without its pauses: what failed is tried again until it is given up.
    */
   async function ended(id: string): Promise<Record<string, unknown>> {
     for (let tries = 0; ; tries += 1) {

@@ -1,6 +1,6 @@
 /**
- * The background half of discovery. A worker that dies leaves the search open and its job to the next one,
- * which begins anew; of two that search at the same time the first to end counts. What a search found is
+ * This is the background half of discovery. A worker that dies leaves the search open and its job to the next
+ * one, which begins anew; of two that search at the same time the first to end counts. What a search found is
  * stored, and its pipelines defined, in one transaction.
  */
 import type { Clock } from '../../base/clock.ts';

@@ -77,7 +77,7 @@ interface Kept extends ReadFile {
   readonly chars: number;
 }
 
-/** Runs a few at a time, in order; after the first failure nothing more is begun. */
+/** It runs `work` for a few items at a time, in order; after the first failure nothing more is begun. */
 async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
   const results: R[] = [];
   const queue = [...items.entries()];

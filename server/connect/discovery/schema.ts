@@ -1,19 +1,9 @@
 import { sql } from 'drizzle-orm';
-import {
-  boolean,
-  check,
-  foreignKey,
-  index,
-  integer,
-  jsonb,
-  pgTable,
-  text,
-  uniqueIndex,
-} from 'drizzle-orm/pg-core';
+import { boolean, check, index, integer, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { DiscoveryState, DiscoveryStateSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { id, instant } from '../../base/db/columns.ts';
 import { enumWords, oneOf } from '../../kit/resource/team-table.ts';
-import { ciConnections } from '../connections/schema.ts';
+import { ofConnection } from '../connections/schema.ts';
 import type { FoundPipeline, FoundProblem } from '../providers/index.ts';
 
 const STATES = enumWords(DiscoveryState, DiscoveryStateSchema);
@@ -30,7 +20,7 @@ export const ciDiscoveries = pgTable(
     state: text('state', { enum: STATES }).notNull(),
     branch: text('branch').notNull(),
     commitSha: text('commit_sha'),
-    /** How many entries were listed. */
+    /** Count of the entries that were listed. */
     scanned: integer('scanned').notNull().default(0),
     truncated: boolean('truncated').notNull().default(false),
     incompleteReason: text('incomplete_reason'),
@@ -57,10 +47,6 @@ export const ciDiscoveries = pgTable(
     check('ci_discoveries_state', oneOf(t.state, STATES)),
     check('ci_discoveries_finished', sql`(${t.finishedAt} is null) = (${t.state} in ('queued', 'running'))`),
     check('ci_discoveries_error', sql`(${t.error} is null) = (${t.state} <> 'failed')`),
-    foreignKey({
-      columns: [t.teamId, t.connectionId],
-      foreignColumns: [ciConnections.teamId, ciConnections.id],
-      name: 'ci_discoveries_connection_fk',
-    }).onDelete('cascade'),
+    ofConnection(t, 'ci_discoveries_connection_fk'),
   ],
 );

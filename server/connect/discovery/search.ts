@@ -1,9 +1,9 @@
 /**
- * One search: the branch's commit, a bounded listing of it, its files. It sends requests to the repository's
- * host alone and stores nothing.
+ * One search reads the branch's commit, a bounded listing of it, and its files. It sends requests to the
+ * repository's host alone and stores nothing.
  */
 import { JobFailed } from '../../kit/jobs/index.ts';
-import { TREES } from '../providers/index.ts';
+import { treeOf } from '../providers/index.ts';
 import type {
   CiDefinitionProvider,
   ForgeApi,
@@ -34,7 +34,7 @@ export class NoBranch extends JobFailed {
 }
 
 export async function search(api: ForgeApi, { branch, own, known, reading }: Search): Promise<Snapshot> {
-  const tree = TREES[api.forge](api);
+  const tree = treeOf(api);
   const { commit, defaultBranch, ciFile } = await tree.head(branch);
   if (commit === undefined) throw new NoBranch(missing(api, branch, defaultBranch));
   const setting = settingOf(ciFile);
@@ -61,14 +61,17 @@ function missing({ repositoryPath }: ForgeApi, branch: string, defaultBranch: st
 }
 
 interface Setting {
-  /** Empty: nothing is set. */
+  /** It is empty when nothing is set. */
   readonly path: string;
   /** It is a file of this repository. */
   readonly isHere: boolean;
   readonly problems: readonly FoundProblem[];
 }
 
-/** `ci_config_path`: a file of the repository, `file@group/project` of another one, or an address. */
+/**
+ * Reads `ci_config_path`, which is a file of the repository, `file@group/project` of another one, or an
+ * address.
+ */
 function settingOf(ciFile = ''): Setting {
   if (ciFile === '') return { path: '', isHere: false, problems: [] };
   if (!/^https?:\/\//i.test(ciFile) && !ciFile.includes('@'))

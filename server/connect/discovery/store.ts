@@ -1,4 +1,7 @@
-/** Searches in the database. One of a connection is open at a time, and the last ten that ended are kept. */
+/**
+ * This file keeps searches in the database. One of a connection is open at a time, and the last ten that
+ * ended are kept.
+ */
 import { and, desc, eq, inArray, not, notInArray, sql } from 'drizzle-orm';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';

@@ -13,9 +13,7 @@ import type { Person } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('attacks with id_tokens', () => {
+describe.skipIf(!(await has('postgres')))('attacks with id_tokens', () => {
   let issuers: OidcIssuers;
   let server: TestServer;
   let second: TestServer;

@@ -14,11 +14,9 @@ import { systemScope } from '../../kit/authorise.ts';
 import { connectionOfPin, readConnection } from '../connections/index.ts';
 import type { Connection } from '../connections/index.ts';
 import { findRun, isForStrangers, nameOf } from '../runs/index.ts';
-import { claimsOf } from './claims.ts';
+import { claimsOf, refused, used } from './claims.ts';
 import { checkRepository } from './pin.ts';
-import { checkPolicy } from './policy.ts';
-import { refused, used } from './refusals.ts';
-import { checkReport, checkRun } from './report.ts';
+import { checkPolicy, checkReport, checkRun } from './report.ts';
 import { takeOnce } from './store.ts';
 import type { CiJobCaller } from './caller.ts';
 

@@ -1,4 +1,4 @@
-/** Jobs of CI systems as callers: by an id_token, which is good once, or by what it was exchanged for. */
+/** Jobs of CI systems call with an id_token, which is good once, or with what it was exchanged for. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { JobCredentials, Proven } from '../../access/auth/index.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -50,7 +50,12 @@ export function createCiJobs(deps: {
         return proven(callerOf(job, { ciConnectionId }), expiresAt);
       }
       if (!looksLikeIdToken(credential)) return undefined;
-      if (rpc.idTokens !== true) throw elsewhere();
+      if (rpc.idTokens !== true)
+        throw apiError(
+          'credentials_invalid',
+          'an id_token of a CI job is taken at /ci/runs and what lies below it alone; use an API key',
+          { headers: { 'www-authenticate': 'Bearer realm="svc", error="invalid_token"' } },
+        );
       const token = await verify(credential);
       return proven(callerOfIdToken(token), token.expiresAt);
     },
@@ -63,12 +68,4 @@ function proven(caller: CiJobCaller, expiresAt: Date): Proven {
 
 export function callerOfIdToken({ job, jti, expiresAt }: IdToken): CiJobCaller {
   return callerOf(job, { idToken: { jti, expiresAt } });
-}
-
-function elsewhere(): Error {
-  return apiError(
-    'credentials_invalid',
-    'an id_token of a CI job is taken at /ci/runs and what lies below it alone; use an API key',
-    { headers: { 'www-authenticate': 'Bearer realm="svc", error="invalid_token"' } },
-  );
 }

@@ -1,8 +1,8 @@
 /**
- * Public keys of the issuers. Each issuer's set is read from its one fixed address and kept; a key id that is
- * not in it has the set read again, at most once a minute, however many tokens name it. A set that cannot be
- * read, or holds no key that can be used, leaves the last good one in place. Key ids are looked up and used
- * for nothing else. Each process keeps its own.
+ * This file reads public keys of the issuers. Each issuer's set comes from its one fixed address and is kept;
+ * a key id that is not in it has the set read again, at most once a minute, however many tokens name it. A
+ * set that cannot be read, or holds no key that can be used, leaves the last good one in place. Key ids are
+ * looked up and used for nothing else. Each process keeps its own.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { parseJson } from '@svc/proto/http/json-text.ts';
@@ -25,7 +25,7 @@ const KEYS_MAX = 100;
 const MODULUS_BITS_MIN = 2_048;
 
 export interface IssuerKeys {
-  /** Undefined: the issuer has no such key. Throws `unavailable` when nothing was ever read. */
+  /** Returns undefined when the issuer has no such key. Throws `unavailable` when nothing was ever read. */
   find(issuer: Issuer, kid: string): Promise<CryptoKey | undefined>;
 }
 
@@ -116,7 +116,7 @@ interface Jwk {
   readonly e?: unknown;
 }
 
-/** RSA keys for signatures alone; one that cannot be read does not spoil the others. */
+/** Reads an RSA key for signatures alone; one that cannot be read does not spoil the others. */
 async function usable(jwk: Jwk | null): Promise<readonly [string, CryptoKey] | undefined> {
   const { kid, kty, use = 'sig', alg = 'RS256', n, e } = jwk ?? {};
   if (typeof kid !== 'string' || kty !== 'RSA' || use !== 'sig' || alg !== 'RS256') return undefined;

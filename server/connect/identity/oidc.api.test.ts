@@ -8,11 +8,10 @@ import type { TestServer } from '../../../test/setup/server.ts';
 import { systemClock } from '../../base/clock.ts';
 import { purgeIdTokens } from './store.ts';
 
-const postgresHere = await has('postgres');
 const jtiOf = (token: string): string =>
   (JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { jti: string }).jti;
 
-describe.skipIf(!postgresHere)('id_tokens of CI jobs', () => {
+describe.skipIf(!(await has('postgres')))('id_tokens of CI jobs', () => {
   let issuers: OidcIssuers;
   let server: TestServer;
   let as: string;
@@ -28,7 +27,7 @@ describe.skipIf(!postgresHere)('id_tokens of CI jobs', () => {
     await issuers.close();
   });
 
-  /** A connection of a repository of its own, and claims of its jobs. */
+  /** Makes a connection of a repository of its own, and claims of its jobs. */
   const connect = async (provider: IssuerName, more: Claims = {}) => {
     n += 1;
     const path = `acme/app-${n}`;

@@ -20,9 +20,8 @@ import {
 } from '../connections/index.ts';
 import type { Connection } from '../connections/index.ts';
 import { HOSTS, repositoryName } from '../providers/index.ts';
-import { claimsOf } from './claims.ts';
+import { claimsOf, refused } from './claims.ts';
 import type { CiJobCaller } from './caller.ts';
-import { refused } from './refusals.ts';
 
 type JobCtx = ActCtx & { readonly caller: CiJobCaller };
 

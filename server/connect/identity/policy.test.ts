@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CiJob } from '../../kit/context.ts';
 import { definitionFile } from '../runs/index.ts';
-import { globMatches } from './policy.ts';
+import { globMatches } from './report.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
 describe('globMatches()', () => {
@@ -12,9 +12,9 @@ describe('globMatches()', () => {
     ['refs/heads/main', 'xrefs/heads/main', false],
     ['refs/heads/*', 'refs/heads/main', true],
     ['refs/heads/*', 'refs/heads/a/b', false],
+    ['**/main', 'refs/heads/main', true],
     ['refs/heads/**', 'refs/heads/a/b', true],
     ['refs/heads/release/*', 'refs/heads/release/', true],
-    ['**/main', 'refs/heads/main', true],
     ['*', '', true],
     ['refs/heads/a.b', 'refs/heads/axb', false],
     ['refs/heads/[ab]', 'refs/heads/a', false],

@@ -1,7 +1,7 @@
-import { foreignKey, index, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { index, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { bytes, id, instant } from '../../base/db/columns.ts';
 import type { CiJob } from '../../kit/context.ts';
-import { ciConnections } from '../connections/schema.ts';
+import { ofConnection } from '../connections/schema.ts';
 
 /** id_tokens that were taken, until they end: each is good once, at whichever server. */
 export const ciUsedIdTokens = pgTable(
@@ -35,10 +35,6 @@ export const ciJobTokens = pgTable(
   (t) => [
     index('ci_job_tokens_connection').on(t.connectionId),
     index('ci_job_tokens_expires').on(t.expiresAt),
-    foreignKey({
-      columns: [t.teamId, t.connectionId],
-      foreignColumns: [ciConnections.teamId, ciConnections.id],
-      name: 'ci_job_tokens_connection_fk',
-    }).onDelete('cascade'),
+    ofConnection(t, 'ci_job_tokens_connection_fk'),
   ],
 );

@@ -9,12 +9,11 @@ import { errors, jwtVerify } from 'jose';
 import type { CryptoKey } from 'jose';
 import type { Clock } from '../../base/clock.ts';
 import type { CiJob } from '../../kit/context.ts';
-import { jobOf } from './claims.ts';
+import { invalid, jobOf, printable } from './claims.ts';
 import { isDefaultAudience, issuerProblem } from './issuers.ts';
 import type { Issuer } from './issuers.ts';
 import type { IssuerKeys } from './keys.ts';
-import { invalid, printable } from './refusals.ts';
-import type { Claims } from './refusals.ts';
+import type { Claims } from './claims.ts';
 
 /** Allowed difference between our clock and the issuer's. */
 const SKEW_S = 60;

@@ -8,7 +8,7 @@ import type { FoundPipeline } from '../providers/index.ts';
 export interface KnownPipeline {
   readonly id: string;
   readonly name: string;
-  /** Empty: known by its runs alone. */
+  /** It is empty for a pipeline that is known by its runs alone. */
   readonly path: string;
   readonly defined: boolean;
 }

@@ -1,4 +1,7 @@
-/** Parts of the signatures: everything is compared as digests of one length, and in constant time. */
+/**
+ * The parts of the signatures are here. Everything is compared as digests of one length, and in constant
+ * time.
+ */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { header } from './read.ts';
 import type { Delivery, Headers, Verdict } from './types.ts';
@@ -19,12 +22,12 @@ export function sha256(data: string | Uint8Array): Buffer {
   return createHash('sha256').update(data).digest();
 }
 
-/** Digest of any text: digests are compared, so neither length nor content shows in the time it takes. */
+/** Compares texts by their digests, so that neither length nor content shows in the time it takes. */
 export function sameSecret(a: string | Uint8Array, b: string | Uint8Array): boolean {
   return timingSafeEqual(sha256(a), sha256(b));
 }
 
-/** Exactly the digits of a digest, or nothing. */
+/** Reads the bytes of a digest's exact number of digits, or nothing. */
 export function hexDigest(value: string | undefined): Buffer | undefined {
   return value !== undefined && /^[0-9a-f]{64}$/i.test(value) ? Buffer.from(value, 'hex') : undefined;
 }
@@ -41,7 +44,7 @@ export function usable(secrets: readonly string[]): readonly string[] {
 
 export const NO_SECRET = refuse('no secret is set');
 
-/** Whether any secret gives this; all are tried, whichever it is. */
+/** Returns whether any secret gives this; all are tried, whichever it is. */
 export function anyMatches(
   secrets: readonly string[],
   given: Uint8Array,
@@ -59,7 +62,7 @@ export function isFresh(at: number, now: Date): boolean {
   return Number.isFinite(at) && Math.abs(now.getTime() - at) <= SKEW_MAX_MS;
 }
 
-/** `sha256=<hex>` over the raw body: GitHub's and Bitbucket's, under two names. */
+/** Verifies `sha256=<hex>` over the raw body, which GitHub and Bitbucket send under two names. */
 export function verifyBodyHmac(
   { secrets, headers, rawBody }: Delivery,
   name: string,
@@ -74,7 +77,7 @@ export function verifyBodyHmac(
   return anyMatches(usableSecrets, given, (secret) => hmac(secret, rawBody));
 }
 
-/** Standard Webhooks (standardwebhooks.com): id, time and body under `v1`. */
+/** Verifies Standard Webhooks (standardwebhooks.com), which sign id, time and body under `v1`. */
 export function verifyStandard({ secrets, headers, rawBody, now }: Delivery): Verdict {
   const keys = usable(secrets).filter((secret) => standardKey(secret) !== undefined);
   if (keys.length === 0) return NO_SECRET;
@@ -128,7 +131,7 @@ export function digestId(rawBody: Uint8Array): string {
   return `sha256:${sha256(rawBody).toString('hex')}`;
 }
 
-/** The first of these headers, or the digest; bounded, because it is stored. */
+/** Takes the first of these headers, or the digest; it is bounded, because it is stored. */
 export function headerId(headers: Headers, rawBody: Uint8Array, ...names: readonly string[]): string {
   for (const name of names) {
     const id = header(headers, name)?.trim();

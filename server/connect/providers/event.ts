@@ -1,4 +1,3 @@
-/** Providers and the jobs themselves report runs and jobs by these events. */
 import type { CiStatus } from './words.ts';
 
 /** The name of a run at its provider. */

@@ -17,7 +17,6 @@ describe('payloads that the providers publish', () => {
   it('GitHub workflow_run, whose name is empty', () => {
     const payload = fixture(`${GITHUB}workflow_run__completed.with-pull-requests.payload.json`);
     expect(reportOf('github', { 'X-GitHub-Event': 'workflow_run' }, payload)).toEqual({
-      kind: 'run',
       repository: { id: '300029405', name: 'octo-org/octo-repo' },
       run: { externalRunId: '289782451', externalAttempt: 1 },
       aliases: [],
@@ -54,7 +53,6 @@ describe('payloads that the providers publish', () => {
       fixture(`${GITHUB}workflow_job__queued.payload.json`),
     );
     expect(queued).toMatchObject({
-      kind: 'jobs',
       repository: { id: '186853002', name: 'Codertocat/Hello-World' },
       run: { externalRunId: '2202229078', externalAttempt: 1 },
       event: {
@@ -95,7 +93,6 @@ describe('payloads that the providers publish', () => {
   it('GitLab job hook: the commit id is the pipeline', () => {
     const payload = fixture('gitlab/webhooks__testdata__gitlab__build-event.json');
     expect(reportOf('gitlab', { 'X-Gitlab-Event': 'Job Hook' }, payload)).toMatchObject({
-      kind: 'jobs',
       repository: { id: '380', name: 'http://192.168.64.1:3005/gitlab-org/gitlab-test' },
       run: { externalRunId: '2366', externalAttempt: 1 },
       event: {
@@ -117,7 +114,6 @@ describe('payloads that the providers publish', () => {
     const payload = fixture('bitbucket/webhooks__testdata__bitbucket__repo-commit-status-created.json');
     const sha = '9fec847784abb10b2fa567ee63b85bd238955d0e';
     expect(reportOf('bitbucket', { 'X-Event-Key': 'repo:commit_status_created' }, payload)).toMatchObject({
-      kind: 'run',
       repository: { id: '{673a6070-3421-46c9-9d48-90745f7bfe8e}', name: 'team_name/repo_name' },
       run: { externalRunId: `${sha}:mybuildtool`, externalAttempt: 1 },
       event: {
@@ -137,7 +133,6 @@ describe('payloads that the providers publish', () => {
   it('Azure build.complete', () => {
     const payload = fixture('azure/webhooks__testdata__azuredevops__build.complete.json');
     expect(reportOf('azure', {}, payload)).toMatchObject({
-      kind: 'run',
       repository: { id: 'be9b3917-87e6-42a4-a549-2bc06a7a878f' },
       run: { externalRunId: '2', externalAttempt: 1 },
       event: {

@@ -1,40 +1,49 @@
-/** This registry holds what is done at the hosts of repositories, whichever CI system a connection is of. */
-import { postStatus as postToAzure } from './azure/status.ts';
-import { azureTree } from './azure/tree.ts';
-import { hooks as bitbucketHooks } from './bitbucket/hooks.ts';
-import { postStatus as postToBitbucket } from './bitbucket/status.ts';
-import { bitbucketTree } from './bitbucket/tree.ts';
-import type { PostStatus } from './commit-status.ts';
+/**
+ * This registry holds what is done at the hosts of repositories, whichever CI system a connection is of. A
+ * provider that is the repository's host as well can be asked for the status of a run: the answer has what
+ * its webhooks would have reported.
+ */
+import * as azure from './azure/host.ts';
+import * as bitbucket from './bitbucket/host.ts';
+import type { RunName } from './event.ts';
 import type { ForgeApi } from './forges/call.ts';
-import { hooks as githubHooks } from './github/hooks.ts';
-import { postStatus as postToGithub } from './github/status.ts';
-import { githubTree } from './github/tree.ts';
-import { hooks as gitlabHooks } from './gitlab/hooks.ts';
-import { postStatus as postToGitlab } from './gitlab/status.ts';
-import { gitlabTree } from './gitlab/tree.ts';
-import type { Hooks } from './hooks.ts';
-import type { Tree } from './tree.ts';
+import { forgeOf } from './forges/forge.ts';
+import type { HostedRepository } from './forges/forge.ts';
+import * as github from './github/host.ts';
+import * as gitlab from './gitlab/host.ts';
+import type { AskRun, Hooks, PostStatus, Tree } from './host.ts';
+import { within } from './known.ts';
 import type { CiProvider, ForgeId } from './words.ts';
 
-/** They read repositories. */
-export const TREES: Readonly<Record<ForgeId, (api: ForgeApi) => Tree>> = {
-  azure: azureTree,
-  bitbucket: bitbucketTree,
-  github: githubTree,
-  gitlab: gitlabTree,
+const ADAPTERS: Readonly<
+  Record<ForgeId, { readonly tree: (api: ForgeApi) => Tree; readonly postStatus: PostStatus }>
+> = { azure, bitbucket, github, gitlab };
+
+const SYSTEMS: Readonly<Partial<Record<CiProvider, { readonly hooks: Hooks; readonly askRun: AskRun }>>> = {
+  bitbucket,
+  github,
+  gitlab,
 };
 
-/** They keep webhooks, where the host is the CI system itself. */
-export const HOOKS: Readonly<Partial<Record<CiProvider, Hooks>>> = {
-  bitbucket: bitbucketHooks,
-  github: githubHooks,
-  gitlab: gitlabHooks,
-};
+export const treeOf = (api: ForgeApi): Tree => ADAPTERS[api.forge].tree(api);
 
-/** They post statuses of commits. */
-export const POSTS: Readonly<Record<ForgeId, PostStatus>> = {
-  azure: postToAzure,
-  bitbucket: postToBitbucket,
-  github: postToGithub,
-  gitlab: postToGitlab,
-};
+export const postStatus: PostStatus = async (api, status) =>
+  await ADAPTERS[api.forge].postStatus(api, status);
+
+/** Returns what keeps webhooks, where the host is the CI system itself. */
+export const hooksOf = (provider: CiProvider): Hooks | undefined => SYSTEMS[provider]?.hooks;
+
+/** Providers that can be asked. */
+export const ASKABLE = Object.keys(SYSTEMS) as readonly CiProvider[];
+
+/**
+ * A number or a UUID; the same in SQL. A run that is known by a commit and a context has nothing that could
+ * be asked for.
+ */
+export const ASKABLE_ID = '^([0-9]{1,18}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$';
+
+/** Returns undefined when this connection's provider cannot be asked. */
+export async function askRun(api: ForgeApi, connection: HostedRepository, run: RunName) {
+  const system = forgeOf(connection) === connection.provider ? SYSTEMS[connection.provider] : undefined;
+  return system === undefined ? undefined : within(await system.askRun(api, run));
+}

@@ -2,8 +2,8 @@
 import { declareFeature } from '../../kit/feature.ts';
 
 export { STANDARD_PREFIX } from './authenticate.ts';
-export { digest } from './commit-status.ts';
-export type { CommitState } from './commit-status.ts';
+export { digest } from './host.ts';
+export type { CommitState, Hooks, Tree, TreeEntry } from './host.ts';
 export {
   BYTES_MAX,
   isCandidatePath,
@@ -17,23 +17,25 @@ export {
 } from './definitions/definitions.ts';
 export type { CiDefinitionProvider } from './definitions/definitions.ts';
 export { RESULTS_CHARS_MAX } from './definitions/results.ts';
-export type { Measured } from './definitions/results.ts';
-export type { FoundPipeline, FoundProblem, ReadFile, ReadResult, Snapshot } from './definitions/snapshot.ts';
+export type {
+  Measured,
+  FoundPipeline,
+  FoundProblem,
+  ReadFile,
+  ReadResult,
+  Snapshot,
+} from './definitions/results.ts';
 export { createReaders } from './definitions/threads.ts';
 export type { Readers, Reading } from './definitions/threads.ts';
 export type { CiEvent, FactName, Facts, JobEvent, RunName } from './event.ts';
 export { forgeApi, ForgeError } from './forges/call.ts';
 export type { ForgeApi, ForgeDeps, ForgeProblem } from './forges/call.ts';
-export { forgeOf, HOSTS, KNOWN_HOSTS } from './forges/forge.ts';
-export { sealToken } from './forges/stored-token.ts';
+export { forgeOf, HOSTS, KNOWN_HOSTS, sealToken } from './forges/forge.ts';
 export { mappingProblem } from './generic/mapping.ts';
-export type { Hooks } from './hooks.ts';
-export { HOOKS, POSTS, TREES } from './hosts.ts';
+export { ASKABLE, ASKABLE_ID, askRun, hooksOf, postStatus, treeOf } from './hosts.ts';
 export { PROVIDERS } from './known.ts';
 export { at, clip, header, idOf, text } from './read.ts';
 export { repositoryKeyOfUrl, repositoryName, wrongPath } from './repository.ts';
-export { ASKABLE, ASKABLE_ID, askRun } from './runs.ts';
-export type { Tree, TreeEntry } from './tree.ts';
 export type { GenericMapping, Headers, RepositoryRef, RunReport, Verdict } from './types.ts';
 export { CI_PROVIDERS, CI_STATUSES, FORGES, SCHEMES } from './words.ts';
 export type { CiProvider, CiStatus, ForgeId, Scheme } from './words.ts';

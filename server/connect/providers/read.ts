@@ -1,4 +1,7 @@
-/** Readers of payloads: each takes any value, and answers undefined for what is not what it should be. */
+/**
+ * These functions read payloads: each takes any value, and answers undefined for what is not what it should
+ * be.
+ */
 import type { CiStatus } from './words.ts';
 import type { Headers } from './types.ts';
 
@@ -6,7 +9,7 @@ import type { Headers } from './types.ts';
 const TEXT_MAX = 2_000;
 /** A run with more jobs than this in one event is a mistake. */
 const LIST_MAX = 1_000;
-/** Not in PostgreSQL's text: NUL, and halves of a pair. */
+/** PostgreSQL's text cannot hold NUL, and halves of a pair. */
 const UNSTORABLE =
   // oxlint-disable-next-line no-control-regex
   /\u0000|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
@@ -30,7 +33,7 @@ export function text(value: unknown): string | undefined {
   return clean === '' ? undefined : clean;
 }
 
-/** Cuts the text to so many whole characters. */
+/** This cuts the text to `max` characters at most, whole ones. */
 export function clip(value: string, max: number): string {
   return value.length <= max ? value : value.slice(0, max).replace(UNSTORABLE, '');
 }
@@ -45,7 +48,7 @@ export function idOf(value: unknown): string | undefined {
 /** Limit of the contract. */
 const ATTEMPT_MAX = 100_000;
 
-/** The attempt, at least 1. */
+/** Returns the attempt, at least 1. */
 export function attemptOf(value: unknown): number {
   const attempt = typeof value === 'string' ? Number(value) : value;
   return typeof attempt === 'number' &&
@@ -66,7 +69,7 @@ export function urlOf(value: unknown): string | undefined {
   return parsed.href;
 }
 
-/** A commit by SHA-1 or SHA-256; a name (`HEAD`) or zeros are no commit. */
+/** Reads a commit by SHA-1 or SHA-256; a name (`HEAD`) or zeros are no commit. */
 export function shaOf(value: unknown): string | undefined {
   const sha = text(value)?.toLowerCase();
   return sha !== undefined && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(sha) && !/^0+$/.test(sha)
@@ -92,7 +95,7 @@ const TIME =
 /** Before this year a time is one that was never set, such as Azure's year 1. */
 const FIRST_YEAR = 1990;
 
-/** Milliseconds and the digits below the second. Without a zone it is UTC. */
+/** Reads milliseconds and the digits below the second. A time without a zone is UTC. */
 function parseTime(value: unknown): { readonly ms: number; readonly fraction: string } | undefined {
   const [, day, clock, fraction = '', zone = 'Z'] = TIME.exec(text(value) ?? '') ?? [];
   if (day === undefined) return undefined;
@@ -102,7 +105,7 @@ function parseTime(value: unknown): { readonly ms: number; readonly fraction: st
   return { ms, fraction };
 }
 
-/** ISO 8601 with milliseconds, from ISO in any precision and from `2016-08-12 15:23:28 UTC`. */
+/** Writes ISO 8601 with milliseconds, from ISO in any precision and from `2016-08-12 15:23:28 UTC`. */
 export function timeOf(value: unknown): string | undefined {
   const time = parseTime(value);
   return time === undefined
@@ -111,8 +114,8 @@ export function timeOf(value: unknown): string | undefined {
 }
 
 /**
- * Nanoseconds since 1970 as digits: times of one provider come with different numbers of digits, and are
- * compared as text.
+ * Writes nanoseconds since 1970 as digits: times of one provider come with different numbers of digits, and
+ * are compared as text.
  */
 export function orderOfTime(value: unknown): string | undefined {
   const time = parseTime(value);
@@ -127,7 +130,7 @@ export function unixTimeOf(value: unknown, unit: 'seconds' | 'nanoseconds'): str
   return ms < 253_402_300_800_000 ? new Date(Math.floor(ms)).toISOString() : undefined;
 }
 
-/** Milliseconds of a span in seconds, also in parts of one. */
+/** Reads the milliseconds of a span in seconds, also in parts of one. */
 export function msOf(seconds: unknown): number | undefined {
   return typeof seconds === 'number' && seconds >= 0 && seconds < 4_000_000
     ? Math.round(seconds * 1_000)
@@ -157,31 +160,43 @@ export interface Meaning {
   readonly reason?: string;
 }
 
-/** Meanings by the status of the provider. */
-export type Meanings = Readonly<Record<string, Meaning>>;
+export const MEANINGS = {
+  queued: { status: 'queued' },
+  blocked: { status: 'queued', blocked: true, reason: 'approval' },
+  running: { status: 'running' },
+  success: { status: 'success' },
+  soft: { status: 'success', soft: true },
+  failed: { status: 'failed' },
+  declined: { status: 'failed', reason: 'declined' },
+  error: { status: 'failed', reason: 'error' },
+  expired: { status: 'failed', reason: 'expired' },
+  rejected: { status: 'failed', reason: 'rejected' },
+  startup: { status: 'failed', reason: 'startup' },
+  timed_out: { status: 'failed', reason: 'timed_out' },
+  unauthorized: { status: 'failed', reason: 'unauthorized' },
+  cancelled: { status: 'cancelled' },
+  skipped: { status: 'cancelled', reason: 'skipped' },
+  stale: { status: 'unknown', reason: 'stale' },
+} as const satisfies Readonly<Record<string, Meaning>>;
 
-export const QUEUED: Meaning = { status: 'queued' };
-export const BLOCKED: Meaning = { status: 'queued', blocked: true, reason: 'approval' };
-export const RUNNING: Meaning = { status: 'running' };
-export const SUCCESS: Meaning = { status: 'success' };
-export const SOFT_SUCCESS: Meaning = { status: 'success', soft: true };
-export const FAILED: Meaning = { status: 'failed' };
-export const ERROR: Meaning = { status: 'failed', reason: 'error' };
-export const TIMED_OUT: Meaning = { status: 'failed', reason: 'timed_out' };
-export const CANCELLED: Meaning = { status: 'cancelled' };
-export const SKIPPED: Meaning = { status: 'cancelled', reason: 'skipped' };
-/** A status that is not in the provider's documentation is never a success. */
-export const UNKNOWN: Meaning = { status: 'unknown' };
-
-export function meaningOf(meanings: Meanings, status: string | undefined): Meaning {
-  return (status !== undefined && Object.hasOwn(meanings, status) ? meanings[status] : undefined) ?? UNKNOWN;
+/**
+ * Returns what a status of a provider means. `words` lists the provider's statuses of each meaning, with
+ * spaces between them. A status that is in none of them is never a success.
+ */
+export function meanings(words: { readonly [name in keyof typeof MEANINGS]?: string }) {
+  const known = new Map<string, Meaning>(
+    Object.entries(words).flatMap(([name, list]) =>
+      list.split(' ').map((word) => [word, MEANINGS[name as keyof typeof MEANINGS]] as const),
+    ),
+  );
+  return (status = ''): Meaning => known.get(status) ?? { status: 'unknown' };
 }
 
 export function isEnd({ status }: Meaning): boolean {
   return status !== 'queued' && status !== 'running';
 }
 
-/** The status of an event, ours and the provider's. */
+/** Makes the status of an event, ours and the provider's. */
 export function statusOf(meaning: Meaning, providerStatus?: string, providerConclusion?: string) {
   return {
     status: meaning.status,

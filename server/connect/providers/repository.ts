@@ -1,4 +1,4 @@
-/** Names of repositories: one spelling for showing, one for comparing. */
+/** A repository's name has one spelling for showing, and one for comparing. */
 import type { ForgeId } from './words.ts';
 
 export interface RepositoryName {
@@ -53,7 +53,7 @@ export function wrongPath(forge: ForgeId | undefined, path: string): string | un
 }
 
 /**
- * The key of a repository from its address in an environment: `https://user@github.com/acme/app.git`,
+ * Makes the key of a repository from its address in an environment: `https://user@github.com/acme/app.git`,
  * `git@github.com:acme/app.git`.
  */
 export function repositoryKeyOfUrl(url: string): string | undefined {

@@ -334,7 +334,6 @@ describe('traps', () => {
       pipeline: { trigger_parameters: { git } },
     };
     expect(reportOf('circleci', {}, payload)).toMatchObject({
-      kind: 'jobs',
       event: { facts: { commitSha: 'd'.repeat(40), branch: 'main', tag: undefined } },
       jobs: [{ externalJobId: 'j', status: 'failed' }],
     });

@@ -1,6 +1,6 @@
 /**
- * The parts of a provider's folder: how its webhooks are read, how their origin is verified, which files
- * define its pipelines.
+ * A provider's folder says how its webhooks are read, how their origin is verified, which files define its
+ * pipelines.
  */
 import type { CiDefinitionProvider } from './definitions/definitions.ts';
 import type { CiEvent, JobEvent, RunName } from './event.ts';
@@ -24,12 +24,11 @@ export interface RepositoryRef {
 
 /** The report of one run in a webhook or in the answer of a provider. */
 export interface RunReport {
-  /** `jobs`: the run itself is only named, with facts that its job knows; `event` has no status then. */
-  readonly kind: 'run' | 'jobs';
   readonly repository: RepositoryRef;
   readonly run: RunName;
   /** Other names under which the same run may be reported. */
   readonly aliases: readonly string[];
+  /** It has no status where only jobs are reported, with facts of the run that they know. */
   readonly event: CiEvent;
   readonly jobs: readonly JobEvent[];
 }
@@ -38,8 +37,13 @@ export interface Ignored {
   readonly ignored: string;
 }
 
+/** A report has no other names and no jobs where it does not say so. */
+export type Reported =
+  | (Omit<RunReport, 'aliases' | 'jobs'> & Partial<Pick<RunReport, 'aliases' | 'jobs'>>)
+  | Ignored;
+
 /** Never throws, whatever the payload is. */
-export type Normalise = (headers: Headers, payload: unknown, mapping?: GenericMapping) => RunReport | Ignored;
+export type Normalise = (headers: Headers, payload: unknown, mapping?: GenericMapping) => Reported;
 
 export interface Delivery {
   /** One, or two while a secret is being replaced. */
@@ -61,7 +65,7 @@ export type Verdict = { readonly ok: true } | { readonly ok: false; readonly ref
 export interface Provider {
   /** Files of these systems make the pipelines of its connections. */
   readonly definitions: readonly CiDefinitionProvider[];
-  readonly normalise: Normalise;
+  readonly normalise: (...of: Parameters<Normalise>) => RunReport | Ignored;
   readonly verify: (delivery: Delivery) => Verdict;
   /**
    * The id that a delivery keeps when the provider sends it again, unique within the connection. The payload

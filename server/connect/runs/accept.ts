@@ -1,8 +1,8 @@
 /**
- * The state of a run or a job, after all events about it. Providers deliver late, twice, and out of order, so
- * the state is a join: each thing that is known carries the key of the event that brought it, and the greater
- * key stays. A join does not care for order or repetition, so every permutation of the same events, with
- * duplicates, ends in the same run.
+ * Here the state of a run or a job is computed, after all events about it. Providers deliver late, twice, and
+ * out of order, so the state is a join: each thing that is known carries the key of the event that brought
+ * it, and the greater key stays. A join does not care for order or repetition, so every permutation of the
+ * same events, with duplicates, ends in the same run.
  *
  * Statuses of two kinds are kept apart, because they cannot be compared with each other: those that the
  * provider ordered (`order`, a version or a time) and those without an order (direct reports, providers
@@ -105,9 +105,7 @@ export function acceptOfRun(state: CiState, event: CiEvent): RunOutcome {
   return { kind: 'ignored', reason: 'over' };
 }
 
-/**
- * Compares the event with the provider's last end: it comes before or after it, or is about the same attempt.
- */
+/** Returns whether the event comes before or after the provider's last end, or is about the same attempt. */
 function placeAtEnd(state: CiState, event: CiEvent): 'before' | 'of it' | 'after' {
   const key = keyOf(event);
   const { ordered } = state;
@@ -172,7 +170,7 @@ function decide(ordered: ReportedStatus | undefined, plain: ReportedStatus | und
   return RANK[plain.status] > RANK[ordered.status] ? plain : ordered;
 }
 
-/** Tells the keys of the provider's facts from those of a job's. */
+/** Returns whether the key is of the provider's facts and not of a job's. */
 export function isProviders(key: string): boolean {
   return key >= ORDERED;
 }
@@ -195,7 +193,7 @@ function keyOf({ order, final, status = 'queued' }: CiEvent): string {
   return `${begin}${whole === undefined ? `~${text}` : whole.padStart(30, '0') + decimals} ${rank}`;
 }
 
-/** The key without the rank. */
+/** Takes the key without the rank. */
 const orderOfKey = (key: string): string => key.slice(0, key.lastIndexOf(' '));
 
 function reportedStatus(event: CiEvent): ReportedStatus | undefined {

@@ -2,7 +2,6 @@
 import type { CiJob } from '../../kit/context.ts';
 import { HOSTS } from '../providers/index.ts';
 import type { Facts } from '../providers/index.ts';
-import { commitOf } from './commit.ts';
 
 /** Recognises a build of a merge that nobody pushed, or of the target: the job alone knows the head then. */
 export function buildsPullRequest({ provider, claims }: CiJob): boolean {
@@ -68,4 +67,13 @@ export function factsOfJob(job: CiJob | undefined): Facts {
     actor: provider === 'gitlab' ? claims['user_login']?.slice(0, 255) : undefined,
   };
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
+}
+
+/**
+ * A symbolic `HEAD` and zeros, which stand for what is not there, name no commit: the run waits for a report
+ * that does.
+ */
+export function commitOf(sha: string | undefined): string | undefined {
+  const commit = sha?.toLowerCase();
+  return commit === 'head' || /^0+$/.test(commit ?? '') ? undefined : commit;
 }

@@ -1,4 +1,4 @@
-/** Connections and direct reports over the real door. */
+/** These tests call connections and direct reports over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
@@ -6,10 +6,9 @@ import { join, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 
-const postgresHere = await has('postgres');
 const SHA = 'c'.repeat(40);
 
-describe.skipIf(!postgresHere)('external CI', () => {
+describe.skipIf(!(await has('postgres')))('external CI', () => {
   let server: TestServer;
   let as: string;
   let teamId: string;

@@ -3,19 +3,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { wantCommitStatus } from '../commitstatus/wanted.ts';
+import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { giveUpLost } from './health.ts';
 import { hook, ledger, runNamed, send } from '../../../test/setup/ci/hooked.ts';
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 
-const postgresHere = await has('postgres');
 const ENDS = ['success', 'failed', 'cancelled', 'unknown'] as const;
 const PAIRS = ENDS.filter((was) => was !== 'unknown').flatMap((was) =>
   ENDS.filter((asked) => asked !== was).map((asked) => [was, asked] as const),
 );
 const DAYS_MS = 40 * 24 * 60 * 60_000;
 
-describe.skipIf(!postgresHere)('a run that ended', () => {
+describe.skipIf(!(await has('postgres')))('a run that ended', () => {
   let server: TestServer;
   let as: string;
   let connectionId: string;

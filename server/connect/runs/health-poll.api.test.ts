@@ -6,10 +6,9 @@ import { bitbucketRuns } from '../../../test/setup/forges/bitbucket-runs.ts';
 import { fakeRuns, githubRuns } from '../../../test/setup/forges/github-runs.ts';
 import { gitlabRuns } from '../../../test/setup/forges/gitlab-runs.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { wantCommitStatus } from '../commitstatus/wanted.ts';
+import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { askSilent, giveUpLost } from './health.ts';
 
-const postgresHere = await has('postgres');
 const TOKEN = 'token-of-the-host';
 const HOUR_MS = 3_600_000;
 const SHA = 'c'.repeat(40);
@@ -20,7 +19,7 @@ const HOSTS = {
   bitbucket: { host: 'bitbucket.org', path: 'acme/app', routes: bitbucketRuns },
 } as const;
 
-describe.skipIf(!postgresHere)('runs that are silent', () => {
+describe.skipIf(!(await has('postgres')))('runs that are silent', () => {
   let background: Background;
   beforeAll(async () => {
     background = await startBackground();
@@ -101,7 +100,7 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
     await reportAllNow();
     for (let n = 0; n < 8; n += 1) await passIn(1.2);
     expect((await run(silent))['status']).toBe('running');
-    // Once an hour, not every minute.
+    // It is asked once an hour, not every minute.
     expect(forge.asked).toHaveLength(8);
     expect(await passIn(0.1)).toBe(0);
     runs.set('5/1', ended);
@@ -286,7 +285,7 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
     const passes = [];
     for (let n = 0; n < 4; n += 1) passes.push(await askSilent(db, due));
     expect(passes).toEqual([200, 200, 101, 0]);
-    // Not all of them at the same moment again.
+    // They are not due at the same moment again.
     const [spread] = await db.sql<Array<{ n: number }>>`
       select count(distinct date_trunc('minute', poll_at))::int as n from ci_runs where poll_at is not null`;
     expect(spread?.n).toBeGreaterThan(5);

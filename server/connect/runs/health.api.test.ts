@@ -3,13 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { wantCommitStatus } from '../commitstatus/wanted.ts';
+import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { giveUpLost } from './health.ts';
 
-const postgresHere = await has('postgres');
 const HOUR_MS = 3_600_000;
 
-describe.skipIf(!postgresHere)('giveUpLost()', () => {
+describe.skipIf(!(await has('postgres')))('giveUpLost()', () => {
   let server: TestServer;
   let as: string;
   const connections = new Map<string, string>();

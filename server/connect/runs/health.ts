@@ -1,6 +1,6 @@
 /**
  * Runs that no report comes of any more. Webhooks are lost for good (GitHub does not send a failed delivery
- * again), so the provider of a run that is silent is asked where there is a token for it (health-poll.ts). A
+ * again), so the provider of a run that is silent is asked where there is a token for it. A
  * run that cannot be asked about and stands open past the longest time its provider allows becomes `unknown`
  * with the reason `lost`: never `failed`, since nobody reported that. A later report takes its place
  * (record-runs.ts). Any number of servers may do this.
@@ -11,11 +11,13 @@ import type { Database, SqlTag } from '../../base/db/index.ts';
 import { isJobOpen } from '../../kit/jobs/index.ts';
 import { eachStep, startLoop } from '../../base/loop.ts';
 import type { Loop } from '../../base/loop.ts';
-import { askHost, readConnection } from '../connections/index.ts';
-import { ASKABLE, ASKABLE_ID, KNOWN_HOSTS } from '../providers/index.ts';
-import type { CiProvider } from '../providers/index.ts';
+import { askHost, connectionJob, readConnection } from '../connections/index.ts';
+import { ASKABLE, ASKABLE_ID, askRun, forgeApi, ForgeError, KNOWN_HOSTS } from '../providers/index.ts';
+import type { CiProvider, ForgeApi, ForgeDeps } from '../providers/index.ts';
 import type { RunFollower } from './run.ts';
-import { POLL_EVERY_MS, runById } from './record-runs.ts';
+import { isOver, POLL_EVERY_MS, recordEventsOf, runById } from './record-runs.ts';
+import type { Job, JobKind } from '../../kit/jobs/index.ts';
+import { recordJobs } from './record-jobs.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -61,8 +63,8 @@ export function startCiHealth({ clock, onError, ...giving }: CiHealthDeps): Loop
 }
 
 /**
- * Whether the provider of run `r` of connection `c` can be asked about it: it is the repository's host, and
- * there is a token.
+ * Returns whether the provider of run `r` of connection `c` can be asked about it: it is the repository's
+ * host, and there is a token.
  */
 function canBeAsked(sql: SqlTag) {
   const hosts = Object.entries(KNOWN_HOSTS);
@@ -176,4 +178,56 @@ async function giveUp(
     }
     return rows.length;
   });
+}
+
+export interface PollDeps extends ForgeDeps, GivingUp {
+  readonly clock: Clock;
+}
+
+const runIdOf = ({ payload }: Job): string => String(payload['runId']);
+
+export function pollJob({ db: database, clock, follow, ...forges }: PollDeps): JobKind {
+  const giving = { db: database, follow };
+  return connectionJob(
+    { db: database, clock },
+    {
+      kind: 'ci_poll_run',
+      run: async (connection, job, signal) => {
+        const run = await runById(database, runIdOf(job));
+        if (run === undefined || isOver(run)) return; // A report came meanwhile.
+        const unanswered = async () => await giveUpSilent(giving, clock.now(), run.id);
+        if (connection.token === null) return void (await unanswered());
+        const api = forgeApi(forges, connection, signal);
+        let answer;
+        try {
+          answer = await askRun(api, connection, run);
+        } catch (error) {
+          if (!(error instanceof ForgeError) || error.problem !== 'not_found') throw error;
+          await checkVisible(api);
+          await giveUpGone(giving, run.id, clock.now());
+          return;
+        }
+        if (answer === undefined || 'ignored' in answer) return void (await unanswered());
+        const { event, jobs } = answer;
+        await database.transact(async (db) => {
+          const recording = { db, connection, now: clock.now(), follow };
+          const recorded = await recordEventsOf(recording, run, () => [event]);
+          if (recorded.steps.every(({ kind }) => kind !== 'over'))
+            await recordJobs(recording, recorded.run, jobs);
+        });
+      },
+      /** Asked again in an hour, until its time has run out. */
+      gaveUp: async (_connection, _error, job) => {
+        await giveUpSilent(giving, clock.now(), runIdOf(job));
+      },
+    },
+  );
+}
+
+/**
+ * Throws when the repository is hidden from the token: a host answers 404 then, as it does for a run that was
+ * deleted.
+ */
+async function checkVisible(api: ForgeApi): Promise<void> {
+  await api.call({ path: api.repositoryBase });
 }

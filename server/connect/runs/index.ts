@@ -9,15 +9,13 @@ import type { ConnectionFollower } from '../connections/index.ts';
 import { pipelinesFeature } from '../pipelines/index.ts';
 import { providersFeature } from '../providers/index.ts';
 import { placeRuns } from './environment.ts';
-import { pollJob } from './health-poll.ts';
-import { startCiHealth } from './health.ts';
+import { pollJob, startCiHealth } from './health.ts';
 import { createReads } from './reads.ts';
 import { createReports, reportedRun } from './reports.ts';
 import type { RunFollower } from './run.ts';
 
 export type { Settled } from './accept.ts';
-export { buildsPullRequest, definitionFile, isForStrangers, refOf } from './ci-job.ts';
-export { commitOf } from './commit.ts';
+export { buildsPullRequest, definitionFile, isForStrangers, refOf, commitOf } from './ci-job.ts';
 export { nameOf } from './reads.ts';
 export { recordJobs } from './record-jobs.ts';
 export { recordEvents, runById } from './record-runs.ts';

@@ -1,4 +1,4 @@
-/** Jobs for callers: every statement is limited to the teams of a TeamScope. */
+/** This file reads jobs for callers. Every statement is limited to the teams of a TeamScope. */
 import { and, asc, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import type { Database } from '../../base/db/index.ts';

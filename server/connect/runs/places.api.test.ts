@@ -1,4 +1,4 @@
-/** In which timelines a run stands: by webhook and by report, over the real door. */
+/** These tests show in which timelines a run stands, by webhook and by report, over HTTP. */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
 import { beforeAll, describe, expect, it } from 'vitest';

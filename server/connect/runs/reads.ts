@@ -58,12 +58,12 @@ async function pageOfRuns(ctx: Ctx, of: RunsOf, asked: Parameters<typeof openPag
   return { runs: items.map((run) => shownRun(run)), ...next };
 }
 
-/** The last row of the page before. */
+/** Reads the last row of the page before. */
 function behind({ after }: Page): After | undefined {
   return after && { at: new Date(String(after[0])), id: String(after[1]) };
 }
 
-/** `<ciConnectionId>:<attempt>:<externalRunId>`; ids of ours hold no colon, external ones may. */
+/** Reads `<ciConnectionId>:<attempt>:<externalRunId>`; ids of ours hold no colon, external ones may. */
 export function nameOf(ref: string): (RunName & { readonly connectionId: string }) | undefined {
   const [, connectionId = '', attempt = '', externalRunId = ''] =
     /^([^:]+):([1-9]\d{0,5}):(.{1,500})$/s.exec(ref) ?? [];

@@ -6,15 +6,13 @@ import type { TestServer } from '../../../test/setup/server.ts';
 import { hook, ledger, runNamed, send } from '../../../test/setup/ci/hooked.ts';
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 
-const postgresHere = await has('postgres');
-
 interface Jobs {
   readonly test: string;
   /** A manual job. */
   readonly deploy: string;
 }
 
-/** `end`: seconds of the pipeline's last end. */
+/** Makes a pipeline; `end` counts the seconds of its last end. */
 const pipeline = (status: string, end: number | null, { test, deploy }: Jobs) => ({
   object_kind: 'pipeline',
   object_attributes: {
@@ -30,7 +28,7 @@ const pipeline = (status: string, end: number | null, { test, deploy }: Jobs) =>
   ],
 });
 
-describe.skipIf(!postgresHere)('a job that waits for a person', () => {
+describe.skipIf(!(await has('postgres')))('a job that waits for a person', () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await startTestServer();

@@ -45,7 +45,7 @@ export interface Recorded {
 /** The outcome of one event. */
 export interface Step {
   readonly kind: 'accepted' | 'duplicate' | 'older' | 'over';
-  /** Undefined: the run was not there. */
+  /** It is undefined when the run was not there. */
   readonly before: Settled | undefined;
   readonly after: Settled;
 }
@@ -195,7 +195,7 @@ function nextPollAt({ status }: Pick<Run, 'status'>, now: Date): Date | null {
 
 const jsonOf = (state: CiState) => JSON.parse(JSON.stringify(state)) as Record<string, never>;
 
-/** Whether the run has ended. */
+/** Returns whether the run has ended. */
 export function isOver({ status }: { readonly status: CiStatus }): boolean {
   return isTerminal(status);
 }

@@ -13,9 +13,8 @@ import { enumWord, shown } from '../../kit/resource/index.ts';
 import { connectionRows, holdStatus, readConnection, refuseWhenPaused } from '../connections/index.ts';
 import type { Connection } from '../connections/index.ts';
 import type { CiEvent, CiStatus, FactName, JobEvent } from '../providers/index.ts';
-import { isProviders, isTerminal, isReportedEnd } from './accept.ts';
-import { factsOfJob } from './ci-job.ts';
-import { commitOf } from './commit.ts';
+import { isProviders, isReportedEnd, isTerminal } from './accept.ts';
+import { commitOf, factsOfJob } from './ci-job.ts';
 import { recordJobs } from './record-jobs.ts';
 import { whyUnplaced } from './unplaced.ts';
 import { nameOf, runOf } from './reads.ts';
@@ -61,7 +60,7 @@ export function createReports(follow: RunFollower): Handlers<Ctx> {
       const run = await runOf(ctx, runId);
       const connection = await connectionOfRun(ctx, run);
       const recorded = await takeReport(ctx, { connection, follow }, async (recording) => {
-        // Nothing new about the run itself: it is locked, and known to live.
+        // The report says nothing new about the run itself, which is locked and known to live.
         const { run: locked } = await recordEventsOf(recording, run, () => [{ facts: {} }]);
         return await recordJobs(recording, locked, jobs.map(jobEventOf));
       });

@@ -1,7 +1,7 @@
 /**
- * Names of runs. Some providers have several for the same run: Drone's job knows the number of its build and
- * its webhook the id, Bitbucket's has a number and a UUID. A name that is known to be another one of a run
- * leads to the name that the run is stored under, in one step.
+ * This file resolves names of runs. Some providers have several for the same run: Drone's job knows the
+ * number of its build and its webhook the id, Bitbucket's has a number and a UUID. A name that is known to be
+ * another one of a run leads to the name that the run is stored under, in one step.
  */
 // No TeamScope: records runs of a connection, which a webhook has, or was found within the teams of the call.
 import type { Database } from '../../base/db/index.ts';
@@ -68,7 +68,7 @@ export async function lockRun(
   return row?.id ?? externalRunId;
 }
 
-/** The names among these that lead nowhere yet. */
+/** Finds the names among these that lead nowhere yet. */
 export async function unknownNames(
   { sql }: Database,
   connectionId: string,

@@ -4,37 +4,11 @@
  */
 import { isTerminal, settle } from './accept.ts';
 import type { CiState } from './accept.ts';
-import { baseOfQueue } from './merge-queue.ts';
 import type { ciRuns } from './schema.ts';
 
-type RunRow = typeof ciRuns.$inferSelect;
+type Before = Pick<typeof ciRuns.$inferSelect, 'startedAt' | 'finishedAt' | 'createdAt'>;
 
-export type RunView = Pick<
-  RunRow,
-  | 'status'
-  | 'providerStatus'
-  | 'providerConclusion'
-  | 'blocked'
-  | 'soft'
-  | 'reason'
-  | 'trigger'
-  | 'commitSha'
-  | 'branch'
-  | 'mergeQueue'
-  | 'tag'
-  | 'externalUrl'
-  | 'actor'
-  | 'queuedAt'
-  | 'startedAt'
-  | 'finishedAt'
-  | 'durationMs'
-  | 'occurredAt'
->;
-
-/** The run before this event. */
-type Before = Pick<RunRow, 'startedAt' | 'finishedAt' | 'createdAt'>;
-
-export function viewOf(state: CiState, now: Date, before?: Before): RunView {
+export function viewOf(state: CiState, now: Date, before?: Before) {
   const { facts, ...settled } = settle(state);
   const createdAt = before?.createdAt ?? now;
   const queuedAt = dateOf(facts.queuedAt);
@@ -62,6 +36,8 @@ export function viewOf(state: CiState, now: Date, before?: Before): RunView {
   };
 }
 
+export type RunView = ReturnType<typeof viewOf>;
+
 const earlier = (a: Date, b: Date): Date => (a.getTime() < b.getTime() ? a : b);
 
 function span(from: Date | null, to: Date | null): number | null {
@@ -81,4 +57,15 @@ export function dateOf(value: string | number | undefined): Date | null {
 
 export function textOf(value: string | number | undefined): string | null {
   return typeof value === 'string' ? value : null;
+}
+
+// Merge queues build what a branch would be once a pull request is merged, on a branch of their own: the run
+// is one of that base.
+
+/**
+ * The base that is in the name of GitHub's branches of a merge queue, whichever system builds them; null: the
+ * branch is none of a queue.
+ */
+export function baseOfQueue(branch: string | null): string | null {
+  return /^gh-readonly-queue\/(.+)\/pr-\d+-[0-9a-f]{7,64}$/.exec(branch ?? '')?.[1] ?? null;
 }

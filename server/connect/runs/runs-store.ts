@@ -42,7 +42,7 @@ export interface After {
 
 export type RunsOf = { readonly pipelineId: string } | { readonly connectionId: string };
 
-/** Lists the newest first. */
+/** Returns runs, newest first. */
 export async function listRuns(
   db: Database,
   scope: TeamScope,

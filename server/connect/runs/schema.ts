@@ -1,7 +1,7 @@
 /**
- * Runs and jobs. The truth about a run or a job is its `state`, a join of all events about it (accept.ts);
- * the columns beside it are made of that, written in the same statement, so that lists and the timeline read
- * plain columns through indexes.
+ * The tables hold runs and jobs. The truth about a run or a job is its `state`, a join of all events about it
+ * (accept.ts); the columns beside it are made of that, written in the same statement, so that lists and the
+ * timeline read plain columns through indexes.
  */
 import { sql } from 'drizzle-orm';
 import {
@@ -17,6 +17,7 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
+import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import { environments } from '../../apps/environments/schema.ts';
 import { id, instant } from '../../base/db/columns.ts';
 import { oneOf, teamTable } from '../../kit/resource/team-table.ts';
@@ -51,7 +52,7 @@ export const ciRuns = teamTable(
     commitSha: text('commit_sha'),
     branch: text('branch'),
     tag: text('tag'),
-    /** Of a merge queue; `branch` is the base that it is merged into. */
+    /** It is true for a run of a merge queue; `branch` is the base that it is merged into. */
     mergeQueue: boolean('merge_queue').notNull().default(false),
     /**
      * The environment that its report names, or the oldest that builds its branch; others that do stand in
@@ -69,7 +70,7 @@ export const ciRuns = teamTable(
      * than it became known here.
      */
     occurredAt: instant('occurred_at').notNull(),
-    /** When the last report of it was received, new or not. */
+    /** The last report of it was received at this time, new or not. */
     heardAt: instant('heard_at').notNull(),
     /**
      * When its provider is asked for its status, should no report come until then; see health.ts. Null: it is
@@ -102,6 +103,14 @@ export const ciRuns = teamTable(
   ],
 );
 
+/** The row belongs to a run of the same team, and goes with it. */
+export const ofRun = (t: { readonly teamId: AnyPgColumn; readonly runId: AnyPgColumn }, name: string) =>
+  foreignKey({
+    columns: [t.teamId, t.runId],
+    foreignColumns: [ciRuns.teamId, ciRuns.id],
+    name,
+  }).onDelete('cascade');
+
 /** The environments that a run stands in beside its own: each that builds its branch. */
 export const ciRunEnvironments = pgTable(
   'ci_run_environments',
@@ -111,17 +120,13 @@ export const ciRunEnvironments = pgTable(
     environmentId: id('environment_id')
       .notNull()
       .references(() => environments.id, { onDelete: 'cascade' }),
-    /** That of the run, so that the timeline finds the newest through one index. */
+    /** It is that of the run, so that the timeline finds the newest through one index. */
     occurredAt: instant('occurred_at').notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.runId, t.environmentId] }),
     index('ci_run_environments_newest').on(t.environmentId, t.occurredAt.desc(), t.runId.desc()),
-    foreignKey({
-      columns: [t.teamId, t.runId],
-      foreignColumns: [ciRuns.teamId, ciRuns.id],
-      name: 'ci_run_environments_run_fk',
-    }).onDelete('cascade'),
+    ofRun(t, 'ci_run_environments_run_fk'),
   ],
 );
 
@@ -156,11 +161,7 @@ export const ciJobs = pgTable(
     uniqueIndex('ci_jobs_key').on(t.runId, t.key),
     index('ci_jobs_order').on(t.runId, t.id),
     check('ci_jobs_status', sql`${oneOf(t.status, CI_STATUSES)} and ${oneOf(t.ownStatus, CI_STATUSES)}`),
-    foreignKey({
-      columns: [t.teamId, t.runId],
-      foreignColumns: [ciRuns.teamId, ciRuns.id],
-      name: 'ci_jobs_run_fk',
-    }).onDelete('cascade'),
+    ofRun(t, 'ci_jobs_run_fk'),
   ],
 );
 

@@ -1,12 +1,12 @@
 /**
- * Cursors of the timeline: `2026-11-20T16:00:00.123Z~cir_…`. The time alone will do, and means everything
- * before it; the id behind it says which entries of that very time are still to come.
+ * A cursor of the timeline reads `2026-11-20T16:00:00.123Z~cir_…`. The time alone will do, and means
+ * everything before it; the id behind it says which entries of that very time are still to come.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 
 export interface Position {
   readonly at: Date;
-  /** Empty: before all that has this time. */
+  /** An empty id stands before all that has this time. */
   readonly id: string;
 }
 
@@ -29,4 +29,24 @@ export function parseCursor(cursor: string): Position {
 
 export function formatCursor({ at, id }: Position): string {
   return `${at.toISOString()}~${id}`;
+}
+
+interface Groupable {
+  readonly id: string;
+  readonly commitSha: string | null;
+}
+
+/**
+ * Entries come newest first; each commit goes where its newest entry stands. Entries without a commit stand
+ * alone.
+ */
+export function groupByCommit<T extends Groupable>(entries: readonly T[]): readonly T[] {
+  const groups = new Map<string, T[]>();
+  for (const entry of entries) {
+    const key = entry.commitSha ?? entry.id;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [entry]);
+    else group.push(entry);
+  }
+  return [...groups.values()].flat();
 }

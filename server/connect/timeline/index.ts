@@ -1,5 +1,6 @@
 /**
- * Timeline: builds and runs of external CI of one environment, side by side, computed as they are asked for.
+ * The timeline shows builds and runs of external CI of one environment, side by side, computed as they are
+ * asked for.
  */
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -12,8 +13,7 @@ import { switchesFeature } from '../../switches/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
 import { runsFeature } from '../runs/index.ts';
-import { formatCursor, parseCursor } from './cursor.ts';
-import { groupByCommit } from './group.ts';
+import { formatCursor, groupByCommit, parseCursor } from './cursor.ts';
 import { shownEntry } from './shown.ts';
 import { readTimeline } from './store.ts';
 import { createTimelineWatches, watchTimeline } from './watch.ts';

@@ -1,7 +1,6 @@
 /**
- * The timeline in the database: the newest builds and the newest runs before a position, each through indexes
- * of its own and never more of either than a page holds, so that a page costs the same however long the
- * history is.
+ * The timeline reads the newest builds and the newest runs before a position, each through indexes of its own
+ * and never more of either than a page holds, so that a page costs the same however long the history is.
  */
 import type { TeamScope } from '../../kit/context.ts';
 import type { Reads } from '../../base/db/index.ts';
@@ -36,7 +35,7 @@ export interface TimelineQuery {
   readonly environmentId: string;
   readonly before: Position | undefined;
   readonly take: number;
-  /** Whether runs of external CI are read beside the builds. */
+  /** True reads runs of external CI beside the builds. */
   readonly withRuns: boolean;
 }
 
@@ -50,7 +49,7 @@ export async function environmentExists(
   return rows.length > 0;
 }
 
-/** Newest first. */
+/** Reads entries of both kinds, newest first. */
 export async function readTimeline(
   { sql }: Reads,
   scope: TeamScope,

@@ -1,4 +1,4 @@
-/** The timeline of an environment over the real door. */
+/** These tests call the timeline of an environment over HTTP. */
 import { createSvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
@@ -6,8 +6,6 @@ import { newKey, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { listen } from '../../../test/setup/told.ts';
-
-const postgresHere = await has('postgres');
 
 interface Shown {
   readonly id: string;
@@ -17,7 +15,7 @@ interface Shown {
   readonly chip?: string;
 }
 
-describe.skipIf(!postgresHere)('the timeline', () => {
+describe.skipIf(!(await has('postgres')))('the timeline', () => {
   let server: TestServer;
   let as: string;
   let environmentId: string;
@@ -44,7 +42,7 @@ describe.skipIf(!postgresHere)('the timeline', () => {
   afterAll(async () => await server.stop());
 
   let run = 0;
-  /** A run at a second of one minute. */
+  /** It reports a run at a second of one minute. */
   const report = async (second: number, commit: string, more: object = {}): Promise<string> => {
     run += 1;
     const body = {

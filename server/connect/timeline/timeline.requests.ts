@@ -1,4 +1,4 @@
-/** Valid requests of each RPC, for the tests of the contract. */
+/** The tests of the contract send these requests, one for each RPC. */
 import { environment } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 

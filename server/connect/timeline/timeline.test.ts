@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatCursor, parseCursor } from './cursor.ts';
-import { groupByCommit } from './group.ts';
+import { formatCursor, groupByCommit, parseCursor } from './cursor.ts';
 
 describe('parseCursor()', () => {
   const id = 'cir_01234567890123456789012345';

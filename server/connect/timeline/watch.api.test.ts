@@ -12,10 +12,9 @@ import { systemScope } from '../../kit/authorise.ts';
 import { createTimelineWatches, watchTimeline } from './watch.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
-const postgresHere = await has('postgres');
 const CHANGE_WITHIN_MS = 2_000;
 
-describe.skipIf(!postgresHere)('timeline.watch', () => {
+describe.skipIf(!(await has('postgres')))('timeline.watch', () => {
   let server: TestServer;
   let as: string;
   let environmentId: string;
@@ -37,7 +36,7 @@ describe.skipIf(!postgresHere)('timeline.watch', () => {
     expect(status, text).toBeLessThan(300);
     return String(made['id']);
   };
-  /** With a connection of its own. */
+  /** Makes an environment with a connection of its own. */
   const environment = async (name: string): Promise<string> => {
     const { teamId } = server.first;
     const projectId = await post('/projects', { name, teamId });

@@ -13,8 +13,6 @@ import { newId } from '../../base/ids.ts';
 import { publishedUntil } from '../../kit/events/index.ts';
 import { METERED } from '../../money/metering/index.ts';
 
-const there = await has('postgres');
-
 /** Ways in which a table refuses one row, and what puts it right. */
 const FAULTS = {
   'a trigger that raises': {
@@ -42,7 +40,7 @@ const FAULTS = {
   },
 };
 
-describe.skipIf(!there)('an effect that cannot take an event', () => {
+describe.skipIf(!(await has('postgres')))('an effect that cannot take an event', () => {
   let server: TestServer;
   let staff: SvcSDK;
   let sdk: SvcSDK;

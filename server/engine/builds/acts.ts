@@ -54,7 +54,7 @@ function fresh(ctx: Ctx, environment: Environment): Fresh {
 const approvalOf = ({ deployApproval, deploy }: Environment): NewBuild['approval'] =>
   deployApproval && deploy !== null ? 'required' : 'none';
 
-/** What the environment sets of them. */
+/** Takes what the environment sets of the fields about its Dockerfile. */
 function dockerfileOf({
   dockerfile,
   context,
@@ -260,7 +260,7 @@ export async function approve(
     const passed = await deps.gate({ ...ctx, db }, { action: 'deploy', environment, build, image, override });
     if (!(await approveBuild(db, build, { workId, by: ctx.caller.userId }))) throw notWaiting(build);
     const plan = { publishes: false, buildType: build.buildType };
-    // The build's own placement; that of a rollback, which has had no item yet, is the environment's.
+    // It is the build's own placement; that of a rollback, which has had no item yet, is the environment's.
     const { number, placement } = build;
     const item = {
       workId,
@@ -328,7 +328,7 @@ export async function cancelBuild(
   });
 }
 
-/** False: the item has ended, and the build is elsewhere now. */
+/** Returns false when the item has ended, and the build is elsewhere now. */
 async function cancelItem(
   { queue, onError }: ActsDeps,
   db: Database,

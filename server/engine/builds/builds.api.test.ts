@@ -11,7 +11,6 @@ import { waitFor } from '../../../test/setup/wait-for.ts';
 import { chunkOf, DIGEST, IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import type { Offer, ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 
-const postgresHere = await has('postgres');
 const CANARY = 'canary-8d2e61aa90';
 const COMMIT = 'c'.repeat(40);
 
@@ -26,7 +25,7 @@ interface Shown {
   readonly attempt: number;
 }
 
-describe.skipIf(!postgresHere)('builds', () => {
+describe.skipIf(!(await has('postgres')))('builds', () => {
   let server: TestServer;
   let as: string;
   let teamId: string;
@@ -74,7 +73,7 @@ describe.skipIf(!postgresHere)('builds', () => {
     }
     throw new Error('the sweeper did not take it back');
   };
-  /** A second loss waits before the next grant; the test does not. */
+  /** A second loss waits before the next grant, which the test does not. */
   const atOnce = async (): Promise<void> =>
     void (await server.db.sql`update work_items set run_after = now() where state = 'queued'`);
 

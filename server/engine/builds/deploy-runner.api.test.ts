@@ -1,6 +1,6 @@
 /**
- * Over the real doors: builds go to the runner that deployed their environment last, say that they wait for
- * it, and are free once it is revoked.
+ * These tests show over HTTP that builds go to the runner that deployed their environment last, say that they
+ * wait for it, and are free once it is revoked.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';

@@ -1,5 +1,5 @@
 /**
- * Which runner deploys: the one on whose machine the environment was deployed last, as long as it is
+ * The runner that deploys is the one on whose machine the environment was deployed last, as long as it is
  * enrolled.
  */
 import { BuildsService, DeployDecision } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';

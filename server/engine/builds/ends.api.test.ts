@@ -1,6 +1,4 @@
-/**
- * How often the stream of a build tells its end: once, however the build ended and whenever its reader came.
- */
+/** The stream of a build tells its end once, however the build ended and whenever its reader came. */
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { BuildEvent } from '@svc/sdk';

@@ -26,11 +26,11 @@ export interface AskedOfGate {
     /** 0: it has none yet. */
     readonly number: number;
     readonly branch: string;
-    /** Null: the newest of the branch. */
+    /** It is null for the newest of the branch. */
     readonly commit: string | null;
     readonly trigger: string;
   };
-  /** What is deployed; absent: what the build will have made. */
+  /** It is the image that is deployed; without it, that is what the build will have made. */
   readonly image?: { readonly name: string; readonly digest: string };
   readonly promoted?: Promoted | undefined;
   readonly override?: Override | undefined;

@@ -27,7 +27,6 @@ import { findBuild, listBuilds, stateOf, toMessage } from './row.ts';
 import type { BuildRow } from './row.ts';
 import { openBuilds } from './store.ts';
 import { followBuild } from './stream.ts';
-import { traceUrl } from './trace.ts';
 
 export type { AskedOfGate, BuildGate, Override, Promoted } from './gate.ts';
 export { findBuilds, stateOf } from './row.ts';
@@ -179,3 +178,15 @@ export const buildsFeature = declareFeature({
     };
   },
 });
+
+export function traceUrl(
+  template: string | undefined,
+  publicUrl: string,
+  { traceId, id, environmentId }: Pick<BuildRow, 'traceId' | 'id' | 'environmentId'>,
+): string {
+  if (template !== undefined) return template.replaceAll('{traceId}', traceId);
+  const url = new URL('/console/builds', publicUrl);
+  url.searchParams.set('env', environmentId);
+  url.searchParams.set('build', id);
+  return url.href;
+}

@@ -13,7 +13,6 @@ import { NO_VIOLATIONS, violations } from '../../../test/setup/work/invariants.t
 import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
 import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
 
-const there = await has('postgres');
 const RUNS = Number(process.env['SVC_MODEL_RUNS'] ?? 30);
 const ATTEMPTS_MAX = 3;
 const HOUR = 3_600_000;
@@ -300,7 +299,7 @@ const commands = [
   fc.constantFrom(0, 1, 2, 3, 4, 5, 6, 7, 8).map((n) => (n === 8 ? revoke(2) : sweepAll())),
 ];
 
-describe.skipIf(!there)('builds', () => {
+describe.skipIf(!(await has('postgres')))('builds', () => {
   let world: BuildWorld;
   beforeAll(async () => {
     // Time passes by command alone, however busy the machine is.
@@ -313,7 +312,7 @@ describe.skipIf(!there)('builds', () => {
     const property = fc.asyncProperty(
       fc.commands(commands, { maxCommands: 60, size: 'max' }),
       async (sequence) => {
-        // What an earlier sequence left would be granted to this one.
+        // Without this, what an earlier sequence left would be granted to this one.
         await world.db.sql`delete from builds`;
         const environments = [
           await world.environment(),

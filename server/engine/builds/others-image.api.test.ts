@@ -1,6 +1,6 @@
 /**
- * Images of another team in the service's local registry, over the real doors: whether they are there or not,
- * the answer is that of an image that does not exist.
+ * These tests ask over HTTP for images of another team in the service's local registry. Whether they are
+ * there or not, the answer is that of an image that does not exist.
  */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcApiError, SvcSDK } from '@svc/sdk';
@@ -12,9 +12,7 @@ import { join } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('an image of another team', () => {
+describe.skipIf(!(await has('postgres')))('an image of another team', () => {
   let server: TestServer;
   let sdk: SvcSDK;
   let admin: SvcSDK;

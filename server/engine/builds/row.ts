@@ -25,42 +25,18 @@ export interface PhaseRow {
   readonly selfReportedMs: number | null;
 }
 
-type Shown =
-  | 'id'
-  | 'teamId'
-  | 'environmentId'
-  | 'number'
-  | 'state'
-  | 'trigger'
-  | 'rollbackOf'
-  | 'branch'
-  | 'commit'
-  | 'buildType'
-  | 'image'
-  | 'digest'
-  | 'tag'
-  | 'address'
-  | 'approval'
-  | 'needsDecision'
-  | 'message'
-  | 'workId'
-  | 'traceId'
-  | 'createdBy'
-  | 'createdAt'
-  | 'finishedAt';
-
 /**
  * With what its item says, the one that stands for it; null while there is none. Runner, attempts, times and
  * output are over all of its items.
  */
 export interface BuildRow
   extends
-    Pick<typeof builds.$inferSelect, Shown>,
+    Omit<typeof builds.$inferSelect, 'approvalBy' | 'approvalAt' | 'deployRunnerId'>,
     Pick<WorkItem, 'reason' | 'exitCode' | 'runnerId' | 'attempt' | 'startedAt' | 'meteredMs' | 'logBytes'> {
   readonly workState: WorkState | null;
   readonly workPhase: number | null;
   readonly workMessage: string | null;
-  /** Of that item. */
+  /** Placement of that item. */
   readonly placement: Placement | null;
   readonly cancelRequested: boolean;
   /** Another build holds its environment. */
@@ -110,7 +86,7 @@ export async function findBuild(
   return row;
 }
 
-/** By their ids; those that are gone are missing. */
+/** Returns builds by their ids; those that are gone are missing. */
 export async function findBuilds(
   sql: SqlTag,
   scope: TeamScope,
@@ -123,7 +99,7 @@ export async function findBuilds(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Newest first. */
+/** Returns builds, newest first. */
 export async function listBuilds(
   sql: SqlTag,
   { id, teamId }: { readonly id: string; readonly teamId: string },
@@ -140,7 +116,10 @@ export async function listBuilds(
     order by b.number desc limit ${take}::int offset ${skip}::bigint`;
 }
 
-/** Where a build stands: its row says it when it waits for a person or has ended, its item otherwise. */
+/**
+ * Finds out where a build stands. Its row says it when it waits for a person or has ended, its item
+ * otherwise.
+ */
 export function stateOf({
   state,
   workState,

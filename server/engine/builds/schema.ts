@@ -15,8 +15,8 @@ export const builds = pgTable(
     teamId: id('team_id').notNull(),
     environmentId: id('environment_id').notNull(),
     /**
-     * From 1. Given out under a lock on the environment that is held until the commit, so that a smaller
-     * number never appears later.
+     * Numbers count from 1. They are given out under a lock on the environment that is held until the commit,
+     * so that a smaller number never appears later.
      */
     number: integer('number').notNull(),
     state: text('state', {

@@ -30,7 +30,9 @@ describe.skipIf(!(await has('postgres')))('builds of a service-operated team', (
     const { token } = await ok<{ token: string }>(`POST /teams/${teamId}/runners/enroll-tokens`, {}, as);
     return await scriptedRunner(server.baseUrl, token);
   };
-  /** A service-operated team with runners of its own, a customer's team with one, and one in the pool. */
+  /**
+   * Makes a service-operated team with runners of its own, a customer's team with one, and one in the pool.
+   */
   const world = async () => {
     const team = async (name: string) => (await ok<{ id: string }>('POST /teams', { name })).id;
     const [teamId, customer] = [await team('served'), await team('customer')];

@@ -1,6 +1,6 @@
 /**
- * What an item of a build executes, as it is stored with it: the plain part as JSON, and everything that only
- * the runner may read as one encrypted text that is bound to the item. Taken from the environment when the
+ * The spec of an item is what it executes. The plain part is stored as JSON, and everything that only the
+ * runner may read as one encrypted text that is bound to the item. It is taken from the environment when the
  * build is submitted, so that a change of the environment touches no build that waits.
  */
 import { openGitCredentials } from '../../apps/environments/index.ts';
@@ -24,7 +24,7 @@ export interface BuildSpec {
   /** A success must name the digest of what was published. */
   readonly publishes: boolean;
   readonly number: number;
-  /** Absent: `deployImage` is deployed as it is. */
+  /** Without it, `deployImage` is deployed as it is. */
   readonly source?: {
     readonly repository: string;
     readonly branch: string;
@@ -40,12 +40,12 @@ export interface BuildSpec {
   readonly buildType: Environment['buildType'];
   /** Name of the image in its registry, below the namespace. */
   readonly repository: string;
-  /** Absent: not deployed by this item. */
+  /** Without it, this item deploys nothing. */
   readonly deploy?: Deploy;
-  /** With its digest. */
+  /** The image has its digest. */
   readonly deployImage?: string;
   readonly timeoutSeconds: number;
-  /** What the provenance says of the part below. */
+  /** The provenance says this of the part below. */
   readonly steps?: readonly string[];
   readonly variableNames?: readonly string[];
   readonly secretNames?: readonly string[];
@@ -88,8 +88,8 @@ export async function readInput(
 }
 
 /**
- * Name of an environment's image. The dot keeps apart what dashes could not: neither part holds one. An image
- * name part cannot end with a dash, so an environment that does goes by its id.
+ * Makes the name of an environment's image. The dot keeps apart what dashes could not: neither part holds
+ * one. An image name part cannot end with a dash, so an environment that does goes by its id.
  */
 export function imageRepository(projectSlug: string, { id, name }: Environment): string {
   return `${projectSlug}.${name.endsWith('-') || name.includes('--') ? id.replace('_', '-') : name}`;

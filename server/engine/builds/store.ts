@@ -4,28 +4,22 @@
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import type { Database } from '../../base/db/index.ts';
-import type { Environment, OpenBuilds } from '../../apps/environments/index.ts';
+import type { OpenBuilds } from '../../apps/environments/index.ts';
 import { rowId } from '../../base/sql.ts';
+import { builds } from './schema.ts';
 
-export interface NewBuild {
-  readonly id: string;
-  readonly teamId: string;
-  readonly environmentId: string;
-  readonly state: 'open' | 'awaiting_approval';
-  readonly trigger: 'manual' | 'rollback' | 'promotion';
-  readonly rollbackOf: string | null;
-  readonly branch: string;
-  readonly commit: string | null;
-  readonly buildType: Environment['buildType'];
-  readonly image: string | null;
-  readonly digest: string | null;
-  readonly tag: string | null;
-  readonly approval: 'none' | 'required';
-  readonly workId: string;
-  readonly traceId: string;
-  readonly createdBy: string;
-  readonly createdAt: Date;
-}
+/** The columns of a build as it is made; the others are written later. */
+export type NewBuild = Omit<
+  typeof builds.$inferSelect,
+  | 'number'
+  | 'address'
+  | 'approvalBy'
+  | 'approvalAt'
+  | 'needsDecision'
+  | 'message'
+  | 'deployRunnerId'
+  | 'finishedAt'
+>;
 
 interface Owner {
   readonly id: string;
@@ -45,17 +39,13 @@ export async function nextNumber(
 }
 
 export async function insertBuild(
-  { sql }: Database,
-  b: NewBuild & { readonly number: number },
+  { orm }: Database,
+  build: NewBuild & { readonly number: number },
 ): Promise<void> {
-  await sql`
-    insert into builds (id, team_id, environment_id, number, state, trigger, rollback_of, branch, commit, build_type, image, digest, tag, approval,
-      work_id, trace_id, created_by, created_at)
-    values (${b.id}, ${b.teamId}, ${b.environmentId}, ${b.number}, ${b.state}, ${b.trigger}, ${b.rollbackOf}, ${b.branch}, ${b.commit},
-      ${b.buildType}, ${b.image}, ${b.digest}, ${b.tag}, ${b.approval}, ${b.workId}, ${b.traceId}, ${b.createdBy}, ${b.createdAt})`;
+  await orm.insert(builds).values(build);
 }
 
-/** Whether a promotion deployed an image with this digest in the environment. */
+/** Returns whether a promotion deployed an image with this digest in the environment. */
 export async function wasPromoted(
   { sql }: Database,
   { id, teamId }: Owner,
@@ -67,7 +57,7 @@ export async function wasPromoted(
   return found.length > 0;
 }
 
-/** False: it does not wait for approval (any more). */
+/** Returns false when it does not wait for approval (any more). */
 export async function approveBuild(
   { sql }: Database,
   { id, teamId }: Owner,

@@ -1,4 +1,4 @@
-/** What a follower of a build is told, and in which order. */
+/** A follower of a build is told these things, in this order. */
 import { BuildsService, BuildState, DeployDecision, Phase } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';

@@ -49,7 +49,7 @@ export async function addBuild(ctx: Ctx, environment: Environment, build: NewBui
 /** No item deploys but by this: each has passed one gate `deploy`. */
 export interface Deploying {
   readonly to: Deploy;
-  /** With its digest; absent: the one that the item makes. */
+  /** It is the image with its digest; without it, that is the one that the item makes. */
   readonly image?: string;
   readonly passed: PassedGate;
 }

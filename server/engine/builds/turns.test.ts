@@ -11,10 +11,9 @@ import { NO_VIOLATIONS, violations } from '../../../test/setup/work/invariants.t
 import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
 import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
 
-const there = await has('postgres');
 const { method } = BuildsService;
 
-describe.skipIf(!there)('the turn of a build', () => {
+describe.skipIf(!(await has('postgres')))('the turn of a build', () => {
   let world: BuildWorld;
   beforeAll(async () => {
     world = await createBuildWorld({ hintFirstMs: 1 });

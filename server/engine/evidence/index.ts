@@ -1,6 +1,6 @@
 /**
- * What a build leaves for those who keep evidence of it: facts in the event of its end, and the list of its
- * packages beside it. They stand in the statement that ends it, which is in work/report.ts.
+ * A build leaves evidence for those who keep it: facts in the event of its end, and the list of its packages
+ * beside it. They stand in the statement that ends it, which is in work/report.ts.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ import type { SqlTag } from '../../base/db/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import type { Fragment } from '../../base/sql.ts';
 
-/** What the runner says of the image. */
+/** The runner says this of the image. */
 export interface ImageEvidence {
   /** Base64 of what it is made of, gzipped. */
   readonly sbom?: string | undefined;
@@ -18,7 +18,7 @@ export interface ImageEvidence {
   readonly imageFacts?: ImageFacts | undefined;
 }
 
-/** What the runner is sure of. */
+/** The runner is sure of these facts. */
 export interface ImageFacts {
   readonly mediaType?: string | undefined;
   readonly platform?: string | undefined;
@@ -74,8 +74,8 @@ export function buildFacts(
 const sbomDigest = (sbom: string): string => createHash('sha256').update(sbom, 'base64').digest('hex');
 
 /**
- * CTE `sbom_kept`: what the image of the ended item is made of, by its digest: several builds with equal
- * dependencies keep one. Whoever reads the event reads it.
+ * Builds the CTE `sbom_kept`. It stores what the image of the ended item is made of, by its digest, so that
+ * several builds with equal dependencies keep one. Whoever reads the event reads it.
  */
 export function keepSbom(sql: SqlTag, from: string, { sbom }: ImageEvidence): Fragment {
   if (sbom === undefined) return sql``;

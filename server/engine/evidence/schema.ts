@@ -1,4 +1,4 @@
-/** Evidence that a build leaves. */
+/** The table holds evidence that a build leaves. */
 import { pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { bytes, id, instant } from '../../base/db/columns.ts';
 import { teams } from '../../kit/resource/schema.ts';

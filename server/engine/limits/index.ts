@@ -1,5 +1,5 @@
 /**
- * What holds a team's work back: limits below those of the installation, and gates of spending. The engine
+ * A team's work is held back by limits below those of the installation, and by gates of spending. The engine
  * reads both where work is submitted and runners are enrolled; money, which stands above, writes them.
  */
 import type { SettingsOf } from '@svc/proto/process/settings.ts';

@@ -1,4 +1,7 @@
-/** Limits of every team: how many runners it has, and how much of its work waits. Plans may lower them. */
+/**
+ * These settings are limits of every team: how many runners it has, and how much of its work waits. Plans may
+ * lower them.
+ */
 import { limit } from '@svc/proto/process/settings.ts';
 
 export const settings = {

@@ -1,6 +1,6 @@
 /**
- * What holds a team's work back. Money writes these rows, and the engine reads them where work is submitted
- * and runners are enrolled.
+ * The tables say what holds a team's work back. Money writes these rows, and the engine reads them where work
+ * is submitted and runners are enrolled.
  */
 import { sql } from 'drizzle-orm';
 import { check, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
@@ -11,7 +11,7 @@ export const spendGates = pgTable(
   'spend_gates',
   {
     teamId: id('team_id').notNull(),
-    /** Empty: all work of the team; or the id of a project or an environment. */
+    /** It is the id of a project or an environment, or empty for all work of the team. */
     scope: id('scope').notNull(),
     cause: text('cause', { enum: ['included_time', 'budget', 'payment'] }).notNull(),
     /** Figures that a refusal names. */

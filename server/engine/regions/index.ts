@@ -1,6 +1,6 @@
 /**
- * Regions: who operates the machines that run a team's work. There are few of them, made at the first start;
- * staff assign them to teams.
+ * A region says who operates the machines that run a team's work. There are few of them, made at the first
+ * start; staff assign them to teams.
  */
 import { asc, eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';

@@ -1,4 +1,6 @@
-/** Registry hosts: how one is written, and which of them mean the very machine that speaks to them. */
+/**
+ * Knows how the host of a registry is written, and which of them mean the very machine that speaks to them.
+ */
 /** All of them are one registry. */
 const DOCKER_HUB = new Set([
   'docker.io',

@@ -1,14 +1,20 @@
 /**
- * Where images go: the team's registry, or the service's own; and whose those are that lie in the service's
- * own.
+ * Images go to the team's registry, or the service's own. This file says where, and whose those are that lie
+ * in the service's own.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
 import { notFound } from '../../kit/not-found.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { Secrets } from '../../base/secrets.ts';
+import { isLoopback } from './host.ts';
+import type { Operator } from '../../kit/resource/schema.ts';
+import type { registries } from './schema.ts';
 
 export interface RegistryTarget {
-  /** With a port if any. */
+  /** It has a port if there is any. */
   readonly host: string;
-  /** Empty: none. */
+  /** It is empty when there is none. */
   readonly namespace: string;
   readonly username?: string;
   readonly password?: string;
@@ -18,15 +24,15 @@ export interface RegistryTarget {
 
 /** server/engine/registries implements it. */
 export interface ImageTargets {
-  /** Where images go from now on. Undefined: the team has no registry. */
+  /** Returns where images go from now on, or undefined when the team has no registry. */
   targetFor(teamId: string, environment: { readonly id: string }): Promise<RegistryTarget | undefined>;
   /** The team's registry that an existing image lies in, the default or not. Undefined: in none of them. */
   holderOf(teamId: string, image: string): Promise<RegistryTarget | undefined>;
 }
 
 /**
- * Whether an image, `host/namespace/name`, lies in a registry: host and namespace are whole parts of its
- * name.
+ * Returns whether an image, `host/namespace/name`, lies in a registry: host and namespace are whole parts of
+ * its name.
  */
 export function liesIn(
   image: string,
@@ -49,8 +55,8 @@ function hostKey(host: string): string {
 }
 
 /**
- * Throws `not_found` for an image in another team's namespace of the local registry: whether it is there is
- * told to that team alone.
+ * This throws `not_found` for an image that lies in another team's namespace of the local registry: whether it is
+ * there is told to that team alone.
  */
 export function refuseOthersImage(
   { teamId, localRegistry }: { readonly teamId: string; readonly localRegistry: string },
@@ -116,4 +122,84 @@ export interface LocalTarget extends RegistryTarget {
 export interface TeamTargets {
   targetFor(teamId: string, environment: { readonly id: string }, lease: Lease): Promise<LocalTarget>;
   holderOf(teamId: string, image: string, lease: Lease): Promise<LocalTarget | undefined>;
+}
+
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface ReachDeps {
+  /** Host and port of the service's own registry. */
+  readonly localRegistry: string;
+  /** Hosts besides loopback ones that may be spoken to over plain HTTP. */
+  readonly insecureRegistries: readonly string[];
+}
+
+export const sealedAt = (id: string): string => `registries.sealed:${id}`;
+
+/**
+ * Returns whether a host stands for a machine of whoever executes the builds. In the service's own pool that
+ * is the service: loopback there is where the local registry listens, in which other teams have their images.
+ */
+export function isOfPool(host: string, operator: string, localRegistry: string): boolean {
+  // 0.0.0.0 is answered by whatever listens on loopback.
+  return operator !== 'customer' && (host === localRegistry || isLoopback(host) || host.startsWith('0.'));
+}
+
+export function mayBeInsecure(
+  host: string,
+  { insecureRegistries }: Pick<ReachDeps, 'insecureRegistries'>,
+): boolean {
+  return isLoopback(host) || insecureRegistries.includes(host);
+}
+
+/** Of a team without a registry, where the installation has none either. */
+export const WITHOUT_REGISTRY =
+  'images of its builds have nowhere to go: the team has no registry, and this installation has none of its own. Add one with: svc registries add --team <team_id> --host <host>; or let its operator install docker-registry and start the server again, or name one in LOCAL_REGISTRY';
+
+type StoredTarget = Pick<
+  typeof registries.$inferSelect,
+  'id' | 'host' | 'namespace' | 'sealed' | 'insecure' | 'default'
+>;
+
+interface Target extends Readonly<StoredTarget> {
+  /** Says whose machines execute the team's builds. */
+  readonly operator: Operator;
+}
+
+/**
+ * The ones that builds may go by. Whose namespace is longer comes first: it says more about an image that
+ * lies in several.
+ */
+async function findTargets(sql: SqlTag, teamId: string): Promise<readonly Target[]> {
+  return await sql<Target[]>`
+    select r.id, r.host, r.namespace, r.sealed, r.insecure, r.is_default as "default", g.operator
+    from registries r join teams t on t.id = r.team_id join regions g on g.id = t.region_id
+    where r.team_id = ${teamId} order by length(r.namespace) desc, r.id`;
+}
+
+export function createImageTargets(
+  deps: ReachDeps & { readonly sql: SqlTag; readonly secrets: Pick<Secrets, 'open'> },
+): ImageTargets & { hasDefault(teamId: string): Promise<boolean> } {
+  const { sql, secrets, localRegistry } = deps;
+  // The team's region may have changed since one was added.
+  const targetsOf = async (teamId: string): Promise<readonly Target[]> =>
+    (await findTargets(sql, teamId)).filter(({ host, operator }) => !isOfPool(host, operator, localRegistry));
+  const open = (target: Target | undefined): RegistryTarget | undefined => {
+    if (target === undefined) return undefined;
+    const { id, host, namespace, sealed, insecure } = target;
+    const credentials =
+      sealed === null
+        ? {}
+        : (JSON.parse(Buffer.from(secrets.open(sealedAt(id), sealed)).toString('utf8')) as Credentials);
+    // The installation may not allow any more what it allowed then.
+    return { host, namespace, insecure: insecure && mayBeInsecure(host, deps), ...credentials };
+  };
+  return {
+    hasDefault: async (teamId) => (await targetsOf(teamId)).some((target) => target.default),
+    targetFor: async (teamId) => open((await targetsOf(teamId)).find((target) => target.default)),
+    holderOf: async (teamId, image) =>
+      open((await targetsOf(teamId)).find((target) => liesIn(image, target))),
+  };
 }

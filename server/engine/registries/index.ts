@@ -27,9 +27,9 @@ import { accessOfOwn, createLocalRegistry } from './local-access.ts';
 import { prepareOwnRegistry, runOwnRegistry } from './own-registry.ts';
 import { settings } from './registries.settings.ts';
 import { registries } from './schema.ts';
-import { buildsUsing } from './store.ts';
-import { createImageTargets, isOfPool, mayBeInsecure, sealedAt, WITHOUT_REGISTRY } from './targets.ts';
-import type { Credentials, ReachDeps } from './targets.ts';
+import { createImageTargets, isOfPool, mayBeInsecure, sealedAt, WITHOUT_REGISTRY } from './image-targets.ts';
+import type { Credentials, ReachDeps } from './image-targets.ts';
+import { requireTeam } from '../../kit/authorise.ts';
 
 const rows = rowsOf(registries);
 type Registry = RowOf<typeof registries>;
@@ -58,7 +58,7 @@ export function createRegistries(deps: RegistriesDeps): Handlers<Ctx> {
   });
 }
 
-/** Oldest first. */
+/** Reads registries, oldest first. */
 async function ofTeam(ctx: Ctx, teamId: string): Promise<Registry[]> {
   return await rows.list(ctx, { where: eq(registries.teamId, teamId), by: registries.id });
 }
@@ -233,3 +233,29 @@ export const registriesFeature = declareFeature({
     };
   },
 });
+
+interface RegistryRef {
+  readonly teamId: string;
+  readonly registryId: string;
+}
+
+/**
+ * Builds that go by the registry, or may: which one it is, is decided when a runner takes a build. So it is
+ * any build of the team that has not ended, while the registry is the default; and when it no longer is,
+ * those that were there before it ceased to be. A build with an image counts where that lies, too: a rollback
+ * and a deploy that was or is yet to be approved pull from there.
+ */
+export async function buildsUsing(
+  { db: { sql }, teams }: Pick<Ctx, 'db' | 'teams'>,
+  { teamId, registryId }: RegistryRef,
+  take: number,
+): Promise<readonly string[]> {
+  const rows = await sql<Array<{ id: string }>>`
+    select b.id from registries r
+    join builds b on b.team_id = r.team_id and b.finished_at is null and (
+      r.is_default or b.created_at <= r.default_until
+      or starts_with(b.image, case r.namespace when '' then r.host || '/' else r.host || '/' || r.namespace || '/' end))
+    where r.id = ${registryId} and r.team_id = ${requireTeam(teams, teamId)}
+    order by b.created_at, b.id limit ${take}::int`;
+  return rows.map(({ id }) => id);
+}

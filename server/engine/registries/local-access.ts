@@ -58,7 +58,7 @@ export function createLocalRegistry(deps: LocalRegistryDeps): LocalRegistryAcces
   };
 }
 
-/** What a registry that the server starts is told: whose tokens it believes. */
+/** Returns what a registry that the server starts is told: whose tokens it believes. */
 export function accessOfOwn(
   { secrets, dataDir }: Pick<LocalRegistryDeps, 'secrets' | 'dataDir'>,
   baseUrl: string,
@@ -102,7 +102,8 @@ async function answer(deps: Access, { query, header }: EndpointRequest): Promise
 }
 
 /**
- * What of one scope, `repository:<name>:<actions>`, the team may have; the registry refuses what is missing.
+ * Returns what the team may have of one scope, `repository:<name>:<actions>`; the registry refuses what is
+ * missing.
  */
 function accessOf(scope: string, teamId: string): Array<{ type: string; name: string; actions: string[] }> {
   const [, name = '', wanted = ''] = /^repository:(.+):([a-z*,]*)$/.exec(scope) ?? [];
@@ -111,7 +112,7 @@ function accessOf(scope: string, teamId: string): Array<{ type: string; name: st
   return actions.length === 0 ? [] : [{ type: 'repository', name, actions }];
 }
 
-/** Undefined: no credential, not ours, or its lease is over. */
+/** Returns undefined when there is no credential, it is not ours, or its lease is over. */
 async function teamOf(
   { sql, secrets }: Access,
   authorization: string | undefined,

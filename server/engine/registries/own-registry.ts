@@ -39,7 +39,7 @@ exit $code`;
 
 export interface OwnRegistry {
   readonly program: string;
-  /** Of images: `127.0.0.1:<port>`. */
+  /** It is part of the names of images: `127.0.0.1:<port>`. */
   readonly host: string;
   readonly folder: string;
 }
@@ -72,7 +72,7 @@ export async function findRegistryProgram(): Promise<string | undefined> {
   return undefined;
 }
 
-/** Empty: it cannot be started, or failed. */
+/** Reads the program's output. It is empty when the program cannot be started, or failed. */
 async function answerOf(program: string, args: readonly string[]): Promise<string> {
   const answer = await promisify(execFile)(program, args, { timeout: ASK_MS }).catch(() => undefined);
   return answer?.stdout ?? '';
@@ -159,8 +159,8 @@ interface Process {
 }
 
 /**
- * A group of its own: Ctrl-C reaches the server first. It gets no environment of ours, which holds secrets,
- * and from which it would take settings.
+ * Starts the program in a group of its own, because Ctrl-C shall reach the server first. It gets no
+ * environment of ours, which holds secrets, and from which it would take settings.
  */
 function start(program: string, config: string, log: string): Process {
   const output = openSync(log, 'w', 0o600);

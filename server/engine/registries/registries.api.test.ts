@@ -7,7 +7,6 @@ import type { TestServer } from '../../../test/setup/server.ts';
 import { DIGEST, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 
-const postgresHere = await has('postgres');
 const CANARY = 'canary-51c07be9d2';
 const COMMIT = 'c'.repeat(40);
 
@@ -18,7 +17,7 @@ interface Shown {
   readonly hasCredentials: boolean;
 }
 
-describe.skipIf(!postgresHere)('registries', () => {
+describe.skipIf(!(await has('postgres')))('registries', () => {
   let server: TestServer;
   let as: string;
   let teamId: string;
@@ -329,7 +328,7 @@ describe.skipIf(!postgresHere)('registries', () => {
       expect(refused.text).toContain("service's own pool");
     }
     // The one from before the move is not gone by: the image goes to the team's own place.
-    const { createImageTargets } = await import('./targets.ts');
+    const { createImageTargets } = await import('./image-targets.ts');
     const targets = createImageTargets({
       sql: server.db.sql,
       secrets: {

@@ -8,7 +8,7 @@ export const registries = teamTable(
   {
     /** Lower case, with a port if any. */
     host: text('host').notNull(),
-    /** Empty: none. */
+    /** It is empty when there is none. */
     namespace: text('namespace').notNull(),
     default: boolean('is_default').notNull(),
     /**

@@ -4,12 +4,18 @@
  * root's certificate; each token brings the certificate of the key that signed it along (`x5c`), which every
  * version of the registry takes.
  */
-import { createECDH, createPrivateKey, createPublicKey, sign, X509Certificate } from 'node:crypto';
+import {
+  createECDH,
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  sign,
+  X509Certificate,
+} from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Secrets } from '../../base/secrets.ts';
-import { createCertificate, toPem } from './certificate.ts';
 
 const ROOT = 'svc registry root';
 const SIGNER = 'svc registry tokens';
@@ -51,8 +57,8 @@ export function createTokenSigner(secrets: Pick<Secrets, 'mac'>): TokenSigner {
 }
 
 /**
- * For the registry, `DATA_DIR/registry/tokens.crt`. One of the same key stays, because the registry may have
- * read it.
+ * Writes the certificate for the registry, `DATA_DIR/registry/tokens.crt`. One of the same key stays, because
+ * the registry may have read it.
  */
 export function keepRootCertificate({ rootCertificate }: TokenSigner, dataDir: string): void {
   const path = rootCertificateFile(dataDir);
@@ -61,7 +67,7 @@ export function keepRootCertificate({ rootCertificate }: TokenSigner, dataDir: s
   try {
     if (keyIn(readFileSync(path, 'utf8')) === keyIn(rootCertificate)) return;
   } catch {
-    // Not there, or no certificate: written anew.
+    // There is no file, or no certificate in it, and it is written anew.
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o711 });
   writeFileSync(`${path}.${process.pid}`, rootCertificate, { mode: 0o644 });
@@ -84,4 +90,87 @@ function keyOf(secrets: Pick<Secrets, 'mac'>, name: string): KeyObject {
     const key = { kty: 'EC', crv: 'P-256', x: part(1), y: part(33), d: d.toString('base64url') };
     return createPrivateKey({ format: 'jwk', key });
   }
+}
+
+// X.509 certificates, as few of them as a registry needs to trust our tokens: a root, and one signed by it,
+// both of P-256 keys (RFC 5280).
+
+const [BOOLEAN, INTEGER, BITS, OCTETS, OID, UTF8, UTC_TIME, SEQUENCE, SET] = [
+  0x01, 0x02, 0x03, 0x04, 0x06, 0x0c, 0x17, 0x30, 0x31,
+];
+/** DER tags of a certificate's own fields, which are specific to their context. */
+const [VERSION, EXTENSIONS] = [0xa0, 0xa3];
+const COMMON_NAME = '550403';
+const ECDSA_SHA256 = '2a8648ce3d040302';
+const BASIC_CONSTRAINTS = '551d13';
+const KEY_USAGE = '551d0f';
+/** The keys live as long as the installation's own key does. */
+const VALIDITY = ['200101000000Z', '491231235959Z'];
+
+export interface CertificateOf {
+  readonly subject: string;
+  readonly issuer: string;
+  /** The certificate is of this key. */
+  readonly publicKey: KeyObject;
+  readonly signedWith: KeyObject;
+  /** It may sign others. */
+  readonly authority: boolean;
+}
+
+/** Makes the certificate in DER. */
+export function createCertificate(of: CertificateOf): Buffer {
+  const spki = of.publicKey.export({ type: 'spki', format: 'der' });
+  const algorithm = der(SEQUENCE, oid(ECDSA_SHA256));
+  // Positive, and the same for the same key.
+  const serial = createHash('sha256').update(spki).digest().subarray(0, 8);
+  serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40;
+  const body = der(
+    SEQUENCE,
+    der(VERSION, der(INTEGER, Buffer.from([2]))),
+    der(INTEGER, serial),
+    algorithm,
+    nameOf(of.issuer),
+    der(SEQUENCE, ...VALIDITY.map((time) => der(UTC_TIME, Buffer.from(time)))),
+    nameOf(of.subject),
+    spki,
+    der(EXTENSIONS, der(SEQUENCE, ...extensionsOf(of.authority))),
+  );
+  return der(SEQUENCE, body, algorithm, bits(sign('sha256', body, of.signedWith)));
+}
+
+export function toPem(certificate: Buffer): string {
+  const lines = certificate.toString('base64').match(/.{1,64}/g) ?? [];
+  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
+}
+
+function extensionsOf(authority: boolean): Buffer[] {
+  const critical = der(BOOLEAN, Buffer.from([0xff]));
+  const extension = (id: string, value: Buffer): Buffer =>
+    der(SEQUENCE, oid(id), critical, der(OCTETS, value));
+  // digitalSignature is bit 0, keyCertSign bit 5.
+  const usage = authority ? [2, 0x04] : [7, 0x80];
+  return [
+    extension(BASIC_CONSTRAINTS, der(SEQUENCE, ...(authority ? [critical] : []))),
+    extension(KEY_USAGE, der(BITS, Buffer.from(usage))),
+  ];
+}
+
+function nameOf(text: string): Buffer {
+  return der(SEQUENCE, der(SET, der(SEQUENCE, oid(COMMON_NAME), der(UTF8, Buffer.from(text)))));
+}
+
+function oid(hex: string): Buffer {
+  return der(OID, Buffer.from(hex, 'hex'));
+}
+
+function bits(content: Buffer): Buffer {
+  return der(BITS, Buffer.concat([Buffer.from([0]), content]));
+}
+
+function der(tag: number, ...parts: readonly Buffer[]): Buffer {
+  const content = Buffer.concat(parts);
+  const { length } = content;
+  const size =
+    length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from([tag, ...size]), content]);
 }

@@ -1,6 +1,6 @@
 /**
- * Groups of a team's runners. Which routes their runners have follows from names and labels by triggers of
- * the database (see work/routes.ts), in the transaction of the change.
+ * A team puts its runners into groups. Which routes their runners have follows from names and labels by
+ * triggers of the database (see work/routes.ts), in the transaction of the change.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -18,11 +18,8 @@ import { teamsFeature } from '../../access/teams/index.ts';
 import { workFeature } from '../work/index.ts';
 import { change, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
 import type { RowOf } from '../../kit/resource/index.ts';
-import { withLabels } from './labels.ts';
 import { runnerGroups } from './schema.ts';
-import { letGoOfRevoked, memberOf } from './store.ts';
-
-export { withLabels } from './labels.ts';
+import { requireTeam } from '../../kit/authorise.ts';
 
 type Group = RowOf<typeof runnerGroups>;
 
@@ -94,3 +91,46 @@ export const runnerGroupsFeature = declareFeature({
   on: { teams: teamsFeature, work: workFeature },
   start: () => ({ services: [createRunnerGroups()] }),
 });
+
+interface GroupRef {
+  readonly teamId: string;
+  readonly groupId: string;
+}
+
+/** Name of one of its runners that is not revoked. */
+export async function memberOf(
+  { db: { sql }, teams }: Pick<Ctx, 'db' | 'teams'>,
+  { teamId, groupId }: GroupRef,
+): Promise<string | undefined> {
+  const [row] = await sql<Array<{ name: string }>>`
+    select name from runners
+    where team_id = ${requireTeam(teams, teamId)} and group_id = ${groupId} and revoked_at is null order by name limit 1`;
+  return row?.name;
+}
+
+/** A revoked runner holds nothing back. */
+export async function letGoOfRevoked(
+  { db: { sql }, teams }: Pick<Ctx, 'db' | 'teams'>,
+  { teamId, groupId }: GroupRef,
+): Promise<void> {
+  await sql`
+    update runners set group_id = null
+    where team_id = ${requireTeam(teams, teamId)} and group_id = ${groupId} and revoked_at is not null`;
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Returns labels with a change of them: one with an empty value is taken away. */
+export function withLabels(
+  before: Labels,
+  changes: Labels,
+  { resource, max }: { readonly resource: string; readonly max: number },
+): Labels {
+  const after = Object.entries({ ...before, ...changes }).filter(([, value]) => value !== '');
+  if (after.length <= max) return Object.fromEntries(after);
+  throw apiError(
+    'limit_reached',
+    `the ${resource} would have ${after.length} labels, at most ${max} are allowed`,
+    { details: { resource, limit: max, current: after.length } },
+  );
+}

@@ -1,4 +1,4 @@
-/** Runner groups, and runners in them, over the real door. */
+/** These tests call runner groups, and runners in them, over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { join } from '../../../test/setup/people.ts';

@@ -9,9 +9,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 
-const there = await has('postgres');
-
-describe.skipIf(!there)('a bundle for support', () => {
+describe.skipIf(!(await has('postgres')))('a bundle for support', () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await startTestServer({
@@ -43,7 +41,7 @@ describe.skipIf(!there)('a bundle for support', () => {
     const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
     await staff.adminTeams.setRegion(team.id!, region!.id!);
 
-    // What people write.
+    // People write these texts.
     const project = await sdk.projects.create({ name: 'app', teamId: team.id! });
     const environment = await sdk.environments.create(project.id!, {
       name: 'production',
@@ -75,7 +73,7 @@ describe.skipIf(!there)('a bundle for support', () => {
     for (const encoding of ['hex', 'base64', 'base64url'] as const)
       also(Buffer.from(keys!.publicKey).toString(encoding));
 
-    // What the machine says.
+    // The machine says the rest.
     const offered = await runner.call('poll', { slots: 1, waitMs: 20_000 });
     const { id, epoch } = (offered.body['run'] ?? {}) as { id: string; epoch: number };
     expect(id).toBe(run.id);

@@ -1,4 +1,4 @@
-/** What a team changes about a runner. Each is one statement that also writes the event. */
+/** A team changes this about a runner. Each change is one statement that also writes the event. */
 import { isDeepStrictEqual } from 'node:util';
 import { requireTeam } from '../../kit/authorise.ts';
 import type { TeamScope } from '../../kit/context.ts';
@@ -10,7 +10,7 @@ import type { RunnerInTeam } from './row.ts';
 /** Undefined in all of these: no such runner in the team. */
 export interface Changed {
   readonly name: string;
-  /** False: it was so already. */
+  /** It is false when it was so already. */
   readonly changed: boolean;
 }
 
@@ -61,7 +61,7 @@ export async function resume(
   return row;
 }
 
-/** `strikes`: as many as there were. */
+/** Clears the strikes of a runner, and returns how many there were. */
 export async function clearStrikes(
   sql: SqlTag,
   scope: TeamScope,
@@ -86,7 +86,7 @@ export async function clearStrikes(
 const LABELS_MAX = 32;
 
 export interface Placed extends RunnerInTeam {
-  /** Empty: in none. */
+  /** It is empty when the runner is to be in none. */
   readonly groupId?: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
 }

@@ -1,6 +1,6 @@
 /**
- * The bundle for support. Redacted by construction: it is put together from the columns named here, none of
- * which is a key, a token or a setting's value, and what was written freely is cut down by redact.ts. With
+ * The bundle for support is redacted by construction. It is put together from the columns named here, none of
+ * which is a key, a token or a setting's value, and what was written freely is cut down here. With
  * `live` it asks the runners first and waits for one answer, at most 20 s, so that a heartbeat every 15 s is
  * in time, and no longer than its caller waits.
  */
@@ -15,8 +15,7 @@ import { requireTeam } from '../../kit/authorise.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { shown } from '../../kit/resource/index.ts';
-import type { HealthLimits } from './health.ts';
-import { redacted } from './redact.ts';
+import type { HealthLimits, RunnerRow } from './row.ts';
 import { listRunners, toMessage } from './row.ts';
 
 export interface DiagnoseDeps {
@@ -67,7 +66,7 @@ export async function diagnose(
   };
 }
 
-/** Whether one of the team's runners answered in time. */
+/** Returns whether one of the team's runners answered in time. */
 async function askRunners(
   { sql, clock, liveWaitMs }: DiagnoseDeps,
   scope: TeamScope,
@@ -89,4 +88,63 @@ async function askRunners(
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
   return false;
+}
+
+// A runner as a bundle for support shows it: what its team and its machine wrote freely is left out or cut
+// down to what is known to be harmless, because a bundle leaves the team, and people put secrets into notes
+// and labels.
+
+/**
+ * A program's name and its version, as far as they look like that: `podman 4.3.1`, `Docker version 24.0.7`.
+ * What follows is cut off.
+ */
+const VERSION = /^([A-Za-z][A-Za-z-]{0,19} ){0,2}v?\d{1,6}(\.\d{1,6}){1,3}/;
+
+const versionOnly = (text: string): string => VERSION.exec(text)?.[0] ?? '';
+
+/**
+ * Takes the first word of a reason: `disk`, `engine`. The whole sentence is in the roster, for the team
+ * itself.
+ */
+function reasonWord(text: string): string {
+  const [word = ''] = text.toLowerCase().split(/[^a-z]/, 1);
+  return REASONS.has(word) ? word : 'other';
+}
+
+const EXECUTORS: ReadonlySet<string> = new Set(['podman', 'docker', 'namespaces']);
+const REASONS: ReadonlySet<string> = new Set([
+  'backlog',
+  'boot',
+  'clock',
+  'disk',
+  'docker',
+  'engine',
+  'executor',
+  'git',
+  'isolation',
+  'memory',
+  'namespaces',
+  'pack',
+  'podman',
+  'registry',
+  'spool',
+  'version',
+  'workspace',
+]);
+
+export function redacted(row: RunnerRow): RunnerRow {
+  const { diagnostics } = row;
+  return {
+    ...row,
+    labels: {},
+    pauseNote: null,
+    version: versionOnly(row.version),
+    executor: EXECUTORS.has(row.executor) ? row.executor : '',
+    notReady: row.notReady.map(reasonWord),
+    diagnostics: diagnostics && {
+      ...diagnostics,
+      containerCliVersion: versionOnly(diagnostics.containerCliVersion),
+      deployCliVersion: versionOnly(diagnostics.deployCliVersion),
+    },
+  };
 }

@@ -1,9 +1,9 @@
 /**
- * Enrollment: a one-shot token is exchanged for a place in the team's roster. It holds no longer than whoever
- * issued it could issue it: as a member who may manage runners, and with the API key that it was issued with.
- * The token is used up in the statement that makes the runner; a name that is taken rolls both back, so that
- * the token is still good. The same token with the same key answers the same runner for 15 minutes, so that a
- * lost answer loses nothing.
+ * Enrollment exchanges a one-shot token for a place in the team's roster. The token holds no longer than
+ * whoever issued it could issue it: as a member who may manage runners, and with the API key that it was
+ * issued with. The token is used up in the statement that makes the runner; a name that is taken rolls both
+ * back, so that the token is still good. The same token with the same key answers the same runner for 15
+ * minutes, so that a lost answer loses nothing.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash, randomBytes } from 'node:crypto';
@@ -41,7 +41,10 @@ export type Enroll = (request: EnrollRequest) => Promise<MessageInitShape<typeof
 
 const hashOf = (token: string): Uint8Array => createHash('sha256').update(token).digest();
 
-/** Most runners of a team: the installation's limit, or that of the team's plan where it is lower. */
+/**
+ * Returns how many runners a team may have: the installation's limit, or that of the team's plan where it is
+ * lower.
+ */
 const runnersMaxOf = (sql: SqlTag, teamId: Fragment, max: number): Fragment =>
   sql`least(${max}::int, (select l.runners_max from team_limits l where l.team_id = ${teamId}))`;
 
@@ -84,7 +87,8 @@ export async function issueToken(
 
 export function createEnroll({ db, clock, settings, runnersPerTeamMax }: EnrollDeps): Enroll {
   return async (request) => {
-    // First: whoever has no token learns nothing of keys and makes this server compute nothing on a curve.
+    // This comes first: whoever has no token learns nothing of keys and makes this server compute nothing on
+    // a curve.
     if (!(await isTokenKnown(db.sql, request.token))) throw tokenInvalid();
     const weakness = publicKeyWeakness(request.publicKey);
     if (weakness !== undefined)
@@ -130,7 +134,7 @@ interface Registered {
   readonly max: number;
 }
 
-/** Undefined: the token is not good (any more). */
+/** Returns undefined when the token is not good (any more). */
 async function register(
   { db, clock }: Pick<EnrollDeps, 'db' | 'clock'>,
   request: EnrollRequest,

@@ -1,6 +1,6 @@
 /**
- * A team's runners together: degraded or not, why work waits, what a runner did, and which versions are
- * served. Against a real PostgreSQL.
+ * These tests have a team's runners together, against a real PostgreSQL: degraded or not, why work waits,
+ * what a runner did, and which versions are served.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RunnersService, WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
@@ -51,13 +51,13 @@ describe.skipIf(!there)('a fleet', () => {
   const set = async (id: string, columns: Record<string, unknown>) =>
     await setColumns(world.db.sql, 'runners', { id, ...columns });
   const ago = (seconds: number): Date => new Date(Date.now() - seconds * 1_000);
-  /** A runner in contact. */
+  /** Makes a runner in contact. */
   const live = async (columns: Record<string, unknown> = {}): Promise<string> => {
     const id = await world.runner(team);
     await set(id, { last_seen_at: new Date(), ...columns });
     return id;
   };
-  /** A call of the runner, a moment after the one before. */
+  /** It stands for a call of the runner, a moment after the one before. */
   const contact = async (id: string) =>
     await world.db.sql`update runners set last_seen_at = clock_timestamp() where id = ${id}`;
   /** An item that has waited so long. */

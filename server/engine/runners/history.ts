@@ -10,7 +10,7 @@ import type { RunnerInTeam } from './row.ts';
 export interface LeaseRow {
   /** The run, or the build whose item it is. */
   readonly workId: string;
-  /** For the cursor. */
+  /** It is for the cursor. */
   readonly itemId: string;
   readonly kind: string;
   readonly epoch: number;
@@ -32,8 +32,8 @@ export interface HistoryQuery extends RunnerInTeam {
 }
 
 /**
- * Newest grant first. A report is of one epoch alone, so the item's own times belong to the lease that has
- * one.
+ * Reads the newest grant first. A report is of one epoch alone, so the item's own times belong to the lease
+ * that has one.
  */
 export async function listHistory(
   sql: SqlTag,

@@ -44,7 +44,7 @@ export interface RunnersDeps {
   readonly runnersPerTeamMax: number;
   /** Whether each variable that matters to runners is set, by its name: shown in diagnoses. */
   readonly configured: Readonly<Record<string, boolean>>;
-  /** How long a live diagnosis waits. Default 20 s. */
+  /** A live diagnosis waits so long at most, 20 s by default. */
   readonly liveWaitMs?: number;
   /** Something is due for a hint. */
   wakeRelay(): void;

@@ -1,6 +1,6 @@
 /**
  * What the runners of one pool are able to, counted in one indexed read. The rules are those of work/sql.ts
- * (who may receive work) and of health.ts (which word comes first): each runner is counted under the first
+ * (who may receive work) and of row.ts (which word comes first): each runner is counted under the first
  * thing that keeps it from work.
  */
 // No TeamScope: fragments of statements that take a TeamScope.
@@ -38,8 +38,8 @@ export interface PoolFacts {
 }
 
 /**
- * Whether the runner `r` may be given work at this moment. `work/sql.ts` decides it when it calls; this is
- * for looking on.
+ * Returns whether the runner `r` may be given work at this moment. `work/sql.ts` decides it when it calls;
+ * this is for looking on.
  */
 export function isAble(sql: SqlTag, settings: WorkSettings): Fragment {
   return sql`(
@@ -49,8 +49,8 @@ export function isAble(sql: SqlTag, settings: WorkSettings): Fragment {
 }
 
 /**
- * A SELECT of one row with the columns of PoolFacts, for the pool that the fragment names; `only`: of those
- * of its runners `r` for which it holds.
+ * Builds a SELECT of one row with the columns of PoolFacts, for the pool that the fragment names. With
+ * `only`, it counts those of its runners `r` for which that holds.
  */
 export function poolFacts(
   sql: SqlTag,

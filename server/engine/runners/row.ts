@@ -1,33 +1,17 @@
 /** A runner as its row has it, and as its team sees it: never its key. */
 // No TeamScope: fragments of statements that take a TeamScope.
-import { RunnerSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { Health, RunnerSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { Runner } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { requireTeam } from '../../kit/authorise.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { isBelow } from '../work/index.ts';
-import { healthOf } from './health.ts';
-import type { HealthFacts, HealthLimits } from './health.ts';
 import type { runners } from './schema.ts';
 
-type Shown =
-  | 'id'
-  | 'teamId'
-  | 'name'
-  | 'labels'
-  | 'setLabels'
-  | 'groupId'
-  | 'version'
-  | 'isolation'
-  | 'executor'
-  | 'enrolledAt'
-  | 'lastHeartbeatAt'
-  | 'pauseNote'
-  | 'diagnostics';
+type Hidden = 'keyId' | 'publicKey' | 'os' | 'arch' | 'bootId' | 'diagnosticsRequestedAt' | 'refusedVersion';
 
-export interface RunnerRow
-  extends HealthFacts, Omit<Pick<typeof runners.$inferSelect, Shown>, keyof HealthFacts> {
+export interface RunnerRow extends Omit<typeof runners.$inferSelect, Hidden> {
   readonly leases: number;
   readonly groupName: string | null;
 }
@@ -81,4 +65,38 @@ export function toMessage(row: RunnerRow, now: Date, limits: HealthLimits): Runn
     upgradeRecommended: isBelow(row.version, limits.recommendedVersion),
     diagnostics: diagnostics && { ...diagnostics, at: new Date(diagnostics.at) },
   });
+}
+
+export type HealthFacts = Pick<
+  typeof runners.$inferSelect,
+  'revokedAt' | 'strikes' | 'pausedAt' | 'pausedUntil' | 'lastSeenAt' | 'draining' | 'notReady' | 'version'
+>;
+
+export interface HealthLimits {
+  readonly strikesMax: number;
+  readonly silentMs: number;
+  readonly minVersion: string;
+  readonly recommendedVersion: string;
+}
+
+export function isPaused(
+  { pausedAt, pausedUntil }: Pick<HealthFacts, 'pausedAt' | 'pausedUntil'>,
+  now: Date,
+): boolean {
+  return pausedAt !== null && (pausedUntil === null || pausedUntil > now);
+}
+
+export function healthOf(
+  facts: HealthFacts,
+  now: Date,
+  { strikesMax, silentMs, minVersion }: HealthLimits,
+): Health {
+  if (facts.revokedAt !== null) return Health.REVOKED;
+  if (facts.strikes >= strikesMax) return Health.FLAGGED;
+  if (isPaused(facts, now)) return Health.PAUSED;
+  if (facts.lastSeenAt === null) return Health.NEVER_SEEN;
+  if (now.getTime() - facts.lastSeenAt.getTime() > silentMs) return Health.SILENT;
+  if (isBelow(facts.version, minVersion)) return Health.VERSION_TOO_OLD;
+  if (facts.draining) return Health.DRAINING;
+  return facts.notReady.length > 0 ? Health.NOT_READY : Health.LIVE;
 }

@@ -1,4 +1,4 @@
-/** Enrollment and the roster against a real PostgreSQL. */
+/** These tests enroll runners and read the roster against a real PostgreSQL. */
 import { randomBytes } from 'node:crypto';
 import { create, toJsonString } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';

@@ -40,7 +40,7 @@ export const runners = pgTable(
     publicKey: bytes('public_key').notNull(),
     /** As the daemon says. */
     labels: jsonb('labels').$type<Record<string, string>>().notNull().default({}),
-    /** As a person set them: they win over the daemon's, and those of the group over both. */
+    /** A person set these labels: they win over the daemon's, and those of the group over both. */
     setLabels: jsonb('set_labels').$type<Record<string, string>>().notNull().default({}),
     groupId: id('group_id'),
     version: text('version').notNull().default(''),
@@ -178,7 +178,7 @@ export const runnerTeamHealth = pgTable(
     teamId: id('team_id')
       .primaryKey()
       .references(() => teams.id, { onDelete: 'cascade' }),
-    /** Null: it is not. */
+    /** It is null when the team is not degraded. */
     degradedSince: instant('degraded_since'),
     /** A word of WAITING_REASONS; of the latest entry. */
     reason: text('reason').notNull(),

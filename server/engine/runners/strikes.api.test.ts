@@ -14,9 +14,7 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 
-const there = await has('postgres');
-
-describe.skipIf(!there)('strikes', () => {
+describe.skipIf(!(await has('postgres')))('strikes', () => {
   let server: TestServer;
   let sdk: SvcSDK;
   let teamId: string;

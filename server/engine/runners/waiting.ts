@@ -45,7 +45,7 @@ interface ItemFacts extends PoolFacts {
   /** Where no runner has what it asks for: a label that none has at all, if there is one. */
   readonly missing: string | null;
   readonly groupExists: boolean;
-  /** What the service's pool holds of its team at most, when that much is held. */
+  /** The service's pool holds so many items of its team at most; it is set when that much is held. */
   readonly limit: number | null;
   /** Items of other teams that have their turns before it, about; null in a pool of one team. */
   readonly before: number | null;
@@ -53,7 +53,7 @@ interface ItemFacts extends PoolFacts {
   readonly notBefore: Date | null;
 }
 
-/** By id; items that are not queued are not in it. */
+/** Returns reasons by id; items that are not queued are not in it. */
 export async function whyWaiting(
   sql: SqlTag,
   settings: WorkSettings,
@@ -103,7 +103,7 @@ function limitReached(sql: SqlTag): Fragment {
     where i."servicePool" and s.team_id = i.team_id and s.kind = i.kind and s.max_running <= ${heldOf(sql, sql`i`)})`;
 }
 
-/** Of one other team at most. */
+/** It limits what counts of one other team. */
 const BEFORE_MAX = 100;
 
 /**
@@ -232,7 +232,7 @@ function boundWaiting(facts: ItemFacts, settings: WaitingSettings): Waiting | un
 const asks = ({ group, labels = {} }: Selector): boolean =>
   group !== undefined || Object.keys(labels).length > 0;
 
-/** `the group gpu and the labels a=b, c=d`. */
+/** Returns `the group gpu and the labels a=b, c=d`. */
 function askedFor({ group, labels = {} }: Selector): string {
   const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const parts = [
@@ -256,7 +256,7 @@ function noMatch({ selector, missing, groupExists, servicePool }: ItemFacts): Wa
   return { reason: WaitingReason.NO_MATCHING_RUNNER, detail: `${what}; ${help}` };
 }
 
-/** What no runner can help. */
+/** Returns the reason that no runner can help. */
 function switchedOff(servicePool: boolean, settings: WaitingSettings): Waiting | undefined {
   if (!settings.runnersOn()) {
     return {
@@ -283,7 +283,7 @@ export function reasonOf(facts: ItemFacts, settings: WaitingSettings): Waiting {
   if (bound !== undefined) return bound;
   if (facts.enrolled === 0 && asks(facts.selector)) return noMatch(facts);
   if (blocked !== null) {
-    // What ails the service's machines is its operator's business, not the tenant's.
+    // A problem of the service's machines is its operator's business, not the tenant's.
     return servicePool
       ? {
           reason: WaitingReason.NO_LIVE_RUNNER,

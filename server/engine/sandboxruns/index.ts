@@ -1,6 +1,6 @@
 /** Sandbox runs as their team sees them. */
 import { declareFeature } from '../../kit/feature.ts';
-import { SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import { LogEventSchema, SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
@@ -9,13 +9,14 @@ import { notFound } from '../../kit/not-found.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
 import { registriesFeature } from '../registries/index.ts';
 import { runnersFeature, whyWaiting } from '../runners/index.ts';
-import { cancel, stateWord, workFeature } from '../work/index.ts';
-import type { Wake, WorkSettings } from '../work/index.ts';
+import { cancel, followOutput, stateWord, tailPosition, workFeature } from '../work/index.ts';
+import type { FollowDeps, FollowOptions, OutputPosition, Wake, WorkSettings } from '../work/index.ts';
 import { createRun } from './create.ts';
 import type { CreateDeps } from './create.ts';
-import { followLogs } from './logs.ts';
 import { findRun, listRuns, toMessage } from './row.ts';
 import type { RunRow } from './row.ts';
+import type { LogEvent } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import { shown } from '../../kit/resource/index.ts';
 
 export interface SandboxRunsDeps extends CreateDeps {
   readonly settings: WorkSettings;
@@ -98,3 +99,32 @@ export const sandboxRunsFeature = declareFeature({
     services: [createSandboxRuns({ ...system, ...engine, localRegistry })],
   }),
 });
+
+export interface FollowRun extends Omit<FollowOptions, 'workId' | 'after'> {
+  readonly runId: string;
+  /** `<epoch>-<offset>` */
+  readonly after: string | undefined;
+  /** Instead of from the start; a position that the caller has already goes before it. */
+  readonly tailBytes?: number | undefined;
+}
+
+export async function* followLogs(
+  deps: FollowDeps,
+  { runId, after, tailBytes, ...options }: FollowRun,
+): AsyncGenerator<LogEvent> {
+  const position =
+    after === undefined && tailBytes !== undefined
+      ? await tailPosition(deps.sql, runId, tailBytes)
+      : positionOf(after ?? '0-0');
+  for await (const output of followOutput(deps, { ...options, workId: runId, after: position })) {
+    yield shown(LogEventSchema, output, {
+      position: `${output.epoch}-${output.offset}`,
+      missingBytes: output.missing,
+    });
+  }
+}
+
+function positionOf(text: string): OutputPosition {
+  const [epoch = 0, offset = 0] = text.split('-').map(Number);
+  return { epoch, offset };
+}

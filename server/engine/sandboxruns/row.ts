@@ -85,14 +85,17 @@ export async function findRun(sql: SqlTag, scope: TeamScope, id: string): Promis
 
 export interface RunFilter {
   readonly teamId: string;
-  /** Empty: any. */
+  /** It is empty for any state. */
   readonly states: readonly WorkState[];
   readonly take: number;
   /** Creation time and id of the last row of the page before. */
   readonly after: { readonly createdAt: string; readonly id: string } | undefined;
 }
 
-/** Newest first; `nulls last` as the index has it, or every page sorts all runs of the team. */
+/**
+ * Returns runs, newest first. The order is spelled with `nulls last` as the index has it, or every page sorts
+ * all runs of the team.
+ */
 export async function listRuns(
   sql: SqlTag,
   scope: TeamScope,

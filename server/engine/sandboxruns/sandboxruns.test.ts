@@ -4,22 +4,21 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EndReason, Isolation, LogStream } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { RunState, SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import type { LogEvent, CreateRequestSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import type { CreateRequestSchema, LogEvent } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { createSecrets } from '../../base/secrets.ts';
 import { createAppendLogs } from '../work/append-logs.ts';
-import { createWake } from '../work/index.ts';
+import type { AppendInput } from '../work/append-logs.ts';
+import { createWake, unfinished } from '../work/index.ts';
 import { runOffer } from '../work/run-spec.ts';
 import { sweep } from '../work/sweeper.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
 import type { TestCall } from '../../../test/setup/work/ctx.ts';
 import { createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
-import { createSandboxRuns } from './index.ts';
-import { unfinished } from '../work/index.ts';
-import { followLogs } from './logs.ts';
+import { createSandboxRuns, followLogs } from './index.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
 const there = await has('postgres');
@@ -51,6 +50,9 @@ describe.skipIf(!there)('sandbox runs', () => {
     });
   });
   afterAll(async () => await world.drop());
+
+  const appendLogs = async (input: Omit<AppendInput, 'runnerId' | 'kind'>) =>
+    await createAppendLogs(world.db.sql, world.settings)({ runnerId: runner, kind: 'run', ...input });
   beforeEach(async () => {
     team = await world.team();
     runner = await world.runner(team);
@@ -383,32 +385,11 @@ describe.skipIf(!there)('sandbox runs', () => {
       data: Uint8Array,
       stream: 'stdout' | 'stderr' = 'stdout',
     ) => {
-      await createAppendLogs(
-        world.db.sql,
-        world.settings,
-      )({
-        runnerId: runner,
-        kind: 'run',
-        id,
-        epoch,
-        offset,
-        pieces: [{ stream, data }],
-      });
+      await appendLogs({ id, epoch, offset, pieces: [{ stream, data }] });
       wake.notify(id);
     };
     const finish = async (id: string, epoch: number, bytes: number, sha256: string): Promise<void> => {
-      await createAppendLogs(
-        world.db.sql,
-        world.settings,
-      )({
-        runnerId: runner,
-        kind: 'run',
-        id,
-        epoch,
-        offset: bytes,
-        pieces: [],
-        end: { bytes, sha256 },
-      });
+      await appendLogs({ id, epoch, offset: bytes, pieces: [], end: { bytes, sha256 } });
       await world.report(runner, { id, epoch });
       wake.notify(id);
     };
@@ -515,12 +496,7 @@ describe.skipIf(!there)('sandbox runs', () => {
       await world.report(runner, { id, epoch: 1 });
       const got = all(follow(id));
       await append(id, 1, 6, utf8('late'));
-      await createAppendLogs(
-        world.db.sql,
-        world.settings,
-      )({
-        runnerId: runner,
-        kind: 'run',
+      await appendLogs({
         id,
         epoch: 1,
         offset: 10,
@@ -547,17 +523,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     it('tells how many bytes a runner lost, in the stream and on the run', async () => {
       const id = await claimed();
       const pieces = [{ stream: 'runner', data: utf8('[90 bytes are missing]'), missing: 90 }] as const;
-      await createAppendLogs(
-        world.db.sql,
-        world.settings,
-      )({
-        runnerId: runner,
-        kind: 'run',
-        id,
-        epoch: 1,
-        offset: 0,
-        pieces,
-      });
+      await appendLogs({ id, epoch: 1, offset: 0, pieces });
       expect(await all(follow(id, undefined, false))).toMatchObject([{ missingBytes: 90 }]);
       expect(await callUnary(service, method.get, { request: { runId: id }, options: as() })).toMatchObject({
         logMissingBytes: 90,

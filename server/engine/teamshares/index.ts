@@ -1,4 +1,4 @@
-/** Shares of teams in the service's own pool: staff set them, work/turns.ts goes by them. */
+/** Staff set shares of teams in the service's own pool, and work/turns.ts goes by them. */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';

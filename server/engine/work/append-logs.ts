@@ -12,12 +12,11 @@ import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import { callsInBatches } from './batching.ts';
+import { asked, callsInBatches, freshness, isFresh } from './nonces.ts';
 import type { LeaseStatus } from './heartbeat.ts';
 import { preparePartitions } from './log-retention.ts';
 import { cutPieces, encodeRuns } from './log-runs.ts';
 import type { LogPiece } from './log-runs.ts';
-import { asked, freshness, isFresh } from './nonces.ts';
 import type { Freshness, Signed } from './nonces.ts';
 import { staleEpoch } from './report.ts';
 import type { WorkSettings } from './settings.ts';
@@ -46,8 +45,8 @@ export interface AppendOutcome {
 }
 
 /**
- * What became of a segment. All else is null where `found` is false: the output is not this runner's to
- * write.
+ * A row says what became of a segment. All else is null where `found` is false, since the output is not this
+ * runner's to write.
  */
 interface Row extends Freshness {
   readonly found: boolean;
@@ -56,7 +55,8 @@ interface Row extends Freshness {
   readonly log_truncated: boolean;
   readonly log_complete: boolean;
   /**
-   * In hexadecimal digits; empty: the end was announced and the digest is not known yet. Null: more may come.
+   * It has hexadecimal digits. It is empty when the end was announced and the digest is not known yet, and
+   * null when more may come.
    */
   readonly log_sha256: string | null;
   readonly next_offset: number | null;
@@ -165,7 +165,7 @@ async function storeFitting(
   });
 }
 
-/** What one statement stores: exactly behind `from`, moving the offset to `to`. */
+/** One statement stores this segment: exactly behind `from`, moving the offset to `to`. */
 interface Segment {
   readonly from: number;
   readonly to: number;
@@ -250,8 +250,8 @@ async function storeTogether(
 }
 
 /**
- * The bytes beside the rest, each a parameter of its own. The driver sends bytes in hex: base64 is two thirds
- * of that and takes it half of the time.
+ * Writes the bytes beside the rest, each a parameter of its own. The driver sends bytes in hex: base64 is two
+ * thirds of that and takes it half of the time.
  */
 function dataRows(sql: SqlTag, appends: readonly Append[]): Fragment {
   const [first, ...others] = appends.map(
@@ -311,7 +311,8 @@ async function markComplete(sql: SqlTag, { id, epoch, bytes }: Ending, sha256: s
 }
 
 /**
- * How long a digest is remembered: by then it is stored, and calls whose statement ran before are answered.
+ * A digest is remembered for so long: by then it is stored, and calls whose statement ran before are
+ * answered.
  */
 const KNOWN_MS = 1_000;
 /** One reading for calls that announce the same end at the same time. */
@@ -362,8 +363,8 @@ async function rewind(sql: SqlTag, ending: Ending): Promise<boolean> {
 }
 
 /**
- * A line of the runner behind the output, once. It lies behind what counts as output, so that neither offset
- * nor digest knows it.
+ * Writes a line of the runner behind the output, once. It lies behind what counts as output, so that neither
+ * offset nor digest knows it.
  */
 async function markMismatch(sql: SqlTag, { id, epoch, bytes }: Ending, sha256: string | null): Promise<void> {
   const line = Buffer.from(

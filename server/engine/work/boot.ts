@@ -26,9 +26,9 @@ async function takeOver(sql: SqlTag, { runnerId, bootId }: RunnerRef): Promise<v
 }
 
 /**
- * Runs a statement of a runner. When it changed nothing because its process is new, the process takes over
- * and the statement runs once more, without the nonce, which is used up: a process pays for this once in its
- * life, and the usual call checks it in passing.
+ * This runs a statement of a runner. When it changed nothing because its process is new, the process takes
+ * over and the statement runs once more, without the nonce, which is used up: a process pays for this once in
+ * its life, and the usual call checks it in passing.
  */
 export async function asCurrentProcess<Input extends RunnerRef & Signed, T extends CallingRunner>(
   sql: SqlTag,

@@ -11,7 +11,7 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import type { ImageEvidence } from '../evidence/index.ts';
-import { DEPLOYING, PUBLISHING } from './phases.ts';
+import { DEPLOYING, PUBLISHING } from './words.ts';
 import type { Fragment } from '../../base/sql.ts';
 
 /** Whether it is the turn of the build whose item is `w`. */
@@ -59,15 +59,16 @@ export interface BuildOutcome extends ImageEvidence {
 const COMMIT_DIGITS = 7;
 
 /**
- * Tag of the image of the build with this number. A commit that is not known: the beginning that its runner
- * completes.
+ * Makes the tag of the image of the build with this number. For a commit that is not known it is the
+ * beginning, which its runner completes.
  */
 export function tagOf(number: number, commit: string | undefined): string {
   return commit === undefined ? `${number}` : `${number}-${commit.slice(0, COMMIT_DIGITS)}`;
 }
 
 /**
- * Tag of the row `b` of a build, before its report: the one that was reported, or the one that was offered.
+ * Selects the tag of the row `b` of a build, before its report. It is the one that was reported, or the one
+ * that was offered.
  */
 export function publishedTag(sql: SqlTag, { digest, tag }: BuildOutcome): Fragment {
   const offered = sql`b.number || coalesce('-' || left(b.commit, ${COMMIT_DIGITS}::int), '')`;
@@ -75,9 +76,9 @@ export function publishedTag(sql: SqlTag, { digest, tag }: BuildOutcome): Fragme
 }
 
 /**
- * CTEs `settled`, `roused` and `left_phases`: the builds of the ended rows of the CTE `from` end with them,
- * or wait for a person's decision about the deploy. `lost`: they ended because their runner was, not by a
- * report.
+ * Builds the CTEs `settled`, `roused` and `left_phases`: the builds of the ended rows of the CTE `from` end
+ * with them, or wait for a person's decision about the deploy. With `lost`, they ended because their runner
+ * was lost, not by a report.
  */
 export function settleBuilds(
   sql: SqlTag,
@@ -133,8 +134,8 @@ export function settleBuilds(
 }
 
 /**
- * CTE `reported_phases`: what the runner measured of each phase. One that no heartbeat had reported, because
- * it was shorter than the way of a heartbeat, begins and ends with the report.
+ * Returns the CTE `reported_phases`, with what the runner measured of each phase. One that no heartbeat had
+ * reported, because it was shorter than the way of a heartbeat, begins and ends with the report.
  */
 export function reportedPhases(sql: SqlTag, from: string, { phases }: BuildOutcome): Fragment {
   return sql`
@@ -152,9 +153,9 @@ export function reportedPhases(sql: SqlTag, from: string, { phases }: BuildOutco
 }
 
 /**
- * CTEs `entered` and `left_behind`: the phases that the rows of the CTE `held` were reported to be in
- * (`reported`, 0 for none; `was`: as stored; `phase_offset`: output before it). A phase that lies behind
- * changes nothing.
+ * Builds the CTEs `entered` and `left_behind`: the phases that the rows of the CTE `held` were reported to be
+ * in. There, `reported` is 0 for none, `was` is as stored, and `phase_offset` is the output before it. A
+ * phase that lies behind changes nothing.
  */
 export function enterPhases(sql: SqlTag): Fragment {
   return sql`

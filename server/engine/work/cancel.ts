@@ -7,7 +7,7 @@
 import type { SqlTag } from '../../base/db/index.ts';
 import { settleBuilds } from './build-sql.ts';
 import { announce, endedColumns, wiped } from './sql.ts';
-import type { WorkState } from './states.ts';
+import type { WorkState } from './words.ts';
 
 export interface Cancelled {
   readonly state: WorkState;
@@ -16,7 +16,7 @@ export interface Cancelled {
   readonly notifyRunner: boolean;
 }
 
-/** Undefined: no such item in these teams. */
+/** Returns undefined when there is no such item in these teams. */
 export async function cancel(
   sql: SqlTag,
   teamIds: readonly string[],

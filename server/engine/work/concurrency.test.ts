@@ -12,14 +12,12 @@ import { NO_VIOLATIONS, violations } from '../../../test/setup/work/invariants.t
 import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
 
-const there = await has('postgres');
-
 const RUNNERS = 8;
 const ITEMS = 150;
 const RUN_MS = 6_000;
 const BUSY_MS = 30_000;
 
-/** mulberry32: the same numbers for the same seed. */
+/** Returns mulberry32, which gives the same numbers for the same seed. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -30,7 +28,7 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-describe.skipIf(!there)('many runners at once', () => {
+describe.skipIf(!(await has('postgres')))('many runners at once', () => {
   let world: World;
   beforeAll(async () => {
     world = await createWorld(

@@ -17,9 +17,7 @@ import { randomKey, createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
 import { createWake } from './wake.ts';
 
-const there = await has('postgres');
-
-describe.skipIf(!there)('dispatch', () => {
+describe.skipIf(!(await has('postgres')))('dispatch', () => {
   let world: World;
   let dispatch: Dispatch;
   let team: string;

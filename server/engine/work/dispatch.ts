@@ -1,6 +1,6 @@
 /**
- * The dispatch service: what gateways ask for, one ask a call. Each is one statement, which serves what came
- * together, and the telling of who waits for its outcome; nothing is kept between calls, so that any server
+ * The dispatch service answers gateways, one ask a call. Each ask is one statement, which serves what came
+ * together, and tells those who wait for its outcome; nothing is kept between calls, so that any server
  * answers any call.
  */
 import { create } from '@bufbuild/protobuf';
@@ -35,7 +35,7 @@ import { createKeys } from './keys.ts';
 import type { Nonce } from './nonces.ts';
 import { watchGates } from './features.ts';
 import type { FeatureGates } from './features.ts';
-import { phaseNumber } from './phases.ts';
+import { buildTypeWord, kindWord, phaseNumber, reasonWord, streamWord } from './words.ts';
 import { createPoll } from './poll.ts';
 import type { Grant } from './poll.ts';
 import { createReport } from './report.ts';
@@ -43,7 +43,6 @@ import { runOffer } from './run-spec.ts';
 import type { WorkSettings } from './settings.ts';
 import type { RunnerRef } from './sql.ts';
 import type { Wake } from './wake.ts';
-import { buildTypeWord, kindWord, reasonWord, streamWord } from './words.ts';
 
 export interface DispatchDeps {
   readonly db: Database;
@@ -144,7 +143,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
   };
 }
 
-/** How an ask is answered. */
+/** Answers one ask. */
 type One<Name extends CallName> = (ask: Ask<Name>) => Promise<AnswerInit<Name>>;
 
 function serve<Name extends CallName>(name: Name, one: One<Name>): Dispatch[Name] {

@@ -1,4 +1,4 @@
-/** What the features of the engine share, and the jobs that keep waiting work moving. */
+/** The features of the engine share this, with the jobs that keep waiting work moving. */
 import type { SettingsOf } from '@svc/proto/process/settings.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { teamsFeature, teamWork } from '../../access/teams/index.ts';

@@ -43,7 +43,7 @@ describe.skipIf(!(await has('postgres')))('turns of teams', () => {
     const grant = (await server!({ ...asked, runnerId: runnerId! }))?.grant;
     return grant === undefined ? undefined : String((await world.item(grant.workId))['team_id']);
   };
-  /** Of so many polls at once, at both servers. */
+  /** Makes `count` polls at once, at both servers. */
   const round = async (count: number): Promise<string[]> => {
     const got = await Promise.all(
       Array.from({ length: count }, async (_, i) => await poll(servers[i % 2], runners[i % runners.length])),
@@ -54,8 +54,8 @@ describe.skipIf(!(await has('postgres')))('turns of teams', () => {
     list.reduce((counts, team) => counts.set(team, (counts.get(team) ?? 0) + 1), new Map<string, number>());
 
   /**
-   * What a team that floods gets of so many grants among so many teams, and the longest that a quiet one
-   * waits, in grants.
+   * Returns what a team that floods gets of `count` grants among so many teams, and the longest that a quiet
+   * one waits, in grants.
    */
   const flood = async (
     count: number,

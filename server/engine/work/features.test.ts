@@ -1,4 +1,4 @@
-/** What a gateway hears of platform features, and when. */
+/** A gateway hears of platform features as these tests show. */
 import { describe, expect, it } from 'vitest';
 import { gatesNow, WATCH_MS, watchGates } from './features.ts';
 import { fakeGates } from '../../../test/setup/work/gates.ts';

@@ -14,8 +14,8 @@ import type { SqlTag } from '../../base/db/index.ts';
 import { decodeRuns } from './log-runs.ts';
 import type { LogStreamWord } from './log-runs.ts';
 import { sharedRead } from './shared-read.ts';
-import { isFinal } from './states.ts';
-import type { WorkState } from './states.ts';
+import { isFinal } from './words.ts';
+import type { WorkState } from './words.ts';
 import type { Wake } from './wake.ts';
 
 /** Text of one stream. `epoch` and `offset` are the position behind it. */
@@ -102,7 +102,7 @@ export function nextPauseMs(pauseMs: number, some: boolean): number {
   return some ? POLL_FIRST_MS : Math.min(pauseMs * 1.5, POLL_MAX_MS);
 }
 
-/** Undefined: the item is gone. */
+/** Returns undefined when the item is gone. */
 export async function itemStatusOf(sql: SqlTag, workId: string): Promise<ItemStatus | undefined> {
   return await sharedRead(sql, `status ${workId}`, async () => {
     const [row] = await sql<
@@ -151,13 +151,13 @@ export async function segmentStart(
   return row?.offset ?? 0;
 }
 
-/** What is stored of one item, from a position on. */
+/** Reads what is stored of one item, from a position on. */
 export class OutputReader {
   readonly #sql: SqlTag;
   readonly #workId: string;
   #epoch: number;
   #offset: number;
-  /** Where the next page begins: at or before the position. */
+  /** The next page begins here, at or before the position. */
   #from: number;
   #limit = PAGE_FIRST;
   #decoders = new Map<LogStreamWord, TextDecoder>();

@@ -195,7 +195,7 @@ describe('the internal port', () => {
       stream.write(ask);
       stream.end();
     });
-  /** Fields of a message by number. */
+  /** Reads the fields of a message by number. */
   const fields = (bytes: Uint8Array): Array<[number, Uint8Array]> => {
     const reader = new BinaryReader(bytes);
     const found: Array<[number, Uint8Array]> = [];

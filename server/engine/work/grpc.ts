@@ -1,20 +1,28 @@
 /**
- * The internal port: the dispatch service over gRPC for gateways in other processes, with health and
+ * The internal port serves the dispatch service over gRPC for gateways in other processes, with health and
  * reflection. Every call carries the shared secret; health is open, so that probes need none. A refusal
  * travels as an ApiError, see proto/dispatch/refusal.ts.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import type { DescMethodUnary, Message, MessageInitShape } from '@bufbuild/protobuf';
-import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
-import type { ServerUnaryCall, ServiceError, sendUnaryData, status } from '@grpc/grpc-js';
+import type { DescFile, DescMethodUnary, Message, MessageInitShape } from '@bufbuild/protobuf';
+import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
+import type {
+  sendUnaryData,
+  ServerDuplexStream,
+  ServerUnaryCall,
+  ServerWritableStream,
+  ServiceDefinition,
+  ServiceError,
+} from '@grpc/grpc-js';
 import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { ERROR_TRAILER, writeRefusal } from '@svc/proto/dispatch/refusal.ts';
 import { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError, toApiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
-import { serveHealth } from './grpc-health.ts';
-import { serveReflection } from './grpc-reflection.ts';
+import { HealthImplementation, service as healthService } from 'grpc-health-check';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { ReflectionService } from '@grpc/reflection';
 
 export interface DispatchGrpcOptions {
   /** 0: any free one. */
@@ -98,7 +106,7 @@ async function shutDown(server: Server, graceMs: number): Promise<void> {
   });
 }
 
-/** Compares in constant time. */
+/** Returns a check of the token that compares in constant time. */
 function tokenCheck(token: string): (metadata: Metadata) => boolean {
   const expected = Buffer.from(`Bearer ${token}`);
   return (metadata) => {
@@ -176,4 +184,76 @@ function failure(error: ApiError): Partial<ServiceError> {
   metadata.set(ERROR_TRAILER, Buffer.from(writeRefusal(error)));
   // gRPC's codes are Connect's; what a peer without our client sees.
   return { code: error.connect as number as status, details: error.message, metadata };
+}
+
+export interface Health {
+  /**
+   * Says NOT_SERVING from now on, and ends the streams of those who watch: they would keep the port from
+   * closing.
+   */
+  stop(): void;
+}
+
+/** `services` besides '', which stands for the whole server. */
+export function serveHealth(server: Server, services: readonly string[]): Health {
+  const names = ['', ...services];
+  const health = new HealthImplementation(Object.fromEntries(names.map((name) => [name, 'SERVING'])));
+  const watchers = new Set<ServerWritableStream<unknown, unknown>>();
+  health.addToServer({
+    addService: (definition, { watch, ...rest }) =>
+      server.addService(definition as ServiceDefinition, {
+        ...rest,
+        watch: (call: ServerWritableStream<unknown, unknown>) => {
+          watchers.add(call);
+          call.on('cancelled', () => watchers.delete(call));
+          watch?.(call as never, () => undefined);
+        },
+      }),
+  });
+  return {
+    stop: () => {
+      for (const name of names) health.setStatus(name, 'NOT_SERVING');
+      for (const watcher of watchers) watcher.end();
+    },
+  };
+}
+
+// The port serves grpc.reflection v1 and v1alpha from our own descriptors, for grpcurl and its like. It tells
+// what is in the protos and asks for the shared secret all the same: nobody else has business on this port.
+
+export interface ReflectionOptions {
+  /** Names that are listed. */
+  readonly services: readonly string[];
+  /** What can be looked up, and all that it imports. */
+  readonly files: readonly DescFile[];
+  readonly isAllowed: (metadata: Metadata) => boolean;
+}
+
+function withImports(files: readonly DescFile[], seen = new Set<DescFile>()): ReadonlySet<DescFile> {
+  for (const file of files) {
+    if (seen.has(file)) continue;
+    seen.add(file);
+    withImports(file.dependencies, seen);
+  }
+  return seen;
+}
+
+export function serveReflection(server: Server, { services, files, isAllowed }: ReflectionOptions): void {
+  const own = Array.from(withImports(files), ({ proto }) =>
+    Buffer.from(toBinary(FileDescriptorProtoSchema, proto)),
+  );
+  const definitions = { own: { fileDescriptorProtos: own }, health: healthService['Check']?.requestType };
+  type Definitions = ConstructorParameters<typeof ReflectionService>[0];
+  new ReflectionService(definitions as unknown as Definitions, { services: [...services] }).addToServer({
+    addService: (definition, { ServerReflectionInfo: reflect }) =>
+      server.addService(definition, {
+        ServerReflectionInfo: (call: ServerDuplexStream<unknown, unknown>) => {
+          if (isAllowed(call.metadata)) return (reflect as (call: unknown) => void)(call);
+          call.emit('error', {
+            code: status.UNAUTHENTICATED,
+            details: 'the internal token is missing or wrong',
+          });
+        },
+      }),
+  });
 }

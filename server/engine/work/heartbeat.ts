@@ -1,15 +1,14 @@
 /**
- * Heartbeats: the statement for those that came together renews every lease that their runners hold, turns
- * accepted offers into leases, stores the phases of builds and notes what the runners say of themselves: a
- * lease is `ok` only together with its phase. A renewal writes the narrow row of the lease and no index; the
- * item's row is written when an offer is accepted or a phase entered. Rows are locked in the order runners,
- * leases, items, each by id, as everywhere, so that two statements never wait for each other in a circle.
+ * The statement for heartbeats that came together renews every lease that their runners hold, turns accepted
+ * offers into leases, stores the phases of builds and notes what the runners say of themselves: a lease is
+ * `ok` only together with its phase. A renewal writes the narrow row of the lease and no index; the item's
+ * row is written when an offer is accepted or a phase entered. Rows are locked in the order runners, leases,
+ * items, each by id, as everywhere, so that two statements never wait for each other in a circle.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
-import { callsInBatches } from './batching.ts';
+import { asked, callsInBatches, freshness, isFresh } from './nonces.ts';
 import { enterPhases } from './build-sql.ts';
-import { asked, freshness, isFresh } from './nonces.ts';
 import type { Freshness, Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { begun, contact, deadline, openLease, runnerColumns } from './sql.ts';
@@ -23,7 +22,7 @@ export interface LeaseRef {
 
 /** A lease as its runner reports it. */
 export interface ReportedLease extends LeaseRef {
-  /** Builds only: the phase that it is in or about to enter; see phases.ts. */
+  /** Builds only: the phase that it is in or about to enter; see words.ts. */
   readonly phase?: number;
   /** Bytes of output that were written before the phase; absent: as many as are stored. */
   readonly phaseOffset?: number | undefined;
@@ -55,11 +54,11 @@ export interface HeartbeatInput extends RunnerRef, Signed {
 }
 
 export interface HeartbeatOutcome extends CallingRunner {
-  /** In the order of the request. */
+  /** They stand in the order of the request. */
   readonly leases: ReadonlyArray<LeaseRef & { readonly status: LeaseStatus }>;
 }
 
-/** Undefined: there is no such runner. When `current` is false nothing was changed. */
+/** It is undefined when there is no such runner. When `current` is false, nothing was changed. */
 export type Heartbeat = (input: HeartbeatInput) => Promise<HeartbeatOutcome | undefined>;
 
 interface Row extends CallingRunner, Freshness {
@@ -101,7 +100,7 @@ const columns = ({ runnerId, bootId, draining, diagnostics, facts, labels }: Hea
   labels,
 });
 
-/** CTE `noted`: what the runners of `me` say of themselves. */
+/** Builds the CTE `noted`: what the runners of `me` say of themselves. */
 function noteRunners(sql: SqlTag): Fragment {
   return sql`
     noted as (

@@ -3,7 +3,7 @@
 import type { AnswerInit, Ask } from '@svc/proto/dispatch/dispatch.ts';
 import { inBatches } from '@svc/proto/process/batches.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import { batching } from './batching.ts';
+import { batching } from './nonces.ts';
 
 const ITEMS_MAX = 100;
 

@@ -1,8 +1,11 @@
-/** The state machine against a real PostgreSQL: what each call may and may not do to an item. */
+/**
+ * These tests call the state machine against a real PostgreSQL: what each call may and may not do to an item.
+ */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { createAppendLogs } from './append-logs.ts';
+import type { AppendInput } from './append-logs.ts';
 import { cancel } from './cancel.ts';
 import { createPoll } from './poll.ts';
 import { createHeartbeat } from './heartbeat.ts';
@@ -10,8 +13,6 @@ import { revokeRunner } from './revoke.ts';
 import { sweep } from './sweeper.ts';
 import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
-
-const there = await has('postgres');
 
 async function counts(
   world: World,
@@ -25,7 +26,7 @@ async function counts(
   return { ...row! };
 }
 
-describe.skipIf(!there)('a work item', () => {
+describe.skipIf(!(await has('postgres')))('a work item', () => {
   let world: World;
   let team: string;
   let runner: string;
@@ -35,6 +36,9 @@ describe.skipIf(!there)('a work item', () => {
     runner = await world.runner(team);
   });
   afterAll(async () => await world.drop());
+
+  const appendLogs = async (input: Omit<AppendInput, 'runnerId' | 'kind'>) =>
+    await createAppendLogs(world.db.sql, world.settings)({ runnerId: runner, kind: 'run', ...input });
 
   const running = async (): Promise<{ id: string; epoch: number }> => {
     const id = await world.submit(team);
@@ -97,19 +101,9 @@ describe.skipIf(!there)('a work item', () => {
     const before = await world.item(id);
     expect(await world.beat(runner, { id, epoch: wrong })).toBe('superseded');
     await expect(world.report(runner, { id, epoch: wrong })).rejects.toMatchObject({ code: 'stale_epoch' });
-    await expect(
-      createAppendLogs(
-        world.db.sql,
-        world.settings,
-      )({
-        runnerId: runner,
-        kind: 'run',
-        id,
-        epoch: wrong,
-        offset: 0,
-        pieces: [],
-      }),
-    ).rejects.toMatchObject({ code: 'stale_epoch' });
+    await expect(appendLogs({ id, epoch: wrong, offset: 0, pieces: [] })).rejects.toMatchObject({
+      code: 'stale_epoch',
+    });
     expect(await world.item(id)).toEqual(before);
     await world.report(runner, { id, epoch });
   });
@@ -420,12 +414,7 @@ describe.skipIf(!there)('a work item', () => {
       texts: string[],
       end?: { bytes: number; sha256: string },
     ) =>
-      await createAppendLogs(
-        world.db.sql,
-        world.settings,
-      )({
-        runnerId: runner,
-        kind: 'run',
+      await appendLogs({
         id,
         epoch,
         offset,

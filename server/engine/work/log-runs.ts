@@ -1,7 +1,7 @@
 /**
- * What a stored segment is made of: its data holds the output of all streams in order, and its runs tell them
- * apart, as pairs of a code and a count of bytes. One code stands for bytes that are not there, because they
- * were lost on the runner's machine: its count takes no place in the data.
+ * A stored segment has data and runs. Its data holds the output of all streams in order, and its runs tell
+ * them apart, as pairs of a code and a count of bytes. One code stands for bytes that are not there, because
+ * they were lost on the runner's machine: its count takes no place in the data.
  */
 export type LogStreamWord = 'stdout' | 'stderr' | 'runner';
 

@@ -1,11 +1,11 @@
-/** How output lies in the database: segments, limits, holes, tails, retention. */
+/** These tests show how output lies in the database: segments, limits, holes, tails, retention. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { grantToWorkRole, prepareWorkRole, WORK_ROLE } from '../../base/db/role.ts';
 import { createAppendLogs } from './append-logs.ts';
-import type { LogPiece, LogStreamWord } from './append-logs.ts';
+import type { AppendInput, LogPiece, LogStreamWord } from './append-logs.ts';
 import { followOutput, OutputReader, pageOf, segmentStart, tailPosition } from './follow-logs.ts';
 import type { Output } from './follow-logs.ts';
 import { preparePartitions, retirePartition } from './log-retention.ts';
@@ -68,6 +68,9 @@ describe.skipIf(!there)('stored output', () => {
     runner = await world.runner(team);
   });
   afterAll(async () => await world.drop());
+
+  const appendLogs = async (input: Omit<AppendInput, 'runnerId' | 'kind'>) =>
+    await createAppendLogs(world.db.sql, world.settings)({ runnerId: runner, kind: 'run', ...input });
 
   interface Writer {
     readonly id: string;
@@ -142,11 +145,7 @@ describe.skipIf(!there)('stored output', () => {
     const log = await writer();
     const end = { bytes: 5, sha256: createHash('sha256').update('right').digest('hex') };
     const input = { runnerId: runner, kind: 'run', id: log.id, epoch: log.epoch } as const;
-    const send = async () =>
-      await createAppendLogs(
-        world.db.sql,
-        world.settings,
-      )({ ...input, offset: 0, pieces: [text('wrong')], end });
+    const send = async () => await appendLogs({ ...input, offset: 0, pieces: [text('wrong')], end });
     await expect(send()).rejects.toMatchObject({ code: 'log_digest_mismatch', details: { nextOffset: 0 } });
     await expect(send()).rejects.toMatchObject({ code: 'log_digest_mismatch', details: { nextOffset: 5 } });
     await expect(send()).rejects.toMatchObject({ code: 'log_digest_mismatch' });
@@ -156,7 +155,7 @@ describe.skipIf(!there)('stored output', () => {
   });
 
   describe('whose end is announced again and again', () => {
-    /** How often output was read for a digest. */
+    /** Counts how often output was read for a digest. */
     const counted = (): { readonly sql: SqlTag; reads(): number } => {
       let reads = 0;
       const sql = new Proxy(world.db.sql, {
@@ -233,11 +232,11 @@ describe.skipIf(!there)('stored output', () => {
     it('begins anew with another grant', async () => {
       const id = await world.submit(team, {});
       const send = async (epoch: number, said: string) =>
-        await createAppendLogs(
-          world.db.sql,
-          world.settings,
-        )({
-          ...({ runnerId: runner, kind: 'run', id, epoch, offset: 0, pieces: [text(said)] } as const),
+        await appendLogs({
+          id,
+          epoch,
+          offset: 0,
+          pieces: [text(said)],
           end: { bytes: said.length, sha256: sha256(said) },
         });
       const first = await world.poll(runner);

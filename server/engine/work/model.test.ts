@@ -1,22 +1,21 @@
 /**
- * The state machine against a model of it: random sequences of calls run on the SQL and on twenty lines of
- * plain data, which must agree on every answer and on the state after it. A failure prints the seed and the
- * shortest sequence that shows it. SVC_MODEL_RUNS sets how many.
+ * The state machine is held against a model of it: random sequences of calls run on the SQL and on twenty
+ * lines of plain data, which must agree on every answer and on the state after it. A failure prints the seed
+ * and the shortest sequence that shows it. SVC_MODEL_RUNS sets how many.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { cancel } from './cancel.ts';
 import { revokeRunner } from './revoke.ts';
-import { TRANSITIONS, isFinal } from './states.ts';
-import type { WorkState } from './states.ts';
+import { isFinal, TRANSITIONS } from './words.ts';
+import type { WorkState } from './words.ts';
 import { sweep } from './sweeper.ts';
 import { NO_VIOLATIONS, violations } from '../../../test/setup/work/invariants.ts';
 import { createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
 
 const HOUR = 3_600_000;
-const there = await has('postgres');
 const RUNS = Number(process.env['SVC_MODEL_RUNS'] ?? 40);
 const MAX_ATTEMPTS = 3;
 
@@ -209,7 +208,7 @@ const commands = [
   fc.constantFrom(0, 1, 2, 3, 4, 5, 6, 7, 8).map((n) => (n === 8 ? revokeCommand(2) : submitCommand())),
 ];
 
-describe.skipIf(!there)('the state machine', () => {
+describe.skipIf(!(await has('postgres')))('the state machine', () => {
   let world: World;
   beforeAll(async () => {
     // Time passes by command alone, however busy the machine is.

@@ -12,6 +12,9 @@ import type { SqlTag } from '../../base/db/index.ts';
 import { startLoop } from '../../base/loop.ts';
 import type { Loop } from '../../base/loop.ts';
 import type { Fragment } from '../../base/sql.ts';
+import { inBatches } from '@svc/proto/process/batches.ts';
+import type { Batching } from '@svc/proto/process/batches.ts';
+import { isConnectionError } from '../../base/db/index.ts';
 
 export interface Nonce {
   readonly keyId: string;
@@ -23,8 +26,8 @@ export interface Nonce {
 const ROTATE_EVERY_MS = 30_000;
 
 /**
- * 128 bits of SHA-256 as a UUID: the narrowest key that cannot be steered into a collision in the time a
- * nonce lives.
+ * Returns 128 bits of SHA-256 as a UUID, the narrowest key that cannot be steered into a collision in the
+ * time a nonce lives.
  */
 function rowId({ keyId, nonce }: Nonce): string {
   return createHash('sha256').update(keyId).update('\n').update(nonce).digest('hex').slice(0, 32);
@@ -36,9 +39,7 @@ export interface Signed {
   readonly nonce?: Nonce | undefined;
 }
 
-/**
- * How calls stand in a statement: their columns and the types of these, besides `n` and those of the nonce.
- */
+/** Calls stand in a statement with these columns and types, besides `n` and those of the nonce. */
 export interface Columns<Call extends Signed> {
   columns(call: Call): object;
   readonly types: Fragment;
@@ -76,18 +77,18 @@ export function asked<Call extends Signed>(
     )`;
 }
 
-/** Whether the call of the row `a` of `asked` may have an effect. */
+/** Returns whether the call of the row `a` of `asked` may have an effect. */
 export function isFresh(sql: SqlTag): Fragment {
   return sql`(a.nonce is null or a.nonce in (select id from fresh))`;
 }
 
-/** What became of the nonce of a call. */
+/** It says what became of the nonce of a call. */
 export interface Freshness {
   readonly fresh: boolean;
   readonly store_known: boolean;
 }
 
-/** Columns of a `Freshness`, for the select list over `asked`. */
+/** Selects the columns of a `Freshness`, for the select list over `asked`. */
 export function freshness(sql: SqlTag): Fragment {
   return sql`${isFresh(sql)} as fresh, exists (select from nonce_store) as store_known`;
 }
@@ -116,6 +117,46 @@ export function startNonceRotation(sql: SqlTag, onError: (error: unknown) => voi
     onError,
     run: async () => {
       await sql`select nonces_rotate()`;
+    },
+  });
+}
+
+/** Calls of one kind that wait; more than that means that the database is gone. */
+const WAITING_MAX = 20_000;
+
+export const batching = {
+  // One runs while the next one gathers, and one that waits for a lock does not hold up all others.
+  parallel: 2,
+  waitingMax: WAITING_MAX,
+  overfull: (): Error =>
+    apiError('unavailable', `${WAITING_MAX} calls of this kind wait for the database already; try again`, {
+      retryAfterMs: 1_000,
+    }),
+  // A statement that failed did nothing: without the one that it failed on, the others go through.
+  divides: (error: unknown): boolean => !isConnectionError(error),
+};
+
+interface Calls<Call, Row> extends Pick<Batching<Call, Row>, 'itemsMax' | 'sizeOf' | 'sizeMax'> {
+  /** Those that share it never go into one statement. */
+  keyOf(call: Call): string;
+  /** One statement, a row for each call. */
+  run(calls: readonly Call[]): Promise<readonly Row[]>;
+}
+
+/** Calls of runners, in batches. One whose nonce was not fresh did nothing, and is refused. */
+export function callsInBatches<Call extends Signed, Row extends Freshness>(
+  sql: SqlTag,
+  { keyOf, run, ...limits }: Calls<Call, Row>,
+): (call: Call) => Promise<Row> {
+  return inBatches<Call, Row>({
+    ...batching,
+    ...limits,
+    keysOf: (call) => [keyOf(call), ...(call.nonce ? [`${call.nonce.keyId}\n${call.nonce.nonce}`] : [])],
+    run: async (calls) => {
+      const rows = await run(calls);
+      const judged = async (row: Row, at: number): Promise<Row | Error> =>
+        row.fresh ? row : await notFresh(sql, row, calls[at]?.nonce);
+      return await Promise.all(rows.map(judged));
     },
   });
 }

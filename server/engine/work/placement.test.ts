@@ -1,4 +1,4 @@
-/** Who gets what: selectors and groups, limits of groups, and how long something waits. */
+/** These tests show who gets what: selectors and groups, limits of groups, and how long something waits. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { newId } from '../../base/ids.ts';

@@ -11,9 +11,8 @@ import type { SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { ms } from '../../base/sql.ts';
 import type { Fragment } from '../../base/sql.ts';
-import { callsInBatches } from './batching.ts';
+import { asked, callsInBatches, freshness, isFresh } from './nonces.ts';
 import { boundRunner, isTurn } from './build-sql.ts';
-import { asked, freshness, isFresh } from './nonces.ts';
 import type { Freshness, Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { mayReceive, runnerColumns } from './sql.ts';
@@ -39,7 +38,7 @@ export interface PollInput extends RunnerRef, Signed {
   readonly kind: WorkKind;
   readonly pollId: string;
   readonly notReady: readonly string[];
-  /** False: the poll only reports the runner's state. */
+  /** It is false when the poll only reports the runner's state. */
   readonly wantsWork: boolean;
 }
 
@@ -50,7 +49,7 @@ export interface PollOutcome extends CallingRunner {
   readonly waits: boolean;
 }
 
-/** Undefined: there is no such runner. */
+/** It is undefined when there is no such runner. */
 export type Poll = (input: PollInput) => Promise<PollOutcome | undefined>;
 
 interface Row extends CallingRunner, Freshness {
@@ -94,8 +93,8 @@ function lane(sql: SqlTag, settings: WorkSettings, kind: WorkKind): (input: Poll
 }
 
 /**
- * Two requests with one poll id at once, at two servers: the loser reads what the winner got. Its nonces were
- * not used, because nothing was done.
+ * Of two requests with one poll id at once, at two servers, the loser reads what the winner got. Its nonces
+ * were not used, because nothing was done.
  */
 async function againOnSamePoll<T>(statement: () => Promise<T>): Promise<T> {
   try {
@@ -125,7 +124,7 @@ const toGrant = (row: Row): Grant | undefined =>
         spec: row.spec,
       };
 
-/** What is needed of an item, and no more: every column of a CTE costs at each call. */
+/** Returns what is needed of an item, and no more: every column of a CTE costs at each call. */
 const grantColumns = (sql: SqlTag): Fragment =>
   sql`w.id, w.kind, w.team_id, w.lease_id, w.epoch, w.attempt, w.spec`;
 
@@ -141,9 +140,9 @@ function isMine(sql: SqlTag): Fragment {
 const SLACK = 64;
 
 /**
- * CTEs `takers`, `classes`, `picked` and `chosen`: who gets which item. Takers of one class may have the same
- * items: they get the first ones, in the order in which they came. The order of items must be spelled as the
- * index `work_items_route` has it (`nulls last`), or each claim sorts the whole queue.
+ * Builds the CTEs `takers`, `classes`, `picked` and `chosen`: who gets which item. Takers of one class may
+ * have the same items: they get the first ones, in the order in which they came. The order of items must be
+ * spelled as the index `work_items_route` has it (`nulls last`), or each claim sorts the whole queue.
  */
 function chooseItems(sql: SqlTag, { feedServicePool }: WorkSettings, kind: WorkKind): Fragment {
   const fits = sql`w.run_after <= clock_timestamp() and (not w.needs_container or c.isolation = 'container')
@@ -198,9 +197,9 @@ function chooseItems(sql: SqlTag, { feedServicePool }: WorkSettings, kind: WorkK
 }
 
 /**
- * CTEs `wanting` and `capped`: who is to get something, and how much more the groups with a limit may hold.
- * `capped` locks their rows; a group to which something was granted since the statement began, which it has
- * not counted, has no room (`stale`).
+ * Builds the CTEs `wanting` and `capped`: who is to get something, and how much more the groups with a limit
+ * may hold. `capped` locks their rows; a group to which something was granted since the statement began,
+ * which it has not counted, has no room (`stale`).
  */
 function groupsOf(sql: SqlTag): Fragment {
   return sql`
@@ -220,7 +219,7 @@ function groupsOf(sql: SqlTag): Fragment {
     )`;
 }
 
-/** CTE `counted`: the next statement sees what the groups with a limit got. */
+/** Builds the CTE `counted`: the next statement sees what the groups with a limit got. */
 function countGrants(sql: SqlTag): Fragment {
   return sql`
     counted as (
@@ -229,7 +228,7 @@ function countGrants(sql: SqlTag): Fragment {
     )`;
 }
 
-/** CTEs `granted` and `opened`: the items of `chosen` become their runners'. */
+/** Builds the CTEs `granted` and `opened`: the items of `chosen` become their runners'. */
 function grantChosen(sql: SqlTag, settings: WorkSettings): Fragment {
   return sql`
     granted as (
@@ -247,7 +246,10 @@ function grantChosen(sql: SqlTag, settings: WorkSettings): Fragment {
     )`;
 }
 
-/** CTE `seen`: the runners were heard of. Never waits: whoever holds a row notes the same. */
+/**
+ * Builds the CTE `seen`: the runners were heard of. It never waits, because whoever holds a row notes the
+ * same.
+ */
 function noteSeen(sql: SqlTag): Fragment {
   return sql`
     seen as (
@@ -259,8 +261,8 @@ function noteSeen(sql: SqlTag): Fragment {
 }
 
 /**
- * For each poll, in their order: uses its nonce up, notes it, answers its open offer, else grants the next
- * item of its pool. A poll id whose offer was accepted already is used up.
+ * Answers each poll, in their order: uses its nonce up, notes it, answers its open offer, else grants the
+ * next item of its pool. A poll id whose offer was accepted already is used up.
  */
 export async function pollTogether(
   sql: SqlTag,

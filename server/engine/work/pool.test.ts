@@ -6,9 +6,7 @@ import { sweep } from './sweeper.ts';
 import { createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
 
-const there = await has('postgres');
-
-describe.skipIf(!there)('the pool of a team', () => {
+describe.skipIf(!(await has('postgres')))('the pool of a team', () => {
   let world: World;
   beforeAll(async () => {
     world = await createWorld();

@@ -1,7 +1,7 @@
 /**
- * Which runners execute a team's work. A team in a region that the customer operates uses its own; every
- * other team uses the service's pool, whatever it has enrolled. A runner takes work from one pool alone: the
- * one named like its team.
+ * A pool says which runners execute a team's work. A team in a region that the customer operates uses its
+ * own; every other team uses the service's pool, whatever it has enrolled. A runner takes work from one pool
+ * alone: the one named like its team.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
@@ -9,7 +9,7 @@ import type { Fragment } from '../../base/sql.ts';
 import { movedRouteId, routeJoin } from './routes.ts';
 import { beginTurns } from './turns.ts';
 
-/** Pool of the team `t` in its region `r`; null when the service has no pool. */
+/** Selects the pool of the team `t` in its region `r`; it is null when the service has no pool. */
 export function poolColumn(sql: SqlTag): Fragment {
   return sql`case r.operator when 'customer' then t.id else (select s.id from teams s where s.service_pool) end`;
 }

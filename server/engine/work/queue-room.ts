@@ -5,7 +5,7 @@
  * pass it by what they take in within that second.
  */
 export interface QueueRoom {
-  /** True: this submit counts. */
+  /** Returns true when this submit counts. */
   mustCount(queue: string): boolean;
   /**
    * A submit has counted, before it added its own item. `sinceMs` is the time at which it began: what was

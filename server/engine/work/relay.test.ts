@@ -10,8 +10,6 @@ import { createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
 import type { Loop } from '../../base/loop.ts';
 
-const there = await has('postgres');
-
 /** A queue that keeps what it was given, and can be down or refuse. */
 function fakeQueue() {
   const hints: WorkHint[] = [];
@@ -29,7 +27,7 @@ function fakeQueue() {
   return { queue, hints, state };
 }
 
-describe.skipIf(!there)('the relay', () => {
+describe.skipIf(!(await has('postgres')))('the relay', () => {
   let world: World;
   let team: string;
   const errors: unknown[] = [];

@@ -63,8 +63,8 @@ export interface RelayDeps {
 }
 
 /**
- * One pass. Answers whether more is due. While the broker is down nothing is taken: waiting polls then claim
- * by themselves.
+ * Makes one pass. Returns whether more is due. While the broker is down nothing is taken: waiting polls then
+ * claim by themselves.
  */
 export async function relayOnce({ sql, queue, settings, onError }: RelayDeps): Promise<boolean> {
   if (!queue.up) return false;

@@ -8,17 +8,16 @@ import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import { callsInBatches } from './batching.ts';
-import { asked, freshness, isFresh } from './nonces.ts';
+import { asked, callsInBatches, freshness, isFresh } from './nonces.ts';
 import type { Freshness, Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { buildFacts, keepSbom } from '../evidence/index.ts';
 import type { ImageEvidence } from '../evidence/index.ts';
 import { publishedTag, reportedPhases, settleBuilds, tagOf } from './build-sql.ts';
-import { DEPLOYING } from './phases.ts';
+import { DEPLOYING } from './words.ts';
 import type { BuildOutcome } from './build-sql.ts';
 import { announce, endedColumns, openLease, wiped } from './sql.ts';
-import type { EndReasonWord, FinalState } from './states.ts';
+import type { EndReasonWord, FinalState } from './words.ts';
 import { rowId } from '../../base/sql.ts';
 import type { Fragment } from '../../base/sql.ts';
 
@@ -37,7 +36,7 @@ export interface ReportInput extends Signed {
   /** Duration that the runner measured itself. */
   readonly durationMs?: number | undefined;
   /**
-   * How long the report waited in the runner's outbox before this call; differs between repetitions and is
+   * The report waited so long in the runner's outbox before this call. It differs between repetitions and is
    * not part of the report.
    */
   readonly waitedMs?: number | undefined;
@@ -73,7 +72,7 @@ interface Accepted extends Freshness {
   readonly strikes: number | null;
 }
 
-/** What a build made is a part of the statement: each is reported alone. */
+/** Builds are reported one a statement, because what a build made is a part of it. */
 const ITEMS_MAX: Readonly<Record<WorkKind, number>> = { run: 32, build: 1 };
 
 export function createReport(sql: SqlTag, settings: WorkSettings): Report {

@@ -13,13 +13,13 @@ import { rowId } from '../../base/sql.ts';
 export interface Revoked {
   readonly runnerId: string;
   readonly keyId: string;
-  /** False: it had been revoked before. */
+  /** It is false when it had been revoked before. */
   readonly now: boolean;
   /** Items that it lost, queued again or ended. */
   readonly lost: readonly string[];
 }
 
-/** Undefined: no such runner in the team. */
+/** Returns undefined when there is no such runner in the team. */
 export async function revokeRunner(
   sql: SqlTag,
   settings: WorkSettings,

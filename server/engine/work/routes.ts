@@ -20,7 +20,7 @@ export interface Placement {
   readonly selector: Selector;
   /** Among what its team has waiting, the highest first. */
   readonly priority: number;
-  /** Null: it waits for as long as it takes. */
+  /** It is null when the item waits for as long as it takes. */
   readonly queueTimeoutSeconds: number | null;
   readonly maxAttempts: number;
 }
@@ -68,22 +68,22 @@ export interface RouteOf {
 }
 
 /**
- * The id of a route: of the row `r` that `routeJoin` found, else made. Null: the pool has as many as it may.
- * To be evaluated once for each distinct route of a statement, because a new one is not seen by the statement
- * that makes it.
+ * Returns the id of a route, which is that of the row `r` that `routeJoin` found, or a new one. It is null
+ * when the pool has as many as it may. It must be evaluated once for each distinct route of a statement,
+ * because a new one is not seen by the statement that makes it.
  */
 export function routeId(sql: SqlTag, { pool, kind, selector }: RouteOf, most: number = ROUTES_MAX): Fragment {
   return sql`coalesce(r.id, work_route(${pool}, ${kind}, ${selector}, ${most}::int))`;
 }
 
-/** `left join` of a route as `r`. */
+/** Builds the `left join` of a route as `r`. */
 export function routeJoin(sql: SqlTag, { pool, kind, selector }: RouteOf): Fragment {
   return sql`
     left join work_routes r on r.pool_id = ${pool} and r.kind = ${kind} and r.hash = md5((${selector})::text)
       and (r.selector = '{}' or r.used_at > now() - ${FRESH_MINUTES}::int * interval '1 minute')`;
 }
 
-/** The id of a route in a pool that the item moves to. */
+/** Selects the id of a route in a pool that the item moves to. */
 export function movedRouteId(sql: SqlTag, of: RouteOf): Fragment {
   return routeId(sql, of, NO_LIMIT);
 }

@@ -1,6 +1,6 @@
 /**
  * Work: sandbox runs and builds as the dispatcher sees them. One row is the only truth about one item; the
- * states and what may follow what are in work/states.ts. The constraints below make an impossible row
+ * states and what may follow what are in work/words.ts. The constraints below make an impossible row
  * impossible to write.
  */
 import { sql } from 'drizzle-orm';
@@ -21,11 +21,12 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
+import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import { builds } from '../builds/schema.ts';
 import { bytes, id, instant } from '../../base/db/columns.ts';
 import { teams } from '../../kit/resource/schema.ts';
 
-/** Which runners may have an item: those of the group, with all of the labels. Empty: any. */
+/** An item is for runners of the group that have all of the labels. An empty selector is for any. */
 export interface Selector {
   readonly group?: string;
   readonly labels?: Readonly<Record<string, string>>;
@@ -66,7 +67,7 @@ export const workItems = pgTable(
     runnerId: id('runner_id'),
     leaseId: text('lease_id'),
     pollId: text('poll_id'),
-    /** Not before. */
+    /** No runner gets it before. */
     runAfter: instant('run_after').notNull(),
     /** One that no runner has begun by then ends. Null: it waits for as long as it takes. */
     queueExpiresAt: instant('queue_expires_at'),
@@ -89,7 +90,7 @@ export const workItems = pgTable(
     /** Builds only. */
     buildId: id('build_id'),
     /**
-     * Builds only: the furthest phase that the holder reported, 1 to 4 as in work/phases.ts; 0 before. Begins
+     * Builds only: the furthest phase that the holder reported, 1 to 4 as in work/words.ts; 0 before. Begins
      * anew with each grant.
      */
     phase: smallint('phase').notNull().default(0),
@@ -155,7 +156,7 @@ export const workItems = pgTable(
     index('work_items_queue')
       .on(t.poolId, t.kind, t.priority.desc(), t.id)
       .where(sql`${t.state} = 'queued'`),
-    // What a runner may have of a route, team by team: the only index that a claim walks.
+    // It finds what a runner may have of a route, team by team: the only index that a claim walks.
     index('work_items_route')
       .on(t.routeId, t.teamId, t.priority.desc(), t.id)
       .where(sql`${t.state} = 'queued'`),
@@ -166,9 +167,9 @@ export const workItems = pgTable(
     index('work_items_queue_expiry')
       .on(t.queueExpiresAt)
       .where(sql`${t.state} = 'queued' and ${t.attempt} = 0 and ${t.queueExpiresAt} is not null`),
-    // What runners hold of a team, for its limit. Held items have an offer, so "offers > 0" says nothing new:
-    // it keeps the index from statements that do not name it, which the planner would lead through here while
-    // nothing is held.
+    // It finds what runners hold of a team, for its limit. Held items have an offer, so "offers > 0" says
+    // nothing new: it keeps the index from statements that do not name it, which the planner would lead
+    // through here while nothing is held.
     index('work_items_held')
       .on(t.teamId, t.kind)
       .where(sql`${t.leaseId} is not null and ${t.offers} > 0`),
@@ -185,6 +186,14 @@ export const workItems = pgTable(
       .where(sql`${t.leaseId} is not null`),
   ],
 );
+
+/** The row belongs to an item of the same team, and goes with it. */
+const ofItem = (t: { readonly teamId: AnyPgColumn; readonly workId: AnyPgColumn }, name: string) =>
+  foreignKey({
+    columns: [t.teamId, t.workId],
+    foreignColumns: [workItems.teamId, workItems.id],
+    name,
+  }).onDelete('cascade');
 
 export type WorkItem = typeof workItems.$inferSelect;
 
@@ -206,8 +215,8 @@ export const workRoutes = pgTable(
       .notNull()
       .generatedAlwaysAs(sql`md5(selector::text)`),
     /**
-     * To the hour. One that nothing was submitted to for longer, and that nothing is queued or held under, is
-     * removed.
+     * It is kept to the hour. One that nothing was submitted to for longer, and that nothing is queued or
+     * held under, is removed.
      */
     usedAt: instant('used_at').notNull(),
   },
@@ -280,11 +289,7 @@ export const workLeases = pgTable(
     index('work_leases_history')
       .on(t.runnerId, t.grantedAt.desc(), t.workId.desc())
       .where(sql`${t.endedAt} is not null`),
-    foreignKey({
-      columns: [t.teamId, t.workId],
-      foreignColumns: [workItems.teamId, workItems.id],
-      name: 'work_leases_item_fk',
-    }).onDelete('cascade'),
+    ofItem(t, 'work_leases_item_fk'),
   ],
 );
 
@@ -305,14 +310,7 @@ export const buildPhases = pgTable(
     finishedAt: instant('finished_at'),
     selfReportedMs: integer('self_reported_ms'),
   },
-  (t) => [
-    primaryKey({ columns: [t.workId, t.epoch, t.phase] }),
-    foreignKey({
-      columns: [t.teamId, t.workId],
-      foreignColumns: [workItems.teamId, workItems.id],
-      name: 'build_phases_item_fk',
-    }).onDelete('cascade'),
-  ],
+  (t) => [primaryKey({ columns: [t.workId, t.epoch, t.phase] }), ofItem(t, 'build_phases_item_fk')],
 );
 
 export const workReports = pgTable(
@@ -327,13 +325,7 @@ export const workReports = pgTable(
     digest: bytes('digest').notNull(),
     acceptedAt: instant('accepted_at').notNull(),
   },
-  (t) => [
-    foreignKey({
-      columns: [t.teamId, t.workId],
-      foreignColumns: [workItems.teamId, workItems.id],
-      name: 'work_reports_item_fk',
-    }).onDelete('cascade'),
-  ],
+  (t) => [ofItem(t, 'work_reports_item_fk')],
 );
 
 /**
@@ -350,17 +342,10 @@ export const workLogs = pgTable(
     epoch: integer('epoch').notNull(),
     /** Byte offset of the first byte in the output of the epoch. */
     offset: integer('offset').notNull(),
-    /** What the data is made of, in pairs of stream and length; see log-runs.ts. */
+    /** The data is made of these, in pairs of stream and length; see log-runs.ts. */
     runs: integer('runs').array().notNull(),
     data: bytes('data').notNull(),
     at: instant('at').notNull(),
   },
-  (t) => [
-    primaryKey({ columns: [t.workId, t.epoch, t.offset, t.day] }),
-    foreignKey({
-      columns: [t.teamId, t.workId],
-      foreignColumns: [workItems.teamId, workItems.id],
-      name: 'work_logs_item_fk',
-    }).onDelete('cascade'),
-  ],
+  (t) => [primaryKey({ columns: [t.workId, t.epoch, t.offset, t.day] }), ofItem(t, 'work_logs_item_fk')],
 );

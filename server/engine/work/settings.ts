@@ -8,7 +8,7 @@ export const defaultWorkSettings = {
   offerMs: 15_000,
   /** Length of a lease from the renewing call. */
   leaseMs: 60_000,
-  /** How long after its end a lease is left alone, so that a call already on its way still counts. */
+  /** A lease is left alone for so long after its end, so that a call already on its way still counts. */
   graceMs: 2_000,
   sweepEveryMs: 2_000,
   /** Items that one sweep or relay statement takes. */
@@ -16,7 +16,7 @@ export const defaultWorkSettings = {
   /** Grants of one item, answered or not, before it is given up. */
   offersMax: 20,
   relayEveryMs: 1_000,
-  /** When a fresh item is hinted again: its submitter hints at once, this is the net. */
+  /** A fresh item is hinted again after this time. Its submitter hints at once, and this is the net. */
   hintFirstMs: 2_000,
   /** Doubles with each hint of the same item up to `hintMaxMs`. */
   hintAgainMs: 60_000,
@@ -56,9 +56,9 @@ export const defaultWorkSettings = {
   outboxWaitMs: 1_000,
   /** Queued runs of one team. */
   queuedMax: 10_000,
-  /** Whether the service's own pool is fed (JOB_RUNNER_ENABLED). */
+  /** True feeds the service's own pool (JOB_RUNNER_ENABLED). */
   feedServicePool: false,
-  /** Whether runners are served at this moment (`host.runners`). */
+  /** Returns whether runners are served at this moment (`host.runners`). */
   runnersOn: (): boolean => true,
 };
 

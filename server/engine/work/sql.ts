@@ -4,7 +4,7 @@ import type { SqlTag } from '../../base/db/index.ts';
 import { ms } from '../../base/sql.ts';
 import type { Fragment } from '../../base/sql.ts';
 import { settleBuilds } from './build-sql.ts';
-import { DEPLOYING, PUBLISHING } from './phases.ts';
+import { DEPLOYING, PUBLISHING } from './words.ts';
 import type { WorkSettings } from './settings.ts';
 import { beginTurns } from './turns.ts';
 import { runnerIsBelow } from './version.ts';
@@ -72,7 +72,7 @@ export function openLease(sql: SqlTag): Fragment {
   ) x`;
 }
 
-/** When the attempt of the item `w` must have ended. */
+/** Returns when the attempt of the item `w` must have ended. */
 export function deadline(sql: SqlTag, settings: WorkSettings): Fragment {
   return sql`coalesce(w.deadline_at, clock_timestamp() + ${ms(sql, settings.deadlineSlackMs)} + w.timeout_ms * interval '1 millisecond')`;
 }
@@ -111,16 +111,16 @@ export function endedColumns(sql: SqlTag): Fragment {
 }
 
 /**
- * Assignment: environment, input and credentials are for the runner alone, and nobody needs them any more
- * when the item has ended.
+ * Returns an assignment: environment, input and credentials are for the runner alone, and nobody needs them
+ * any more when the item has ended.
  */
 export function wiped(sql: SqlTag, ends: Fragment): Fragment {
   return sql`spec = case when ${ends} then w.spec - 'sealed' else w.spec end`;
 }
 
 /**
- * CTE `announced`: the event `work.finished` of each ended row of the CTE `from`, once per item whatever
- * happens. Its id is the item's, so that a second attempt to write it cannot even be expressed.
+ * Builds the CTE `announced`: the event `work.finished` of each ended row of the CTE `from`, once per item
+ * whatever happens. Its id is the item's, so that a second attempt to write it cannot even be expressed.
  *
  * @param more What the event of the row `e` says besides.
  */
@@ -146,16 +146,16 @@ export interface Release {
   readonly lost: Fragment;
   readonly endReason: 'expired' | 'revoked';
   /**
-   * Whether to wait before the next grant: 0, 1, 3, 7 … 60 s after the first, second, third … one. The first
-   * loss costs nothing; an item that takes its runners down with it slows down.
+   * The item waits before the next grant when this is true. It is 0, 1, 3, 7 … 60 s after the first, second,
+   * third … one. The first loss costs nothing; an item that takes its runners down with it slows down.
    */
   readonly backoff: boolean;
 }
 
 /**
- * CTEs `lost`, `released`, `closed`, `announced`: items lose their holder and go back to the queue, or end.
- * The end of a lease is cut to the millisecond as its beginning is: the next grant, a moment later, must not
- * seem to begin before it.
+ * Builds the CTEs `lost`, `released`, `closed`, `announced`: items lose their holder and go back to the
+ * queue, or end. The end of a lease is cut to the millisecond as its beginning is: the next grant, a moment
+ * later, must not seem to begin before it.
  */
 export function release(
   sql: SqlTag,

@@ -10,7 +10,7 @@ import type { WorkHint, WorkKind, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { IdempotencyClaim } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { KEY_LIFE_MS } from '../../kit/idempotency.ts';
-import { batching } from './batching.ts';
+import { batching } from './nonces.ts';
 import { poolColumn } from './pool.ts';
 import { createQueueRoom } from './queue-room.ts';
 import type { QueueRoom } from './queue-room.ts';
@@ -58,11 +58,11 @@ export interface Submission {
 
 export interface Submit {
   /**
-   * Together with others of the same moment. Resolves with what the first call with this key left, if this is
-   * not it; whether it was the same request is for `replay` of the platform to see.
+   * Submits together with others of the same moment. Resolves with what the first call with this key left, if
+   * this is not it; whether it was the same request is for `replay` of the platform to see.
    */
   (submission: Submission): Promise<StoredAnswer | undefined>;
-  /** As a part of a transaction. */
+  /** Submits as a part of a transaction. */
   within(db: Database, submission: Submission & { readonly keyed?: undefined }): Promise<void>;
 }
 
@@ -142,7 +142,7 @@ export function createSubmit({ sql, queue, settings, onError }: SubmitDeps): Sub
   );
 }
 
-/** One of each pool and kind. */
+/** Makes one hint of each pool and kind. */
 function hintsOf(submissions: readonly Submission[], rows: readonly Row[]): Iterable<WorkHint> {
   const hints = new Map<string, WorkHint>();
   submissions.forEach(({ work: { id, kind } }, n) => {
@@ -179,7 +179,7 @@ function askedColumns({ work, keyed }: Submission) {
   };
 }
 
-/** The route of a row of `fitting`. */
+/** These are the columns of the route of a row of `fitting`. */
 const wanted = (sql: SqlTag) => ({ pool: sql`f.pool`, kind: sql`f.kind`, selector: sql`f.selector` });
 
 /** Where the items of `asked` go, and how many may wait there. */
@@ -198,8 +198,8 @@ const queues = (sql: SqlTag, { queuedMax }: WorkSettings) => sql`
   left join team_limits l on l.team_id = q.team_id`;
 
 /**
- * Items of `asked` that a gate holds: of the team, or of the environment that a run's label names or a build
- * is of, or of its project. Another item of a build that was let in is no new work.
+ * Selects the items of `asked` that a gate holds: one of the team, or of the environment that a run's label
+ * names or a build is of, or of its project. Another item of a build that was let in is no new work.
  */
 const heldItems = (sql: SqlTag) => sql`
   select a.n, g.cause, g.details from asked a cross join lateral (
@@ -271,7 +271,7 @@ async function storeTogether(
     if (asked[n]?.counts === true)
       room.counted(queueOf(work), { count: queued ?? 0, limit: queuedMax ?? 0, sinceMs });
   });
-  // Behind all counts: they are of before the statement.
+  // This comes behind all counts, because they are of before the statement.
   submissions.forEach(({ work }, n) => rows[n]?.created === true && room.added(queueOf(work)));
   return rows;
 }

@@ -9,7 +9,7 @@ import type { SqlTag } from '../../base/db/index.ts';
 import type { WorkSettings } from './settings.ts';
 import { settleBuilds } from './build-sql.ts';
 import { announce, endedColumns, release, wiped } from './sql.ts';
-import type { WorkState } from './states.ts';
+import type { WorkState } from './words.ts';
 import { eachStep, startLoop } from '../../base/loop.ts';
 import { ms } from '../../base/sql.ts';
 import type { Fragment } from '../../base/sql.ts';
@@ -40,7 +40,7 @@ export async function sweep(
     select e.id, e.state, e.runner_id as "runnerId" from released e`;
 }
 
-/** CTE `noted`: the released items stand in the history of the runners that had them. */
+/** Builds the CTE `noted`: the released items stand in the history of the runners that had them. */
 export function noteLost(sql: SqlTag, how: string): Fragment {
   return sql`
     noted as (
@@ -84,9 +84,9 @@ const hasWaited = (sql: SqlTag): Fragment =>
   sql`w.state = 'queued' and w.attempt = 0 and w.queue_expires_at is not null and w.queue_expires_at < clock_timestamp()`;
 
 interface Sweep<T> {
-  /** One statement. */
+  /** It runs as one statement. */
   readonly all: (only: readonly string[] | null) => Promise<readonly T[]>;
-  /** Those that are due, the first ones. */
+  /** Returns those that are due, the first ones. */
   readonly due: () => Promise<ReadonlyArray<{ readonly id: string }>>;
 }
 

@@ -6,9 +6,7 @@ import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
 import { newId } from '../../base/ids.ts';
 
-const there = await has('postgres');
-
-describe.skipIf(!there)('calls that come together', () => {
+describe.skipIf(!(await has('postgres')))('calls that come together', () => {
   let world: World;
   let team: string;
   beforeAll(async () => {

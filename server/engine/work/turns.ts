@@ -21,8 +21,8 @@ import type { Fragment } from '../../base/sql.ts';
 const SLACK = 64;
 
 /**
- * CTE `turns_begun`: the teams of the rows of `from` (`pool_id`, `kind`, `team_id`), which have something
- * waiting in shared pools now, wait for their turns.
+ * Builds the CTE `turns_begun`: the teams of the rows of `from` (`pool_id`, `kind`, `team_id`), which have
+ * something waiting in shared pools now, wait for their turns.
  */
 export function beginTurns(sql: SqlTag, from: Fragment): Fragment {
   return sql`
@@ -60,9 +60,9 @@ export function itemsOf(sql: SqlTag, fits: Fragment, most: Fragment): Fragment {
 }
 
 /**
- * CTE `shared_picks` (`class`, `id`, `place`): the items for the takers of each row of the CTE `classes`
- * (`class`, `pool_id`, `routes`, `count`, `shared`) that is shared, by turns; `turn` holds the turns that
- * they were taken by, locked.
+ * Builds the CTE `shared_picks` (`class`, `id`, `place`): the items for the takers of each row of the CTE
+ * `classes` (`class`, `pool_id`, `routes`, `count`, `shared`) that is shared, by turns; `turn` holds the
+ * turns that they were taken by, locked.
  *
  * A class looks at as many teams as it has takers, because each of them takes something; teams at their limit
  * and teams of which it can have nothing are passed over. The limit is kept to the item: a turn that has
@@ -124,7 +124,10 @@ export function pickByTurns(
     )`;
 }
 
-/** What runners of the pool hold of a team: that of the row `t` with `pool_id`, `kind` and `team_id`. */
+/**
+ * Returns what runners of the pool hold of a team, which is that of the row `t` with `pool_id`, `kind` and
+ * `team_id`.
+ */
 export function heldOf(sql: SqlTag, t: Fragment): Fragment {
   return sql`(
     select count(*) from work_items h
@@ -132,8 +135,8 @@ export function heldOf(sql: SqlTag, t: Fragment): Fragment {
 }
 
 /**
- * CTE `turned`: the turns of the teams whose items were `granted` move on; one that has nothing left does not
- * wait any more. Turns that others have locked stay as they are.
+ * Builds the CTE `turned`: the turns of the teams whose items were `granted` move on; one that has nothing
+ * left does not wait any more. Turns that others have locked stay as they are.
  */
 export function chargeTurns(sql: SqlTag): Fragment {
   return sql`

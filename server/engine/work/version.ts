@@ -7,7 +7,7 @@ import type { Fragment } from '../../base/sql.ts';
 
 const FORM = /^(\d{1,6})\.(\d{1,6})\.(\d{1,6})/;
 
-/** Undefined: not a version. */
+/** Returns undefined when it is not a version. */
 export function versionParts(version: string): readonly number[] | undefined {
   return FORM.exec(version)?.slice(1).map(Number);
 }
@@ -19,7 +19,7 @@ export function isBelow(version: string, least: string): boolean {
   return differing >= 0 && a[differing]! < b[differing]!;
 }
 
-/** Whether the version of the runner `r` is below `least`; an empty one is below nothing. */
+/** Returns whether the version of the runner `r` is below `least`; an empty one is below nothing. */
 export function runnerIsBelow(sql: SqlTag, least: string): Fragment {
   const parts = versionParts(least);
   if (parts === undefined) return sql`false`;

@@ -1,6 +1,6 @@
 /**
- * What each call of machines gives, for the tests of the contract; they are called by
- * test/contract/machine.test.ts.
+ * The tests of the contract know from this what each call of machines gives; test/contract/machine.test.ts
+ * calls them.
  */
 import type { Gives } from '../../../test/contract/requests.ts';
 

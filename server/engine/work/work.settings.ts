@@ -5,7 +5,7 @@ import { defaultWorkSettings as defaults } from './settings.ts';
 
 const HOUR = 3_600_000;
 
-/** Times of dispatch; tests and the fault suite shorten them. */
+/** These settings are times of dispatch; tests and the fault suite shorten them. */
 const dispatchTime = (name: string, fallback: number, about: string): Setting<number> =>
   number(name, { about, unit: 'ms', fallback, min: 10, max: HOUR });
 

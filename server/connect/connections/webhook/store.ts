@@ -1,4 +1,4 @@
-/** Webhooks in the database: one row for each connection. */
+/** This file reads and writes webhooks in the database. Each connection has one row. */
 import { and, asc, eq } from 'drizzle-orm';
 import type { Database } from '../../../base/db/index.ts';
 import { newId } from '../../../base/ids.ts';
@@ -6,7 +6,11 @@ import { inTeams } from '../../../kit/resource/index.ts';
 import type { Who } from '../../../kit/resource/index.ts';
 import type { Connection } from '../rows.ts';
 import { ciConnections, ciWebhooks } from '../schema.ts';
-import { schemesOf } from './secret.ts';
+import { randomBytes } from 'node:crypto';
+import type { Secrets } from '../../../base/secrets.ts';
+import { forgeOf, STANDARD_PREFIX } from '../../providers/index.ts';
+import type { CiProvider, Scheme } from '../../providers/index.ts';
+import { askHost } from '../background.ts';
 
 export type Webhook = typeof ciWebhooks.$inferSelect;
 
@@ -80,11 +84,152 @@ export interface Subscription extends Partial<Pick<Webhook, 'providerHookId'>> {
   readonly detail?: string;
 }
 
-/** `providerHookId`: default: as it is; null: there is none any more. */
+/**
+ * This stores the state of the subscription. Without `providerHookId` the id stays as it is; null says that
+ * there is none any more.
+ */
 export async function setSubscription(
   db: Database,
   connectionId: string,
   { state: subscription, detail, ...hook }: Subscription,
 ): Promise<void> {
   await setWebhook(db, connectionId, { ...hook, subscription, detail: detail ?? null });
+}
+
+/**
+ * First the one that a webhook begins with. What only sends its secret along is not taken for what signs, and
+ * the other way round.
+ */
+const SCHEMES: Readonly<Record<CiProvider, readonly [Scheme, ...Scheme[]]>> = {
+  github: ['signature'],
+  gitlab: ['signature', 'token'],
+  bitbucket: ['signature'],
+  jenkins: ['token'],
+  circleci: ['signature'],
+  buildkite: ['signature', 'token'],
+  drone: ['signature'],
+  azure: ['token'],
+  generic: ['signature'],
+};
+
+export function schemesOf(provider: CiProvider): readonly [Scheme, ...Scheme[]] {
+  return SCHEMES[provider];
+}
+
+/** Time for which the secret before a new one is taken too. */
+export const OVERLAP_MS = 24 * 60 * 60_000;
+const SECRET_BYTES = 32;
+
+/** Standard Webhooks have a form of their own; everybody else takes any text that needs no escaping. */
+export function newSecret(provider: CiProvider, scheme: Scheme): string {
+  const random = randomBytes(SECRET_BYTES);
+  const standard = scheme === 'signature' && (provider === 'gitlab' || provider === 'generic');
+  return standard ? `${STANDARD_PREFIX}${random.toString('base64')}` : random.toString('base64url');
+}
+
+const place = (webhookId: string): string => `ci_webhooks.secret:${webhookId}`;
+
+export function sealSecret(secrets: Pick<Secrets, 'seal'>, webhookId: string, secret: string): string {
+  return secrets.seal(place(webhookId), Buffer.from(secret));
+}
+
+/** The secrets that are good now, the newest first; empty when there is none. */
+export function openSecrets(
+  secrets: Pick<Secrets, 'open'>,
+  { id, secret, previousSecret, previousUntil }: typeof ciWebhooks.$inferSelect,
+  now: Date,
+): readonly string[] {
+  const sealed = [secret, previousUntil !== null && previousUntil > now ? previousSecret : null];
+  return sealed.flatMap((one) => (one === null ? [] : Buffer.from(secrets.open(place(id), one)).toString()));
+}
+
+// Decides when a webhook has a secret, and when a subscription is made or taken back. The request to the
+// provider itself is a job's.
+
+export function takesWebhooks({ ingestMode }: Pick<Connection, 'ingestMode'>): boolean {
+  return ingestMode !== 'direct';
+}
+
+/**
+ * Returns whether this service can make the subscription itself: the CI system is that of the repository's
+ * host, and it has a token there.
+ */
+export function canSubscribe(connection: Connection): boolean {
+  const { provider, token } = connection;
+  return (
+    takesWebhooks(connection) &&
+    token !== null &&
+    (provider === 'github' || provider === 'gitlab' || provider === 'bitbucket') &&
+    forgeOf(connection) === provider
+  );
+}
+
+/** The key that a new secret is sealed with, and the time. */
+interface Sealing {
+  readonly secrets: Pick<Secrets, 'seal'>;
+  readonly now: Date;
+}
+
+/**
+ * Brings the webhook in line with its connection: one that takes webhooks has a secret, and a subscription
+ * where that can be made. It is called in the transaction of each change of mode or token.
+ */
+export async function startSubscription(db: Database, connection: Connection, how: Sealing): Promise<void> {
+  if (!takesWebhooks(connection)) return;
+  const webhook = await lockWebhook(db, connection.id);
+  if (webhook === undefined) return; // The connection was deleted at this very moment.
+  if (webhook.secret === null)
+    await replaceSecret(db, connection, { ...how, webhook, scheme: webhook.scheme });
+  await subscribe(db, connection);
+}
+
+/**
+ * Makes a new secret, also for the provider where the subscription is ours. Returns the scheme that it is
+ * for.
+ */
+export async function giveSecret(
+  db: Database,
+  connection: Connection,
+  { scheme: wanted, ...how }: Sealing & { readonly scheme: Scheme | undefined },
+): Promise<Scheme> {
+  const webhook = await lockWebhook(db, connection.id);
+  if (webhook === undefined) throw new Error(`connection ${connection.id} has no webhook`);
+  const scheme = wanted ?? webhook.scheme;
+  await replaceSecret(db, connection, { ...how, webhook, scheme });
+  await subscribe(db, connection);
+  return scheme;
+}
+
+async function subscribe(db: Database, connection: Connection): Promise<void> {
+  if (!canSubscribe(connection)) return;
+  await setSubscription(db, connection.id, { state: 'pending' });
+  await askHost(db, connection, { kind: 'ci_subscribe', key: 'webhook' });
+}
+
+/** The secret before is good for another day, unless another scheme was chosen: that counts at once. */
+async function replaceSecret(
+  db: Database,
+  { provider }: Pick<Connection, 'provider'>,
+  { webhook, scheme, secrets, now }: Sealing & { readonly webhook: Webhook; readonly scheme: Scheme },
+): Promise<void> {
+  const keeps = webhook.secret !== null && webhook.scheme === scheme;
+  await setWebhook(db, webhook.connectionId, {
+    scheme,
+    secret: sealSecret(secrets, webhook.id, newSecret(provider, scheme)),
+    previousSecret: keeps ? webhook.secret : null,
+    previousUntil: keeps ? new Date(now.getTime() + OVERLAP_MS) : null,
+  });
+}
+
+/**
+ * Has the subscription at the provider removed, also one that a job is making at this moment. The row knows
+ * it until it is gone; the payload is for a connection that is deleted with its row.
+ */
+export async function stopSubscription(db: Database, connection: Connection): Promise<void> {
+  const webhook = await lockWebhook(db, connection.id);
+  if (webhook === undefined) return;
+  await setSubscription(db, connection.id, { state: 'none' });
+  if (webhook.providerHookId === null && webhook.subscription !== 'pending') return;
+  const payload = { providerHookId: webhook.providerHookId, connection };
+  await askHost(db, connection, { kind: 'ci_unsubscribe', key: 'webhook', payload });
 }

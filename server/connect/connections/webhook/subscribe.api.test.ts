@@ -1,4 +1,4 @@
-/** Subscriptions of webhooks at hosts on loopback: made, repaired, taken back. */
+/** These tests make, repair and take back subscriptions of webhooks at hosts on loopback. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { PUBLIC_URL, startBackground } from '../../../../test/setup/forges/background.ts';
 import type { Background } from '../../../../test/setup/forges/background.ts';
@@ -9,7 +9,6 @@ import type { FakeHooks } from '../../../../test/setup/forges/github-hooks.ts';
 import { gitlabHooks } from '../../../../test/setup/forges/gitlab-hooks.ts';
 import { has } from '../../../../test/setup/needs.ts';
 
-const postgresHere = await has('postgres');
 const TOKEN = 'token-of-the-host';
 
 interface Host {
@@ -66,7 +65,7 @@ const HOSTS = {
 } as const satisfies Record<string, Host>;
 const NAMES = Object.keys(HOSTS) as ReadonlyArray<keyof typeof HOSTS>;
 
-describe.skipIf(!postgresHere)('webhook subscriptions', () => {
+describe.skipIf(!(await has('postgres')))('webhook subscriptions', () => {
   let background: Background;
   beforeAll(async () => {
     background = await startBackground();

@@ -1,6 +1,6 @@
 /**
- * Subscriptions at a repository's host: made or repaired, and taken back. Both are jobs of the connection's
- * own lane, one after the other.
+ * A subscription at a repository's host is made, repaired and taken back by jobs of the connection's own
+ * lane, one after the other.
  */
 import { eq, ne } from 'drizzle-orm';
 import type { Clock } from '../../../base/clock.ts';
@@ -11,11 +11,9 @@ import { connectionJob, forgeErrorOf } from '../background.ts';
 import { noteConnection, readConnection } from '../rows.ts';
 import type { Connection } from '../rows.ts';
 import { ciConnections } from '../schema.ts';
-import { clip, forgeApi, ForgeError, HOOKS, idOf } from '../../providers/index.ts';
+import { clip, forgeApi, ForgeError, hooksOf, idOf } from '../../providers/index.ts';
 import type { ForgeApi, ForgeDeps, ForgeProblem, Hooks } from '../../providers/index.ts';
-import { openSecrets } from './secret.ts';
-import { lockWebhook, readWebhook, setSubscription, webhookUrl } from './store.ts';
-import { canSubscribe } from './subscription.ts';
+import { canSubscribe, lockWebhook, openSecrets, readWebhook, setSubscription, webhookUrl } from './store.ts';
 
 export interface SubscriptionDeps extends ForgeDeps {
   readonly db: Database;
@@ -31,7 +29,7 @@ export function subscribeJob(deps: SubscriptionDeps): JobKind {
   return connectionJob(deps, {
     kind: 'ci_subscribe',
     run: async (connection, _job, signal) => {
-      const hooks = HOOKS[connection.provider];
+      const hooks = hooksOf(connection.provider);
       if (hooks === undefined || !canSubscribe(connection)) return;
       const api = forgeApi(deps, connection, signal);
       const id = await put(deps, { hooks, api, connection });
@@ -42,7 +40,7 @@ export function subscribeJob(deps: SubscriptionDeps): JobKind {
     gaveUp: async (connection, thrown) => {
       if (!canSubscribe(connection)) return; // Nobody wants it any more.
       const error = forgeErrorOf(thrown);
-      const needs = HOOKS[connection.provider]?.needs;
+      const needs = hooksOf(connection.provider)?.needs;
       const advice = OF_TOKEN.has(error.problem) ? `; the token needs ${needs}` : '';
       const detail = clip(`${error.message}${advice}`, DETAIL_MAX);
       await setSubscription(db, connection.id, { state: 'failed', detail });
@@ -56,7 +54,7 @@ const OF_TOKEN: ReadonlySet<ForgeProblem> = new Set(['forbidden', 'not_found', '
 /** Characters. */
 const DETAIL_MAX = 1_000;
 
-/** Answers the host's id. Undefined: there is no webhook to subscribe. */
+/** Returns the host's id, or undefined when there is no webhook to subscribe. */
 async function put(
   { db, clock, secrets, publicUrl, allowPrivate }: SubscriptionDeps,
   { hooks, api, connection }: { hooks: Hooks; api: ForgeApi; connection: Connection },
@@ -77,7 +75,7 @@ async function put(
   return id;
 }
 
-/** False: meanwhile nobody wants it any more. */
+/** Returns false when nobody wants it any more. */
 async function noteActive(
   database: Database,
   connectionId: string,
@@ -97,7 +95,7 @@ export function unsubscribeJob(deps: SubscriptionDeps): JobKind {
   return connectionJob(deps, {
     kind: 'ci_unsubscribe',
     run: async (connection, job, signal) => {
-      const hooks = HOOKS[connection.provider];
+      const hooks = hooksOf(connection.provider);
       const webhook = await readWebhook(db, connection.id);
       const id = webhook === undefined ? hookOf(job) : webhook.providerHookId;
       // It is wanted again, or there is none.

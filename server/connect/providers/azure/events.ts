@@ -1,50 +1,38 @@
 /**
- * Azure Pipelines: changes of run, stage and job, which name no commit, and the older `build.complete`, which
- * does.
+ * Azure Pipelines tells changes of run, stage and job, which name no commit, and the older `build.complete`,
+ * which does.
  */
 import {
   at,
-  CANCELLED,
-  FAILED,
+  header,
   idOf,
   isEnd,
-  meaningOf,
+  meanings,
   orderOfTime,
-  QUEUED,
   refOf,
-  RUNNING,
   shaOf,
-  SKIPPED,
-  SOFT_SUCCESS,
   statusOf,
-  SUCCESS,
   text,
   timeOf,
   urlOf,
 } from '../read.ts';
-import type { Meaning, Meanings } from '../read.ts';
-import type { Ignored, RunReport, Normalise } from '../types.ts';
+import type { Meaning } from '../read.ts';
+import type { Normalise, Provider, Reported } from '../types.ts';
+import { anySame, digestId, NO_SECRET, refuse, usable, verifyToken } from '../authenticate.ts';
 
-const STATES: Meanings = {
-  notStarted: QUEUED,
-  waiting: QUEUED,
-  pending: QUEUED,
-  inProgress: RUNNING,
-  running: RUNNING,
-  canceling: RUNNING,
-  cancelling: RUNNING,
-};
+const ofState = meanings({
+  queued: 'notStarted waiting pending',
+  running: 'inProgress running canceling cancelling',
+});
 
-const RESULTS: Meanings = {
-  succeeded: SUCCESS,
-  partiallySucceeded: SOFT_SUCCESS,
-  succeededWithIssues: SOFT_SUCCESS,
-  failed: FAILED,
-  rejected: { status: 'failed', reason: 'rejected' },
-  canceled: CANCELLED,
-  stopped: CANCELLED,
-  skipped: SKIPPED,
-};
+const ofResult = meanings({
+  success: 'succeeded',
+  soft: 'partiallySucceeded succeededWithIssues',
+  failed: 'failed',
+  rejected: 'rejected',
+  cancelled: 'canceled stopped',
+  skipped: 'skipped',
+});
 
 export const normalise: Normalise = (_headers, payload) => {
   const type = text(at(payload, 'eventType')) ?? 'without a type';
@@ -56,24 +44,22 @@ export const normalise: Normalise = (_headers, payload) => {
 };
 
 function meaning(state: string | undefined, result: string | undefined): Meaning {
-  return state === 'completed' ? meaningOf(RESULTS, result) : meaningOf(STATES, state);
+  return state === 'completed' ? ofResult(result) : ofState(state);
 }
 
 function baseOf(payload: unknown, id: string) {
   return {
     repository: { id: idOf(at(payload, 'resourceContainers', 'project', 'id')), name: undefined },
     run: { externalRunId: id, externalAttempt: 1 },
-    aliases: [],
   };
 }
 
-function ofRun(payload: unknown): RunReport | Ignored {
+function ofRun(payload: unknown): Reported {
   const run = (key: string) => at(payload, 'resource', 'run', key);
   const [id, state, result] = [idOf(run('id')), text(run('state')), text(run('result'))];
   if (id === undefined || state === undefined) return { ignored: 'run without id or state' };
   const means = meaning(state, result);
   return {
-    kind: 'run',
     ...baseOf(payload, id),
     event: {
       ...statusOf(means, state, result),
@@ -84,7 +70,6 @@ function ofRun(payload: unknown): RunReport | Ignored {
         finishedAt: isEnd(means) ? timeOf(run('finishedDate')) : undefined,
       },
     },
-    jobs: [],
   };
 }
 
@@ -101,7 +86,7 @@ function pageOf(payload: unknown, part: 'run' | 'stage' | 'job'): string | undef
   return urlOf(at(payload, 'resource', part, '_links', 'web', 'href'));
 }
 
-function ofJob(payload: unknown): RunReport | Ignored {
+function ofJob(payload: unknown): Reported {
   const job = (key: string) => at(payload, 'resource', 'job', key);
   const id = idOf(at(payload, 'resource', 'run', 'id'));
   const [name, state, result] = [text(job('name')), text(job('state')), text(job('result'))];
@@ -110,7 +95,6 @@ function ofJob(payload: unknown): RunReport | Ignored {
   const means = meaning(state, result);
   const stage = text(at(payload, 'resource', 'stage', 'name'));
   return {
-    kind: 'jobs',
     ...baseOf(payload, id),
     event: { facts: factsOf(payload) },
     jobs: [
@@ -131,14 +115,13 @@ function ofJob(payload: unknown): RunReport | Ignored {
   };
 }
 
-function ofBuild(payload: unknown): RunReport | Ignored {
+function ofBuild(payload: unknown): Reported {
   const build = (key: string) => at(payload, 'resource', key);
   const id = idOf(build('id'));
   // In version 2 of the resource `status` is `completed` and the result has a field of its own.
   const [status, result] = [text(build('status')), text(build('result'))];
   if (id === undefined || status === undefined) return { ignored: 'build without id or status' };
   return {
-    kind: 'run',
     ...baseOf(payload, id),
     event: {
       ...statusOf(meaning('completed', result ?? status), status, result),
@@ -154,7 +137,6 @@ function ofBuild(payload: unknown): RunReport | Ignored {
         actor: text(at(build('requestedFor'), 'displayName')),
       },
     },
-    jobs: [],
   };
 }
 
@@ -174,3 +156,26 @@ function sourceOf(payload: unknown) {
   const isOfFork = /^true$/i.test(text(pr('isFork')) ?? '');
   return { commitSha: head, builtSha: built, ...(isOfFork ? {} : refOf(pr('sourceBranch'))) };
 }
+
+/**
+ * Azure signs nothing: the subscription sends Basic credentials, or (scheme `token`) a header of its own if
+ * it was given one.
+ */
+export const TOKEN_HEADER = 'X-Svc-Webhook-Token';
+/** The credentials of a secret that is a password alone. */
+const USER = 'svc';
+
+export const verify: Provider['verify'] = (delivery) => {
+  if (delivery.scheme === 'token' && header(delivery.headers, TOKEN_HEADER) !== undefined)
+    return verifyToken(delivery, TOKEN_HEADER);
+  const usableSecrets = usable(delivery.secrets);
+  if (usableSecrets.length === 0) return NO_SECRET;
+  const [, encoded] =
+    /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(header(delivery.headers, 'Authorization') ?? '') ?? [];
+  if (encoded === undefined) return refuse('no Basic credentials');
+  const credentials = usableSecrets.map((secret) => (secret.includes(':') ? secret : `${USER}:${secret}`));
+  return anySame(credentials, Buffer.from(encoded, 'base64').toString());
+};
+
+export const deliveryId: Provider['deliveryId'] = (_headers, rawBody, payload) =>
+  idOf(at(payload(), 'id')) ?? digestId(rawBody);

@@ -1,38 +1,39 @@
-/** Bitbucket: commit statuses, which are live, and the spans of Pipelines, which come only at the end. */
+/**
+ * Bitbucket sends commit statuses, which are live, and the spans of Pipelines, which come only at the end.
+ */
 import type { JobEvent } from '../event.ts';
 import {
   at,
-  CANCELLED,
-  ERROR,
-  FAILED,
   header,
   idOf,
   isEnd,
   listOf,
-  meaningOf,
+  meanings,
   orderOfTime,
   refOf,
-  RUNNING,
   shaOf,
   statusOf,
-  SUCCESS,
   text,
   timeOf,
   unixTimeOf,
   urlOf,
 } from '../read.ts';
-import type { Meanings } from '../read.ts';
-import type { Ignored, RunReport, Normalise } from '../types.ts';
+import type { Normalise, Provider, Reported } from '../types.ts';
+import { headerId, verifyBodyHmac } from '../authenticate.ts';
 
-const STATES: Meanings = { INPROGRESS: RUNNING, SUCCESSFUL: SUCCESS, FAILED, STOPPED: CANCELLED };
+const ofState = meanings({
+  running: 'INPROGRESS',
+  success: 'SUCCESSFUL',
+  failed: 'FAILED',
+  cancelled: 'STOPPED',
+});
 
-const RESULTS: Meanings = {
-  COMPLETE: SUCCESS,
-  SUCCESSFUL: SUCCESS,
-  FAILED,
-  ERROR,
-  STOPPED: CANCELLED,
-};
+const ofResult = meanings({
+  success: 'COMPLETE SUCCESSFUL',
+  failed: 'FAILED',
+  error: 'ERROR',
+  cancelled: 'STOPPED',
+});
 
 /** The page of a run of Pipelines, as its statuses and as people address it. */
 const RESULT = /\/pipelines\/(?:home#!\/)?results\/(\d{1,18})/;
@@ -54,7 +55,7 @@ export const normalise: Normalise = (headers, payload) => {
   return { ignored: `event ${event ?? 'without a name'}` };
 };
 
-function ofCommitStatus(payload: unknown): RunReport | Ignored {
+function ofCommitStatus(payload: unknown): Reported {
   const status = (key: string) => at(payload, 'commit_status', key);
   const [key, state] = [text(status('key')), text(status('state'))];
   const sha = shaOf(at(status('commit'), 'hash')) ?? shaOf(tailOf(at(status('links'), 'commit', 'href')));
@@ -64,14 +65,12 @@ function ofCommitStatus(payload: unknown): RunReport | Ignored {
   const url = urlOf(status('url'));
   const number = RESULT.exec(url ?? '')?.[1];
   const repository = text(at(payload, 'repository', 'full_name'));
-  const means = meaningOf(STATES, state);
+  const means = ofState(state);
   return {
-    kind: 'run',
     repository: repositoryOf(at(payload, 'repository', 'uuid'), repository),
     // A key is its commit's alone, and a second run of that commit has it too: beside a number it is no other
     // name of the run.
     run: { externalRunId: number ?? `${sha}:${key.slice(0, 400)}`, externalAttempt: 1 },
-    aliases: [],
     event: {
       ...statusOf(means, state),
       order: orderOfTime(status('updated_on')),
@@ -87,7 +86,6 @@ function ofCommitStatus(payload: unknown): RunReport | Ignored {
         actor: text(at(payload, 'actor', 'nickname')) ?? text(at(payload, 'actor', 'display_name')),
       },
     },
-    jobs: [],
   };
 }
 
@@ -97,7 +95,7 @@ function tailOf(href: unknown): string | undefined {
 
 type Attributes = ReadonlyMap<string, string>;
 
-function ofSpans(payload: unknown): RunReport | Ignored {
+function ofSpans(payload: unknown): Reported {
   const spans = listOf(at(payload, 'resourceSpans'))
     .flatMap((resource) => listOf(at(resource, 'scopeSpans')))
     .flatMap((scope) => listOf(at(scope, 'spans')))
@@ -116,13 +114,12 @@ function ofSpans(payload: unknown): RunReport | Ignored {
     aliases: [number, pipeline].flatMap((name) => (name === undefined || name === id ? [] : [name])),
     jobs: steps.flatMap(jobOfSpan),
   };
-  if (run === undefined) return { kind: 'jobs', ...base, event: { facts: {} } };
+  if (run === undefined) return { ...base, event: { facts: {} } };
   const result = attributes.get('pipeline.state.result.name');
   return {
-    kind: 'run',
     ...base,
     event: {
-      ...statusOf(meaningOf(RESULTS, result), attributes.get('pipeline.state.name'), result),
+      ...statusOf(ofResult(result), attributes.get('pipeline.state.name'), result),
       order: nanoseconds(at(run.span, 'endTimeUnixNano')),
       facts: {
         commitSha: shaOf(
@@ -148,7 +145,7 @@ function jobOfSpan({ span, attributes }: { span: unknown; attributes: Attributes
     {
       externalJobId: id,
       name: attributes.get('step.name') ?? id,
-      ...statusOf(meaningOf(RESULTS, result), attributes.get('step.state.name'), result),
+      ...statusOf(ofResult(result), attributes.get('step.state.name'), result),
       facts: {
         startedAt: unixTimeOf(at(span, 'startTimeUnixNano'), 'nanoseconds'),
         finishedAt: unixTimeOf(at(span, 'endTimeUnixNano'), 'nanoseconds'),
@@ -181,3 +178,9 @@ function bare(uuid: string | undefined): string | undefined {
 function repositoryOf(uuid: unknown, name: unknown) {
   return { id: idOf(uuid), name: text(name) };
 }
+
+/** GitHub has a header of this name with SHA-1; here it is SHA-256, and absent when no secret was set. */
+export const verify: Provider['verify'] = (delivery) => verifyBodyHmac(delivery, 'X-Hub-Signature');
+
+export const deliveryId: Provider['deliveryId'] = (headers, rawBody) =>
+  headerId(headers, rawBody, 'X-Request-UUID', 'X-Request-Id');

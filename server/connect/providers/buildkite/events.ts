@@ -5,70 +5,54 @@
 import {
   at,
   attemptOf,
-  BLOCKED,
-  CANCELLED,
-  FAILED,
   header,
   idOf,
   isEnd,
-  meaningOf,
+  meanings,
+  MEANINGS,
   orderOfTime,
-  QUEUED,
   refOf,
-  RUNNING,
   shaOf,
-  SKIPPED,
   statusOf,
-  SUCCESS,
   text,
-  TIMED_OUT,
   timeOf,
   urlOf,
 } from '../read.ts';
-import type { Meaning, Meanings } from '../read.ts';
-import type { Ignored, RunReport, Normalise } from '../types.ts';
+import type { Meaning } from '../read.ts';
+import type { Normalise, Provider, Reported } from '../types.ts';
+import {
+  anyMatches,
+  digestId,
+  hexDigest,
+  hmac,
+  isFresh,
+  NO_SECRET,
+  refuse,
+  usable,
+  verifyToken,
+} from '../authenticate.ts';
 
-const BUILD: Meanings = {
-  creating: QUEUED,
-  scheduled: QUEUED,
-  waiting: QUEUED,
-  blocked: BLOCKED,
-  running: RUNNING,
-  failing: RUNNING,
-  started: RUNNING,
-  canceling: RUNNING,
-  passed: SUCCESS,
-  failed: FAILED,
-  waiting_failed: FAILED,
-  canceled: CANCELLED,
-  skipped: SKIPPED,
-  not_run: SKIPPED,
-};
+const ofBuildState = meanings({
+  queued: 'creating scheduled waiting',
+  blocked: 'blocked',
+  running: 'running failing started canceling',
+  success: 'passed',
+  failed: 'failed waiting_failed',
+  cancelled: 'canceled',
+  skipped: 'skipped not_run',
+});
 
-const JOB: Meanings = {
-  pending: QUEUED,
-  waiting: QUEUED,
-  limited: QUEUED,
-  limiting: QUEUED,
-  scheduled: QUEUED,
-  assigned: QUEUED,
-  accepted: QUEUED,
-  unblocked: QUEUED,
-  blocked: BLOCKED,
-  running: RUNNING,
-  canceling: RUNNING,
-  timing_out: RUNNING,
-  passed: SUCCESS,
-  failed: FAILED,
-  timed_out: TIMED_OUT,
-  waiting_failed: FAILED,
-  blocked_failed: FAILED,
-  unblocked_failed: FAILED,
-  expired: { status: 'failed', reason: 'expired' },
-  broken: SKIPPED,
-  skipped: SKIPPED,
-  canceled: CANCELLED,
-};
+const ofJobState = meanings({
+  queued: 'pending waiting limited limiting scheduled assigned accepted unblocked',
+  blocked: 'blocked',
+  running: 'running canceling timing_out',
+  success: 'passed',
+  failed: 'failed waiting_failed blocked_failed unblocked_failed',
+  timed_out: 'timed_out',
+  expired: 'expired',
+  skipped: 'broken skipped',
+  cancelled: 'canceled',
+});
 
 export const normalise: Normalise = (headers, payload) => {
   const event = text(at(payload, 'event')) ?? text(header(headers, 'x-buildkite-event')) ?? '';
@@ -79,14 +63,14 @@ export const normalise: Normalise = (headers, payload) => {
   return family === 'job' ? ofJob(payload, id) : ofBuild(payload, id);
 };
 
-function ofBuild(payload: unknown, id: string): RunReport | Ignored {
+function ofBuild(payload: unknown, id: string): Reported {
   const build = (key: string) => at(payload, 'build', key);
   const state = text(build('state'));
   if (state === undefined) return { ignored: 'build without a state' };
   // A blocked build keeps the state of what it did before: passed.
-  const means = build('blocked') === true ? BLOCKED : meaningOf(BUILD, state);
+  const means = build('blocked') === true ? MEANINGS.blocked : ofBuildState(state);
   return {
-    ...baseOf('run', payload, id),
+    ...baseOf(payload, id),
     event: {
       ...statusOf(means, state),
       order: orderOfBuild(payload),
@@ -97,13 +81,12 @@ function ofBuild(payload: unknown, id: string): RunReport | Ignored {
         finishedAt: isEnd(means) ? timeOf(build('finished_at')) : undefined,
       },
     },
-    jobs: [],
   };
 }
 
 /**
- * The latest time in the build itself. A build that is opened again has lost its end until it has a new one,
- * so it shows the end before until then; the result does not depend on what arrives when.
+ * Finds the latest time in the build itself. A build that is opened again has lost its end until it has a new
+ * one, so it shows the end before until then; the result does not depend on what arrives when.
  */
 function orderOfBuild(payload: unknown): string | undefined {
   return ['created_at', 'scheduled_at', 'started_at', 'failing_at', 'finished_at']
@@ -112,14 +95,14 @@ function orderOfBuild(payload: unknown): string | undefined {
     .at(-1);
 }
 
-function ofJob(payload: unknown, buildId: string): RunReport | Ignored {
+function ofJob(payload: unknown, buildId: string): Reported {
   const job = (key: string) => at(payload, 'job', key);
   const id = idOf(job('id'));
   if (id === undefined) return { ignored: 'job without an id' };
   const state = text(job('state'));
   const means = jobMeaning(state, job('exit_status'), job('soft_failed') === true);
   return {
-    ...baseOf('jobs', payload, buildId),
+    ...baseOf(payload, buildId),
     event: { facts: factsOf(payload) },
     jobs: [
       {
@@ -139,17 +122,19 @@ function ofJob(payload: unknown, buildId: string): RunReport | Ignored {
 
 function jobMeaning(state: string | undefined, exitStatus: unknown, isSoft: boolean): Meaning {
   const means =
-    state === 'finished' ? (Number(exitStatus ?? 1) === 0 ? SUCCESS : FAILED) : meaningOf(JOB, state);
+    state === 'finished'
+      ? Number(exitStatus ?? 1) === 0
+        ? MEANINGS.success
+        : MEANINGS.failed
+      : ofJobState(state);
   return isSoft && means.status === 'failed' ? { ...means, soft: true } : means;
 }
 
-function baseOf<K extends 'run' | 'jobs'>(kind: K, payload: unknown, id: string) {
+function baseOf(payload: unknown, id: string) {
   return {
-    kind,
     // One repository may have several pipelines, whose ids say nothing about it.
     repository: { name: text(at(payload, 'pipeline', 'repository')) },
     run: { externalRunId: id, externalAttempt: 1 },
-    aliases: [],
   };
 }
 
@@ -166,3 +151,20 @@ function factsOf(payload: unknown) {
     actor: text(at(build('creator'), 'name')) ?? text(at(build('author'), 'name')),
   };
 }
+
+/** A token is enough only for connections that were set up with one. */
+export const verify: Provider['verify'] = (delivery) => {
+  const { secrets, scheme, headers, rawBody, now } = delivery;
+  if (scheme === 'token') return verifyToken(delivery, 'X-Buildkite-Token');
+  const usableSecrets = usable(secrets);
+  if (usableSecrets.length === 0) return NO_SECRET;
+  const value = header(headers, 'X-Buildkite-Signature') ?? '';
+  const [, timestamp = '', hex] =
+    /^timestamp=(\d{1,12}),\s*signature=([0-9a-f]{64})$/i.exec(value.trim()) ?? [];
+  const given = hexDigest(hex);
+  if (given === undefined) return refuse('X-Buildkite-Signature is not timestamp=…,signature=…');
+  if (!isFresh(Number(timestamp) * 1_000, now)) return refuse('its timestamp is not within 5 minutes');
+  return anyMatches(usableSecrets, given, (secret) => hmac(secret, `${timestamp}.`, rawBody));
+};
+
+export const deliveryId: Provider['deliveryId'] = (_headers, rawBody) => digestId(rawBody);

@@ -1,34 +1,31 @@
 /**
- * CircleCI: `workflow-completed` and `job-completed`. There are no events of starts; a job that reports
+ * CircleCI sends `workflow-completed` and `job-completed`. There are no events of starts; a job that reports
  * itself gives those.
  */
 import {
   at,
-  CANCELLED,
-  ERROR,
-  FAILED,
+  header,
   idOf,
   isEnd,
-  meaningOf,
+  meanings,
   orderOfTime,
   refOf,
   shaOf,
   statusOf,
-  SUCCESS,
   text,
   timeOf,
   urlOf,
 } from '../read.ts';
-import type { Meanings } from '../read.ts';
-import type { Normalise } from '../types.ts';
+import type { Normalise, Provider } from '../types.ts';
+import { anyMatches, digestId, hexDigest, hmac, NO_SECRET, refuse, usable } from '../authenticate.ts';
 
-const STATUSES: Meanings = {
-  success: SUCCESS,
-  failed: FAILED,
-  error: ERROR,
-  unauthorized: { status: 'failed', reason: 'unauthorized' },
-  canceled: CANCELLED,
-};
+const ofStatus = meanings({
+  success: 'success',
+  failed: 'failed',
+  error: 'error',
+  unauthorized: 'unauthorized',
+  cancelled: 'canceled',
+});
 
 export const normalise: Normalise = (_headers, payload) => {
   const type = text(at(payload, 'type'));
@@ -43,7 +40,6 @@ export const normalise: Normalise = (_headers, payload) => {
       name: nameOfSlug(text(at(payload, 'project', 'slug'))),
     },
     run: { externalRunId: id, externalAttempt: 1 },
-    aliases: [],
   };
   const happenedAt = at(payload, 'happened_at');
   const facts = {
@@ -55,9 +51,8 @@ export const normalise: Normalise = (_headers, payload) => {
   };
   if (type === 'workflow-completed') {
     const status = text(workflow('status'));
-    const means = meaningOf(STATUSES, status);
+    const means = ofStatus(status);
     return {
-      kind: 'run',
       ...base,
       event: {
         ...statusOf(means, status),
@@ -65,15 +60,13 @@ export const normalise: Normalise = (_headers, payload) => {
         final: true,
         facts: { ...facts, finishedAt: timeOf(workflow('stopped_at')) ?? timeOf(happenedAt) },
       },
-      jobs: [],
     };
   }
   const job = (key: string) => at(payload, 'job', key);
   const [jobId, status] = [idOf(job('id')), text(job('status'))];
   if (jobId === undefined) return { ignored: 'job-completed without a job' };
-  const means = meaningOf(STATUSES, status);
+  const means = ofStatus(status);
   return {
-    kind: 'jobs',
     ...base,
     event: { facts },
     jobs: [
@@ -106,7 +99,21 @@ function commitOf(payload: unknown) {
   };
 }
 
-/** `gh/acme/app` and `github/acme/app`; `circleci/<id>/<id>` names no repository. */
+/** Reads `acme/app` for `gh/acme/app` and `github/acme/app`; `circleci/<id>/<id>` names no repository. */
 function nameOfSlug(slug: string | undefined): string | undefined {
   return slug === undefined || slug.startsWith('circleci/') ? undefined : slug.replace(/^[^/]*\//, '');
 }
+
+/** Verifies `v1=<hex>,v2=…`. The newest known version is v1, and the others are not looked at. */
+export const verify: Provider['verify'] = ({ secrets, headers, rawBody }) => {
+  const usableSecrets = usable(secrets);
+  if (usableSecrets.length === 0) return NO_SECRET;
+  const versions = (header(headers, 'circleci-signature') ?? '').split(',').map((part) => part.trim());
+  const given = versions.filter((version) => version.startsWith('v1='));
+  const digest = given.length === 1 ? hexDigest(given[0]?.slice(3)) : undefined;
+  if (digest === undefined) return refuse('circleci-signature has not one v1');
+  return anyMatches(usableSecrets, digest, (secret) => hmac(secret, rawBody));
+};
+
+export const deliveryId: Provider['deliveryId'] = (_headers, rawBody, payload) =>
+  idOf(at(payload(), 'id')) ?? digestId(rawBody);

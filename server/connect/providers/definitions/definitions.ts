@@ -1,5 +1,6 @@
 /**
- * The readers of CI files, the very ones of `svc ci validate`; the rest of discovery knows them from here.
+ * These are the readers of CI files, the very ones of `svc ci validate`; the rest of discovery knows them
+ * from here.
  */
 export {
   BYTES_MAX,

@@ -2,42 +2,44 @@
 import type { JobEvent } from '../event.ts';
 import {
   at,
-  BLOCKED,
-  CANCELLED,
-  ERROR,
-  FAILED,
   header,
   idOf,
   isEnd,
   listOf,
-  meaningOf,
-  QUEUED,
+  meanings,
   refOf,
-  RUNNING,
   shaOf,
-  SKIPPED,
   statusOf,
-  SUCCESS,
   text,
   unixTimeOf,
   urlOf,
 } from '../read.ts';
-import type { Meaning, Meanings } from '../read.ts';
-import type { Normalise } from '../types.ts';
+import type { Meaning } from '../read.ts';
+import type { Normalise, Provider } from '../types.ts';
+import {
+  anyMatches,
+  base64Digest,
+  digestId,
+  hmac,
+  isFresh,
+  NO_SECRET,
+  refuse,
+  sameSecret,
+  sha256,
+  usable,
+} from '../authenticate.ts';
 
-const STATUSES: Meanings = {
-  pending: QUEUED,
-  waiting_on_dependencies: QUEUED,
-  blocked: BLOCKED,
-  running: RUNNING,
-  started: RUNNING,
-  success: SUCCESS,
-  failure: FAILED,
-  error: ERROR,
-  declined: { status: 'failed', reason: 'declined' },
-  killed: CANCELLED,
-  skipped: SKIPPED,
-};
+const ofStatus = meanings({
+  queued: 'pending waiting_on_dependencies',
+  blocked: 'blocked',
+  running: 'running started',
+  success: 'success',
+  failed: 'failure',
+  error: 'error',
+  declined: 'declined',
+  cancelled: 'killed',
+  skipped: 'skipped',
+});
 
 export const normalise: Normalise = (headers, payload) => {
   const event = text(header(headers, 'x-drone-event')) ?? text(at(payload, 'event'));
@@ -45,12 +47,11 @@ export const normalise: Normalise = (headers, payload) => {
   if (event !== undefined && event !== 'build') return { ignored: `event ${event}` };
   const [id, status] = [idOf(build('id')), text(build('status'))];
   if (id === undefined || status === undefined) return { ignored: 'event without a build or its status' };
-  const means = meaningOf(STATUSES, status);
+  const means = ofStatus(status);
   const repo = (key: string) => at(payload, 'repo', key);
   const [slug, number] = [text(repo('slug')), idOf(build('number'))];
   const server = urlOf(at(payload, 'system', 'link'))?.replace(/\/+$/, '');
   return {
-    kind: 'run',
     repository: { id: idOf(repo('uid')), name: slug },
     run: { externalRunId: id, externalAttempt: 1 },
     // A job knows its number alone.
@@ -104,7 +105,7 @@ function jobOf(job: unknown, stage: string | undefined): readonly JobEvent[] {
   if (id === undefined || status === undefined) return [];
   const isStep = at(job, 'step_id') !== undefined || at(job, 'stage_id') !== undefined;
   const soft = at(job, 'errignore') === true;
-  const known = meaningOf(STATUSES, status);
+  const known = ofStatus(status);
   const means: Meaning = soft && known.status === 'failed' ? { ...known, soft: true } : known;
   return [
     {
@@ -121,3 +122,35 @@ function jobOf(job: unknown, stage: string | undefined): readonly JobEvent[] {
     },
   ];
 }
+
+/**
+ * The signature is over the headers `date` and `digest` and not over the body, so both must be among the
+ * signed ones, and the digest is computed again over the bytes that came.
+ */
+export const verify: Provider['verify'] = ({ secrets, headers, rawBody, now }) => {
+  const usableSecrets = usable(secrets);
+  if (usableSecrets.length === 0) return NO_SECRET;
+  const [date, digest] = [header(headers, 'Date') ?? '', header(headers, 'Digest') ?? ''];
+  const parameters = parametersOf(header(headers, 'Signature') ?? '');
+  if (parameters?.get('algorithm') !== 'hmac-sha256') return refuse('Signature is not of hmac-sha256');
+  const signed = (parameters.get('headers') ?? '').toLowerCase().split(' ');
+  if (signed.length !== 2 || !signed.includes('date') || !signed.includes('digest'))
+    return refuse('Signature does not cover date and digest alone');
+  const body = digest.startsWith('SHA-256=') ? base64Digest(digest.slice('SHA-256='.length)) : undefined;
+  if (body === undefined || !sameSecret(body, sha256(rawBody)))
+    return refuse('Digest is not that of the body');
+  if (!isFresh(Date.parse(date), now)) return refuse('Date is not within 5 minutes');
+  const given = base64Digest(parameters.get('signature'));
+  if (given === undefined) return refuse('Signature has no digest of 32 bytes');
+  const text = signed.map((name) => `${name}: ${name === 'date' ? date : digest}`).join('\n');
+  return anyMatches(usableSecrets, given, (secret) => hmac(secret, text));
+};
+
+/** Reads `keyId="…",algorithm="…"`; a parameter given twice makes all of it unreadable. */
+function parametersOf(value: string): ReadonlyMap<string, string> | undefined {
+  const found = [...value.slice(0, 1_000).matchAll(/([a-zA-Z]+)="([^"]*)"/g)];
+  const parameters = new Map(found.map(([, name = '', content = '']) => [name, content] as const));
+  return parameters.size === found.length ? parameters : undefined;
+}
+
+export const deliveryId: Provider['deliveryId'] = (_headers, rawBody) => digestId(rawBody);

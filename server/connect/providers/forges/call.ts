@@ -1,6 +1,6 @@
 /**
- * Calls to the API of a repository's host, with the connection's token, through the fetch that reaches public
- * addresses alone.
+ * Calls go to the API of a repository's host with the connection's token, through the fetch that reaches
+ * public addresses alone.
  */
 import { JobFailed } from '../../../kit/jobs/index.ts';
 import { SafeFetchError } from '../../../base/safe-fetch.ts';
@@ -8,9 +8,8 @@ import type { SafeFetch, SafeRequest } from '../../../base/safe-fetch.ts';
 import type { Secrets } from '../../../base/secrets.ts';
 import { at, clip, listOf, text } from '../read.ts';
 import type { ForgeId } from '../words.ts';
-import { apiUrlOf, forgeOf, repositoryBase } from './forge.ts';
+import { apiUrlOf, forgeOf, openToken, repositoryBase } from './forge.ts';
 import type { HostedRepository } from './forge.ts';
-import { openToken } from './stored-token.ts';
 
 export type ForgeProblem =
   | 'unsupported_host'
@@ -25,7 +24,7 @@ export type ForgeProblem =
 /** Problems after which the same request may succeed later. */
 const PASSING: ReadonlySet<ForgeProblem> = new Set(['rate_limited', 'provider_unavailable']);
 
-/** A failed request to a repository's host. Its message may be shown to the team; it holds no token. */
+/** A request to a repository's host failed. The message may be shown to the team; it holds no token. */
 export class ForgeError extends JobFailed {
   readonly problem: ForgeProblem;
   /** HTTP status; absent when there was no answer. */
@@ -208,7 +207,10 @@ function problemOf(status: number): ForgeProblem {
 /** Longest wait, whatever the host asks for. */
 const WAIT_MAX_MS = 3_600_000;
 
-/** Seconds or a date; without either, the time at which a limit that is used up begins anew. */
+/**
+ * Reads seconds from a number or a date; without either it is the time at which a limit that is used up
+ * begins anew.
+ */
 function waitOf(headers: ForgeAnswer['headers']): number | undefined {
   const after = headers['retry-after'];
   if (typeof after === 'string') {

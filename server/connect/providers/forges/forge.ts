@@ -1,8 +1,9 @@
 /**
- * The host of a connection's repository, and the address of its API. CI systems that keep no repositories
- * leave it to the host's name.
+ * This file knows the host of a connection's repository, and the address of its API. CI systems that keep no
+ * repositories leave it to the host's name.
  */
 import type { CiProvider, ForgeId } from '../words.ts';
+import type { Secrets } from '../../../base/secrets.ts';
 
 /** Hosts that are known by their name. */
 export const KNOWN_HOSTS: Readonly<Record<string, ForgeId>> = {
@@ -34,7 +35,7 @@ export interface HostedRepository extends Place {
   readonly id: string;
   readonly repositoryPath: string;
   readonly apiUrl: string | null;
-  /** Sealed; see stored-token.ts. */
+  /** It is sealed. */
   readonly token: string | null;
 }
 
@@ -66,10 +67,12 @@ export function apiUrlOf(
   }
 }
 
-/** `group/sub name` as a path of addresses. */
+/** Encodes `group/sub name` as a path of addresses. */
 export const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
 
-/** The repository below the API's base address: where its hooks, runs and commit statuses are. */
+/**
+ * Builds the address of the repository below the API's base: its hooks, runs and commit statuses are there.
+ */
 export function repositoryBase(forge: ForgeId, path: string): string {
   switch (forge) {
     case 'github':
@@ -86,4 +89,17 @@ export function repositoryBase(forge: ForgeId, path: string): string {
       return `/${encodePath(project)}/_apis/git/repositories/${encodeURIComponent(repository)}`;
     }
   }
+}
+
+const place = (connectionId: string): string => `ci_connections.token:${connectionId}`;
+
+export function sealToken(secrets: Pick<Secrets, 'seal'>, connectionId: string, token: string): string {
+  return secrets.seal(place(connectionId), Buffer.from(token));
+}
+
+export function openToken(
+  secrets: Pick<Secrets, 'open'>,
+  { id, token }: Pick<HostedRepository, 'id' | 'token'>,
+): string | undefined {
+  return token === null ? undefined : Buffer.from(secrets.open(place(id), token)).toString();
 }

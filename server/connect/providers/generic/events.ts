@@ -21,7 +21,8 @@ import {
   urlOf,
 } from '../read.ts';
 import type { Meaning } from '../read.ts';
-import type { Normalise } from '../types.ts';
+import type { Normalise, Provider } from '../types.ts';
+import { headerId, verifyStandard } from '../authenticate.ts';
 
 /** Default pointers of the fields: as reports have them, then shorter. */
 export const POINTERS = {
@@ -58,10 +59,8 @@ export const normalise: Normalise = (_headers, payload, mapping = {}) => {
   if (id === undefined || status === undefined) return { ignored: 'nothing where id and status should be' };
   const means = meaningOfStatus(status, mapping.words);
   return {
-    kind: 'run',
     repository: { name: text(field('repository')) },
     run: { externalRunId: id, externalAttempt: attemptOf(field('attempt')) },
-    aliases: [],
     event: {
       ...statusOf(means, status),
       order: orderOfTime(field('updated_at')) ?? orderOfTime(instantOf(field('updated_at'))),
@@ -143,3 +142,8 @@ export function pointed(document: unknown, pointer: string): unknown {
   }
   return found;
 }
+
+export const verify: Provider['verify'] = verifyStandard;
+
+export const deliveryId: Provider['deliveryId'] = (headers, rawBody) =>
+  headerId(headers, rawBody, 'webhook-id');

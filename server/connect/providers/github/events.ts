@@ -1,57 +1,41 @@
 /**
- * GitHub Actions: `workflow_run`, `workflow_job`; `status` of systems that post commit statuses. An `action`
- * is no status and is not read.
+ * GitHub Actions sends `workflow_run` and `workflow_job`, and `status` comes from systems that post commit
+ * statuses. An `action` is no status and is not read.
  */
 import {
   at,
   attemptOf,
-  BLOCKED,
-  CANCELLED,
-  ERROR,
-  FAILED,
   header,
   idOf,
   isEnd,
   listOf,
-  meaningOf,
+  meanings,
   orderOfTime,
-  QUEUED,
-  RUNNING,
   shaOf,
-  SKIPPED,
-  SUCCESS,
+  statusOf,
   text,
   timeOf,
-  TIMED_OUT,
-  UNKNOWN,
   urlOf,
-  statusOf,
 } from '../read.ts';
-import type { Meaning, Meanings } from '../read.ts';
-import type { Ignored, RunReport, Normalise } from '../types.ts';
+import type { Meaning } from '../read.ts';
+import type { Normalise, Provider, Reported } from '../types.ts';
+import { headerId, verifyBodyHmac } from '../authenticate.ts';
 
-const OPEN: Meanings = {
-  requested: QUEUED,
-  queued: QUEUED,
-  pending: QUEUED,
-  waiting: BLOCKED,
-  in_progress: RUNNING,
-};
+const ofStatus = meanings({ queued: 'requested queued pending', blocked: 'waiting', running: 'in_progress' });
 
-const COMPLETED: Meanings = {
-  success: SUCCESS,
-  neutral: SUCCESS,
-  failure: FAILED,
-  timed_out: TIMED_OUT,
-  startup_failure: { status: 'failed', reason: 'startup' },
-  cancelled: CANCELLED,
-  skipped: SKIPPED,
-  stale: { status: 'unknown', reason: 'stale' },
+const ofConclusion = meanings({
+  success: 'success neutral',
+  failed: 'failure',
+  timed_out: 'timed_out',
+  startup: 'startup_failure',
+  cancelled: 'cancelled',
+  skipped: 'skipped',
+  stale: 'stale',
   // A run of a fork that waits for approval is reported as completed.
-  action_required: BLOCKED,
-};
+  blocked: 'action_required',
+});
 
-const COMMIT_STATES: Meanings = { pending: RUNNING, success: SUCCESS, failure: FAILED, error: ERROR };
+const ofCommitState = meanings({ running: 'pending', success: 'success', failed: 'failure', error: 'error' });
 
 /** Contexts of the statuses that we post ourselves. */
 const OWN_CONTEXT = /^svc\//i;
@@ -70,8 +54,7 @@ function guess(payload: unknown): string | undefined {
 }
 
 function meaning(status: string | undefined, conclusion: string | undefined): Meaning {
-  if (status !== 'completed') return meaningOf(OPEN, status);
-  return conclusion === undefined ? UNKNOWN : meaningOf(COMPLETED, conclusion);
+  return status === 'completed' ? ofConclusion(conclusion) : ofStatus(status);
 }
 
 function repositoryOf(payload: unknown) {
@@ -81,7 +64,7 @@ function repositoryOf(payload: unknown) {
   };
 }
 
-function ofRun(payload: unknown): RunReport | Ignored {
+function ofRun(payload: unknown): Reported {
   const run = (key: string) => at(payload, 'workflow_run', key);
   const id = idOf(run('id'));
   if (id === undefined) return { ignored: 'workflow_run without an id' };
@@ -90,10 +73,8 @@ function ofRun(payload: unknown): RunReport | Ignored {
   const means = meaning(status, conclusion);
   const attempt = attemptOf(run('run_attempt'));
   return {
-    kind: 'run',
     repository: repositoryOf(payload),
     run: { externalRunId: id, externalAttempt: attempt },
-    aliases: [],
     event: {
       order: orderOfTime(run('updated_at')),
       final: true,
@@ -113,7 +94,6 @@ function ofRun(payload: unknown): RunReport | Ignored {
         actor: text(at(run('triggering_actor'), 'login') ?? at(run('actor'), 'login')),
       },
     },
-    jobs: [],
   };
 }
 
@@ -134,7 +114,7 @@ function isOfFork(payload: unknown): boolean {
   return head === null || (theirs !== undefined && ours !== undefined && theirs !== ours);
 }
 
-function ofJob(payload: unknown): RunReport | Ignored {
+function ofJob(payload: unknown): Reported {
   const job = (key: string) => at(payload, 'workflow_job', key);
   const [id, runId] = [idOf(job('id')), idOf(job('run_id'))];
   if (id === undefined || runId === undefined) return { ignored: 'workflow_job without its ids' };
@@ -142,12 +122,10 @@ function ofJob(payload: unknown): RunReport | Ignored {
   if (status === undefined) return { ignored: 'workflow_job without a status' };
   const means = meaning(status, conclusion);
   return {
-    kind: 'jobs',
     repository: repositoryOf(payload),
     run: { externalRunId: runId, externalAttempt: attemptOf(job('run_attempt')) },
-    aliases: [],
     event: {
-      // Not its branch: a job does not say whether that is one of a fork.
+      // Its branch is left out, because a job does not say whether that is one of a fork.
       facts: { name: text(job('workflow_name')), commitSha: shaOf(job('head_sha')) },
     },
     jobs: [
@@ -167,20 +145,18 @@ function ofJob(payload: unknown): RunReport | Ignored {
   };
 }
 
-function ofCommitStatus(payload: unknown): RunReport | Ignored {
+function ofCommitStatus(payload: unknown): Reported {
   const context = text(at(payload, 'context'));
   const [sha, state] = [shaOf(at(payload, 'sha')), text(at(payload, 'state'))];
   if (context === undefined || sha === undefined || state === undefined)
     return { ignored: 'status without context, commit or state' };
   if (OWN_CONTEXT.test(context)) return { ignored: 'a commit status that was posted from here' };
-  const means = meaningOf(COMMIT_STATES, state);
+  const means = ofCommitState(state);
   const branches = listOf(at(payload, 'branches')).map((branch) => text(at(branch, 'name')));
   const updatedAt = at(payload, 'updated_at') ?? at(payload, 'created_at');
   return {
-    kind: 'run',
     repository: repositoryOf(payload),
     run: { externalRunId: `${sha}:${context.toLowerCase().slice(0, 400)}`, externalAttempt: 1 },
-    aliases: [],
     event: {
       order: orderOfTime(updatedAt),
       ...statusOf(means, state),
@@ -195,6 +171,11 @@ function ofCommitStatus(payload: unknown): RunReport | Ignored {
         actor: text(at(payload, 'sender', 'login')),
       },
     },
-    jobs: [],
   };
 }
+
+/** `X-Hub-Signature`, with SHA-1, is not looked at. */
+export const verify: Provider['verify'] = (delivery) => verifyBodyHmac(delivery, 'X-Hub-Signature-256');
+
+export const deliveryId: Provider['deliveryId'] = (headers, rawBody) =>
+  headerId(headers, rawBody, 'X-GitHub-Delivery');

@@ -1,45 +1,33 @@
-/** GitLab: Pipeline Hook and Job Hook. A retried pipeline keeps its id and is opened again. */
+/** GitLab sends Pipeline Hook and Job Hook. A retried pipeline keeps its id and is opened again. */
 import type { JobEvent } from '../event.ts';
 import {
   at,
-  BLOCKED,
-  CANCELLED,
-  FAILED,
   header,
   idOf,
   isEnd,
   listOf,
-  meaningOf,
+  meanings,
   msOf,
-  QUEUED,
   refOf,
-  RUNNING,
   shaOf,
-  SKIPPED,
   statusOf,
-  SUCCESS,
   text,
   timeOf,
   urlOf,
 } from '../read.ts';
-import type { Meaning, Meanings } from '../read.ts';
-import type { Ignored, RunReport, Normalise } from '../types.ts';
+import type { Meaning } from '../read.ts';
+import type { Normalise, Provider, Reported } from '../types.ts';
+import { headerId, STANDARD_PREFIX, usable, verifyStandard, verifyToken } from '../authenticate.ts';
 
-const STATUSES: Meanings = {
-  created: QUEUED,
-  waiting_for_resource: QUEUED,
-  preparing: QUEUED,
-  waiting_for_callback: QUEUED,
-  pending: QUEUED,
-  scheduled: QUEUED,
-  manual: BLOCKED,
-  running: RUNNING,
-  canceling: RUNNING,
-  success: SUCCESS,
-  failed: FAILED,
-  canceled: CANCELLED,
-  skipped: SKIPPED,
-};
+const ofStatus = meanings({
+  queued: 'created waiting_for_resource preparing waiting_for_callback pending scheduled',
+  blocked: 'manual',
+  running: 'running canceling',
+  success: 'success',
+  failed: 'failed',
+  cancelled: 'canceled',
+  skipped: 'skipped',
+});
 
 /** GitLab's reasons that have a reason of ours; the others stay as they are. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -55,20 +43,18 @@ export const normalise: Normalise = (headers, payload) => {
   return { ignored: `event ${kind ?? 'without a name'}` };
 };
 
-function ofPipeline(payload: unknown): RunReport | Ignored {
+function ofPipeline(payload: unknown): Reported {
   const pipeline = (key: string) => at(payload, 'object_attributes', key);
   const [id, status] = [idOf(pipeline('id')), text(pipeline('status'))];
   if (id === undefined || status === undefined) return { ignored: 'pipeline without id or status' };
-  const means = meaningOf(STATUSES, status);
+  const means = ofStatus(status);
   const all = at(payload, 'builds');
   // The order counts all jobs, also those that are too many to be kept.
   const builds: readonly unknown[] = Array.isArray(all) ? all : [];
   const starts = builds.flatMap((build) => timeOf(at(build, 'started_at')) ?? []).sort();
   return {
-    kind: 'run',
     repository: repositoryOf(at(payload, 'project', 'id'), at(payload, 'project', 'path_with_namespace')),
     run: { externalRunId: id, externalAttempt: 1 },
-    aliases: [],
     event: {
       order: orderOf(builds, pipeline('finished_at')),
       ...statusOf(means, status),
@@ -124,7 +110,7 @@ function orderOf(builds: readonly unknown[], finishedAt: unknown): string {
   for (const build of builds) {
     const [id, status] = [Number(at(build, 'id')), text(at(build, 'status'))];
     if (Number.isSafeInteger(id)) last = Math.max(last, id);
-    const isOver = isEnd(meaningOf(STATUSES, status));
+    const isOver = isEnd(ofStatus(status));
     const isBegun = stepOf(status) === BEGUN;
     over += isOver ? 1 : 0;
     begun += isBegun ? 1 : 0;
@@ -185,7 +171,7 @@ function jobOfPipeline(build: unknown): readonly JobEvent[] {
   ];
 }
 
-function ofJob(payload: unknown): RunReport | Ignored {
+function ofJob(payload: unknown): Reported {
   const job = (key: string) => at(payload, key);
   // `commit.id` is the pipeline, in payloads that have no `pipeline_id`.
   const pipelineId = idOf(job('pipeline_id')) ?? idOf(at(payload, 'commit', 'id'));
@@ -195,14 +181,12 @@ function ofJob(payload: unknown): RunReport | Ignored {
   const means = ofJobWord(status, job('build_allow_failure'), job('build_failure_reason'));
   const time = (name: string) => timeOf(job(`build_${name}_at_iso`)) ?? timeOf(job(`build_${name}_at`));
   return {
-    kind: 'jobs',
     // `project_name` is for reading: "Gitlab Org / Gitlab Test".
     repository: repositoryOf(
       job('project_id'),
       at(payload, 'project', 'path_with_namespace') ?? at(payload, 'repository', 'homepage'),
     ),
     run: { externalRunId: pipelineId, externalAttempt: 1 },
-    aliases: [],
     // It does not say whether the ref is that of a merge request.
     event: { facts: { builtSha: shaOf(job('sha')), ...refOf(job('ref'), job('tag') === true) } },
     jobs: [
@@ -223,7 +207,7 @@ function ofJob(payload: unknown): RunReport | Ignored {
 }
 
 function ofJobWord(status: string | undefined, allowFailure: unknown, failureReason: unknown): Meaning {
-  const means = meaningOf(STATUSES, status);
+  const means = ofStatus(status);
   if (means.status !== 'failed') return means;
   const why = text(failureReason);
   const reason = why === undefined || why === 'unknown_failure' ? undefined : (REASONS[why] ?? why);
@@ -237,3 +221,16 @@ function ofJobWord(status: string | undefined, allowFailure: unknown, failureRea
 function repositoryOf(id: unknown, name: unknown) {
   return { id: idOf(id), name: text(name) };
 }
+
+/** Signing secrets are `whsec_…`: one of them never passes as a token, and no token as one of them. */
+export const verify: Provider['verify'] = (delivery) => {
+  const signs = delivery.scheme !== 'token';
+  const secrets = usable(delivery.secrets).filter((secret) => secret.startsWith(STANDARD_PREFIX) === signs);
+  return signs
+    ? verifyStandard({ ...delivery, secrets })
+    : verifyToken({ ...delivery, secrets }, 'X-Gitlab-Token');
+};
+
+/** `X-Gitlab-Event-UUID` is one for all hooks of an event. */
+export const deliveryId: Provider['deliveryId'] = (headers, rawBody) =>
+  headerId(headers, rawBody, 'webhook-id', 'Idempotency-Key');

@@ -1,33 +1,17 @@
-/** Jenkins, by its Notification plugin: phases of a build, without times. */
-import {
-  at,
-  CANCELLED,
-  FAILED,
-  idOf,
-  meaningOf,
-  QUEUED,
-  refOf,
-  RUNNING,
-  shaOf,
-  SKIPPED,
-  SOFT_SUCCESS,
-  statusOf,
-  SUCCESS,
-  text,
-  urlOf,
-} from '../read.ts';
-import type { Meanings } from '../read.ts';
-import type { Normalise } from '../types.ts';
+/** Jenkins sends phases of a build by its Notification plugin, without times. */
+import { at, header, idOf, MEANINGS, meanings, refOf, shaOf, statusOf, text, urlOf } from '../read.ts';
+import type { Normalise, Provider } from '../types.ts';
+import { anySame, digestId, NO_SECRET, refuse, usable } from '../authenticate.ts';
 
 const PHASES = ['QUEUED', 'STARTED', 'COMPLETED', 'FINALIZED'];
 
-const STATUSES: Meanings = {
-  SUCCESS,
-  UNSTABLE: SOFT_SUCCESS,
-  FAILURE: FAILED,
-  ABORTED: CANCELLED,
-  NOT_BUILT: SKIPPED,
-};
+const ofStatus = meanings({
+  success: 'SUCCESS',
+  soft: 'UNSTABLE',
+  failed: 'FAILURE',
+  cancelled: 'ABORTED',
+  skipped: 'NOT_BUILT',
+});
 
 export const normalise: Normalise = (_headers, payload) => {
   const build = (key: string) => at(payload, 'build', key);
@@ -44,7 +28,6 @@ export const normalise: Normalise = (_headers, payload) => {
   const status = text(build('status'))?.toUpperCase();
   const ref = refOf(text(at(build('scm'), 'branch'))?.replace(/^(refs\/remotes\/)?origin\//, ''));
   return {
-    kind: 'run',
     repository: { id: undefined, name: text(at(build('scm'), 'url')) },
     run: { externalRunId: id, externalAttempt: 1 },
     aliases: url === undefined || name === undefined || number === undefined ? [] : [`${name}#${number}`],
@@ -59,7 +42,6 @@ export const normalise: Normalise = (_headers, payload) => {
         ...ref,
       },
     },
-    jobs: [],
   };
 };
 
@@ -93,7 +75,24 @@ function pipelineOf(name: string | undefined, branch: string | undefined): strin
 
 /** The status of a build that has just started may be that of the one before. */
 function statusOfPhase(phase: string, status: string | undefined) {
-  if (phase === 'QUEUED') return statusOf(QUEUED, phase);
-  if (phase === 'STARTED') return statusOf(RUNNING, phase);
-  return status === undefined ? {} : statusOf(meaningOf(STATUSES, status), phase, status);
+  if (phase === 'QUEUED') return statusOf(MEANINGS.queued, phase);
+  if (phase === 'STARTED') return statusOf(MEANINGS.running, phase);
+  return status === undefined ? {} : statusOf(ofStatus(status), phase, status);
 }
+
+export const TOKEN_HEADER = 'X-Svc-Webhook-Token';
+
+/**
+ * The plugin can set neither header nor signature, so the secret is in the address; whoever can set a header
+ * does better with that.
+ */
+export const verify: Provider['verify'] = ({ secrets, headers, urlToken }) => {
+  const usableSecrets = usable(secrets);
+  if (usableSecrets.length === 0) return NO_SECRET;
+  const given = header(headers, TOKEN_HEADER) ?? urlToken;
+  return given === undefined
+    ? refuse(`no ${TOKEN_HEADER}, and no token in the address`)
+    : anySame(usableSecrets, given);
+};
+
+export const deliveryId: Provider['deliveryId'] = (_headers, rawBody) => digestId(rawBody);

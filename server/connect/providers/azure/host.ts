@@ -1,13 +1,16 @@
-/** Azure Repos' Git API: a folder in one answer, however large it is, and blobs by their id. */
+/**
+ * Azure Repos as the host of a repository. Its Git API lists a folder in one answer, however large it is, and
+ * reads blobs by their id.
+ */
 import type { ForgeApi } from '../forges/call.ts';
 import { at, text } from '../read.ts';
-import { commitOf, entriesOf } from '../tree.ts';
-import type { Tree, TreeEntry } from '../tree.ts';
+import { commitOf, entriesOf } from '../host.ts';
+import type { PostStatus, Tree, TreeEntry } from '../host.ts';
 
 const VERSION = '7.1';
 const LIST_BYTES_MAX = 8 * 1_048_576;
 
-export function azureTree(api: ForgeApi): Tree {
+export function tree(api: ForgeApi): Tree {
   const { repositoryBase: base } = api;
   return {
     head: async (branch) => {
@@ -64,3 +67,25 @@ function entryOf(entry: unknown): readonly TreeEntry[] {
           : 'file';
   return [{ path: path.replace(/^\//, ''), kind, id, sizeBytes: undefined }];
 }
+
+const STATES = {
+  pending: 'pending',
+  success: 'succeeded',
+  failure: 'failed',
+  error: 'error',
+  cancelled: 'error',
+} as const;
+
+export const postStatus: PostStatus = async (api, { sha, context, state, description, targetUrl }) => {
+  await api.call({
+    method: 'POST',
+    path: `${api.repositoryBase}/commits/${sha}/statuses`,
+    query: { 'api-version': '7.1' },
+    json: {
+      state: STATES[state],
+      description,
+      targetUrl,
+      context: { genre: 'svc', name: context.replace(/^svc\//, '') },
+    },
+  });
+};

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ForgeApi } from './forges/call.ts';
-import { askRun as askBitbucket } from './bitbucket/run.ts';
-import { askRun as askGithub } from './github/run.ts';
-import { askRun as askGitlab } from './gitlab/run.ts';
-import type { AskRun } from './ask-run.ts';
+import { askRun as askBitbucket } from './bitbucket/host.ts';
+import { askRun as askGithub } from './github/host.ts';
+import { askRun as askGitlab } from './gitlab/host.ts';
+import type { AskRun } from './host.ts';
 
 const SHA = 'a'.repeat(40);
 
