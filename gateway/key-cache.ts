@@ -47,7 +47,10 @@ export class KeyCache {
     this.#clock = clock;
   }
 
-  /** The runner of a key; undefined when nobody has it. Parallel calls for one key share one question. */
+  /**
+   * Finds the runner of a key. It is undefined when nobody has the key. Parallel calls for one key share one
+   * question.
+   */
   async find(keyId: string): Promise<RunnerKey | undefined> {
     const cached = this.peek(keyId);
     if (cached !== undefined) return cached;

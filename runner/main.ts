@@ -1,6 +1,6 @@
 /**
- * Entry of svc-runner: picks the command, prints its errors in one place, and ends the process with its exit
- * code.
+ * The entry of svc-runner picks the command, prints its errors in one place, and ends the process with its
+ * exit code.
  */
 import type { Command, CommandIo } from './commands/command-io.ts';
 import { suggestion, UsageError } from './commands/flags.ts';

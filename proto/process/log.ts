@@ -1,6 +1,6 @@
 /**
- * The log: one JSON line an event, with everything that may hold a secret taken out twice: by field name and
- * by the look of the value.
+ * Makes the log: one JSON line an event, with everything that may hold a secret taken out twice, by field
+ * name and by the look of the value.
  */
 import { pino } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
@@ -49,7 +49,7 @@ export function scrub(line: string): string {
 export interface LogOptions {
   readonly level: string;
   readonly name?: string;
-  /** Default: standard error, so that standard output stays for what a person or a script reads. */
+  /** The default is standard error, so that standard output stays for what a person or a script reads. */
   readonly write?: (line: string) => void;
 }
 

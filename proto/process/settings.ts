@@ -1,7 +1,7 @@
 /**
- * Settings of a process as a table: each one says how it is read and what a person needs to know of it, so
- * that the documents are printed from the very values that count. Reading collects every problem: one start
- * names all of them.
+ * This file has the settings of a process as a table: each one says how it is read and what a person needs to
+ * know of it, so that the documents are printed from the very values that count. Reading collects every
+ * problem: one start names all of them.
  */
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -12,7 +12,7 @@ export interface Setting<T> {
   readonly name: string;
   /** Whole sentences. */
   readonly about: string;
-  /** What is written: `number`, `true or false`, `api, worker`. */
+  /** The words for what is written, such as `number`, `true or false`, or `api, worker`. */
   readonly type: string;
   readonly unit?: string;
   /** As it would be written, or what happens without one. */
@@ -158,7 +158,7 @@ export function choice<const T extends string>(
   };
 }
 
-/** A text with a default. `parse` gives what the program uses. */
+/** Makes a setting from a text with a default. `parse` gives what the program uses. */
 export function text<T = string>(
   name: string,
   {
@@ -217,7 +217,7 @@ export function required<T = string>(
   };
 }
 
-// What texts are made into.
+// The functions below are parsers for `text` and its like.
 
 export const asIs = (given: string): string => given;
 
@@ -243,7 +243,7 @@ export const webAddresses = (given: string): readonly string[] | Wrong => {
     : new Wrong(`holds "${wrong}", expected http:// or https:// addresses, separated by commas`);
 };
 
-/** Addresses and ranges of networks. */
+/** Reads addresses and ranges of networks. */
 export const ranges = (given: string): readonly string[] | Wrong => {
   const list = parts(given);
   try {
@@ -261,7 +261,7 @@ export const bindHost = (given: string): string | Wrong =>
     ? given
     : expected(given, 'an address or a name without a port, such as 127.0.0.1 or 0.0.0.0');
 
-/** `secret/transit`: no step leads out of it. */
+/** Reads a path such as `secret/transit`, without steps that lead out of it. */
 export const mountPath = (given: string): string | Wrong =>
   given.split('/').every((part) => /^[\w-][\w.-]*$/.test(part))
     ? given

@@ -82,7 +82,7 @@ async function sync(options: BaseImagesOptions, text: string): Promise<void> {
   await writeDurably(note, JSON.stringify(known), 0o600);
 }
 
-/** Returns the names of the operator's images with their present ids. */
+/** Finds the names of the operator's images with their present ids. */
 async function namedImages(engine: Engine, brought: readonly string[]): Promise<Map<string, string>> {
   const list = async () =>
     await runCommand(engineArgv(engine, 'images', '--format=json'), { timeoutMs: LIST_MS });

@@ -28,7 +28,7 @@ const DEPLOYED_HOURS = 25;
 /** Longest reason in a poll in characters, by contract. */
 const REASON_LENGTH_MAX = 200;
 
-/** Whether builds are contained on this machine. */
+/** Says whether builds are contained on this machine. */
 export type Isolation =
   | {
       contained: true;
@@ -241,7 +241,7 @@ async function cleanStore(
   }
 }
 
-/** The engine's own user deletes the files: they belong to users that only its namespace has. */
+/** The engine's own user deletes the files, because they belong to users that only its namespace has. */
 async function emptyStore(host: ContainedHost, engine: Engine, store: TeamStore): Promise<void> {
   const control = createControl(CLEAN_MS * 5);
   try {

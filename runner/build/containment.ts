@@ -305,7 +305,7 @@ function coversRange(map: string): boolean {
   });
 }
 
-/** The first line of the user, `name:start:count`. */
+/** Reads the first line of the user, `name:start:count`. */
 export function rangeIn(text: string, names: readonly string[]): [number, number] | undefined {
   for (const line of text.split('\n')) {
     const [, name = '', start, count] = /^([^:]+):(\d+):(\d+)$/.exec(line.trim()) ?? [];

@@ -158,7 +158,7 @@ export interface EngineCallOptions {
   network: 'none' | 'public' | 'registry';
   /** Ports besides the usual ones. */
   ports?: readonly number[];
-  /** False: the call sees the images of the team's store alone, without the operator's. */
+  /** Where it is false, the call sees the images of the team's store alone, without the operator's. */
   bases?: boolean;
   /** Used for an engine that is not contained. */
   env?: Readonly<Record<string, string>>;

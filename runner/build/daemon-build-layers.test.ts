@@ -80,7 +80,7 @@ const valuesIn = (output: string): { early: string | undefined; late: string | u
   return { early, late };
 };
 
-/** Names of all images in the store of a team. */
+/** Lists by name all images that are in the store of a team. */
 function namesIn({ home }: Machine, team: string): string[] {
   const graph = join(home.dataDir, 'stores', team, 'graph');
   const folder = readdirSync(graph).find((name) => /^(?:overlay|vfs)-images$/.test(name)) ?? '';

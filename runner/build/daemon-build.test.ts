@@ -67,7 +67,7 @@ async function built(cp: FakeControlPlane, offer: Partial<BuildOffer>): Promise<
   return build;
 }
 
-/** Starts a server on the machine's loopback. */
+/** This starts a server on the machine's loopback. */
 async function hello(): Promise<number> {
   const server = createHttpServer((_request, response) => response.end('hello\n'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -40,10 +40,10 @@ export interface AppNetwork {
   leave(app: string): Promise<void>;
 }
 
-/** What a deploy gets on this machine. */
+/** A deploy gets this on this machine. */
 export interface Admission {
   network?: AppNetwork;
-  /** For the build's output. */
+  /** They are for the build's output. */
   warnings: string[];
 }
 

@@ -1,4 +1,4 @@
-/** The reasons why a build ends before its end. */
+/** This file has the reasons why a build ends before its end. */
 
 /** The build itself failed: its source, its steps or its target. It is reported as the build's own exit. */
 export class BuildFailed extends Error {

@@ -1,4 +1,7 @@
-/** What the parts of a clone share: its calls, other tries, and what to do where a server gave no access. */
+/**
+ * This file has what the parts of a clone share: its calls, other tries, and what to do where a server gave
+ * no access.
+ */
 import { pause } from '../platform/clock.ts';
 import type { BuildContext } from './context.ts';
 import { MachineFailed, withRetries } from './failure.ts';
@@ -7,11 +10,11 @@ import type { SourcePlan } from './plan.ts';
 
 /** The calls of git for one clone; each has the settings above and ends when the clone is too large. */
 export interface CloneCalls {
-  /** Without network; throws BuildFailed when it fails. */
+  /** Runs git without network, and throws BuildFailed when it fails. */
   local: (...args: string[]) => Promise<string>;
-  /** Without network. */
+  /** Here git has no network. */
   attempt: (...args: string[]) => Promise<GitResult>;
-  /** With the network. */
+  /** Here git has the network. */
   remote: (...args: string[]) => Promise<GitResult>;
 }
 

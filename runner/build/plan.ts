@@ -42,7 +42,7 @@ export interface SourcePlan {
   transport: 'https' | 'http' | 'ssh';
   /** The host with its port, in git's spelling when it asks for credentials. */
   host: string;
-  /** Of a branch or a tag; its full name if it begins with `refs/`. */
+  /** The name of a branch or a tag; it is the full name if it begins with `refs/`. */
   branch: string;
   commit?: string;
   buildPath: string;
@@ -65,7 +65,7 @@ export interface ImagePlan {
   home: string;
   /** `host/namespace/repository`. */
   name: string;
-  /** The whole tag, or its beginning: see tagOf. */
+  /** The whole tag, or its beginning, as tagOf explains. */
   tag: string;
   commitInTag: boolean;
   username?: string;

@@ -1,10 +1,11 @@
 /**
- * The folders of a build on this machine: one for its clone and temporary files, and one for its secrets, in
- * memory where possible and closed to other users. Both carry the build's name, and so does everything that
- * must be removed with them.
+ * This file makes the folders of a build on this machine: one for its clone and temporary files, and one for
+ * its secrets, in memory where possible and closed to other users. Both carry the build's name, and so does
+ * everything that must be removed with them.
  *
  * `destroyWorkspace` owns the order: processes, the engine's leftovers, secrets, and the folder last, because
  * as long as the folder exists the next start of the daemon tries again.
+ *
  */
 import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';

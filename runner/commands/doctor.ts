@@ -1,5 +1,5 @@
 /**
- * `svc-runner doctor`: checks everything that a working runner needs, one line each, with advice. Exit code 1
+ * `svc-runner doctor` checks everything that a working runner needs, one line each, with advice. Exit code 1
  * when a check fails.
  */
 import type { CommandIo } from './command-io.ts';

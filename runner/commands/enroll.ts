@@ -1,5 +1,5 @@
 /**
- * `svc-runner enroll`: makes the key on this machine and sends its public half only. It is safe to repeat: a
+ * `svc-runner enroll` makes the key on this machine and sends its public half only. It is safe to repeat: a
  * key that an interrupted enrollment left is used again, and the control plane answers the same token and key
  * with the same runner.
  */

@@ -91,7 +91,7 @@ export function suggestion(word: string, known: readonly string[], prefix = ''):
     : '';
 }
 
-/** Levenshtein distance of short texts. */
+/** Finds the Levenshtein distance of short texts. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i += 1) {

@@ -1,4 +1,4 @@
-/** `svc-runner run`: the daemon in the foreground, for a service manager or a terminal. */
+/** `svc-runner run` runs the daemon in the foreground, for a service manager or a terminal. */
 import type { CommandIo } from './command-io.ts';
 import { startDaemon } from '../daemon/daemon.ts';
 import { errorText } from '../platform/errors.ts';

@@ -1,4 +1,6 @@
-/** `svc-runner service print|install`: prints or writes the systemd unit for this machine. Starts nothing. */
+/**
+ * `svc-runner service print|install` prints or writes the systemd unit for this machine. It starts nothing.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';

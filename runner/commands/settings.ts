@@ -1,6 +1,6 @@
 /**
- * Settings of `svc-runner run`: each is taken from the flag, else the environment variable, else the config
- * file, else the default, and checked here.
+ * This file reads the settings of `svc-runner run`: each is taken from the flag, else the environment
+ * variable, else the config file, else the default, and checked here.
  */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';

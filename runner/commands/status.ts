@@ -1,5 +1,5 @@
 /**
- * `svc-runner status`: asks the daemon through its unix socket, or reads its state file; it calls nobody over
+ * `svc-runner status` asks the daemon through its unix socket, or reads its state file; it calls nobody over
  * the network. Exit code 1 when no daemon runs here.
  */
 import type { CommandIo } from './command-io.ts';

@@ -1,5 +1,5 @@
 /**
- * The main thread's side of the heartbeat: starts the thread, passes messages on, and calls back. It owns the
+ * The main thread's side of the heartbeat starts the thread, passes messages on, and calls back. It owns the
  * listeners of each lease.
  */
 import { Worker } from 'node:worker_threads';

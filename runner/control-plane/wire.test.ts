@@ -1,6 +1,6 @@
 /**
- * Compares the hand-written JSON shapes with the contract: every field and enum value that the daemon sends
- * or reads must exist there.
+ * The hand-written JSON shapes are compared with the contract: every field and enum value that the daemon
+ * sends or reads must exist there.
  */
 import { fromJsonString, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';

@@ -226,7 +226,7 @@ describe('daemon and its standing', () => {
       expect(daemon.output()).toContain('clock is wrong');
       expect(daemon.output()).not.toContain('revoked');
       const refused = cp.calls.filter((call) => call.status === 401);
-      // One refusal at most for each of the two threads: the offset is shared.
+      // There is one refusal at most for each of the two threads, because the offset is shared.
       expect(refused.length).toBeLessThanOrEqual(2);
     });
   }

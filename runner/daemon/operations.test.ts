@@ -1,6 +1,6 @@
 /**
- * Tests the interfaces for operators: status, metrics, versions, an upgrade while work is under way. The
- * daemon is the process that users start.
+ * This file tests the interfaces for operators: status, metrics, versions, an upgrade while work is under
+ * way. The daemon is the process that users start.
  */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
@@ -211,7 +211,7 @@ describe('versions', () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
     writeFileSync(join(home.dataDir, 'format.json'), JSON.stringify({ format: 2, writtenBy: '1.4.0' }));
-    // One after the other: the second would be refused for the lock of the first.
+    // They start one after the other, because the second would be refused for the lock of the first.
     await startFakeDaemon(bundle(), home).exited;
     // The fake's entry has no error line of its own; main.ts prints the sentence.
     const released = startProcess(bundle().main, ['run', '--data-dir', home.dataDir]);

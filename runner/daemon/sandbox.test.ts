@@ -1,6 +1,6 @@
 /**
- * The released daemon with its real executors: what a task prints, how it is ended, and that nothing of it
- * outlives its daemon's restart.
+ * This file tests the released daemon with its real executors: what a task prints, how it is ended, and that
+ * nothing of it outlives its daemon's restart.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -139,8 +139,8 @@ export interface Restored {
 }
 
 /**
- * Runs after the start of a daemon: ends every change of an app that an earlier process had begun, each one
- * whatever becomes of the others.
+ * This runs after the start of a daemon, and ends every change of an app that an earlier process had begun,
+ * each one whatever becomes of the others.
  */
 export async function restoreApps(engine: Engine, runnerId: string): Promise<Restored[]> {
   const listed = await must(

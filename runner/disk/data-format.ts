@@ -1,7 +1,7 @@
 /**
- * The format of everything in the data folder: journal, outbox, spool, config. A newer daemon that changes
- * one of them so that an older one would misread it raises the number; an older daemon then refuses the
- * folder instead of losing the results in it. A newer one reads all older formats.
+ * Everything in the data folder has one format with a number: journal, outbox, spool, config. A newer daemon
+ * that changes one of them so that an older one would misread it raises the number; an older daemon then
+ * refuses the folder instead of losing the results in it. A newer one reads all older formats.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -7,8 +7,8 @@ import { dirname } from 'node:path';
 import { isMissing } from '../platform/errors.ts';
 
 /**
- * Replaces a file as a whole: written beside it, synced, renamed, and the folder synced, so that the name
- * itself is durable.
+ * The file is replaced as a whole: its new text is written beside it, synced and renamed, and the folder is
+ * synced, so that the name itself is durable.
  */
 export async function writeDurably(path: string, text: string | Uint8Array, mode = 0o600): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;

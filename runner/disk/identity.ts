@@ -1,7 +1,7 @@
 /**
- * The identity of this runner: its data folder, its private key, and the result of its enrollment. The folder
- * is 0700 and the files are 0600; anything looser is refused rather than repaired, because somebody may have
- * read the key already.
+ * This file keeps the identity of this runner: its data folder, its private key, and the result of its
+ * enrollment. The folder is 0700 and the files are 0600; anything looser is refused rather than repaired,
+ * because somebody may have read the key already.
  */
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { link, open, unlink } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** The context and the result of the doctor's checks. */
+/** Defines the context and the result of the doctor's checks. */
 import type { RunnerConfig, DataPaths } from '../disk/identity.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';

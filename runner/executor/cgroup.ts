@@ -242,7 +242,8 @@ function words(text: string | undefined): string[] {
 }
 
 /**
- * Returns the path relative to the mounted part of the tree: in a container the mount may show only a part.
+ * The result is the path relative to the mounted part of the tree: in a container the mount may show only a
+ * part.
  */
 function relative(own: string, mountRoot: string): string {
   if (mountRoot === '/' || mountRoot === '') return own;

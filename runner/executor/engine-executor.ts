@@ -1,6 +1,6 @@
 /**
- * The executor for container engines: naming, the set of running containers, and what earlier daemons left
- * behind.
+ * This file is the executor for container engines: it names containers, keeps the set of running ones, and
+ * removes what earlier daemons left behind.
  */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';

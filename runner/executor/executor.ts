@@ -159,7 +159,7 @@ export interface Executor {
 export interface BuildEngine {
   engine: Engine;
   rootless: boolean;
-  /** For secrets: in memory where possible, and closed to other users. */
+  /** The folder for secrets, which is in memory where possible, and closed to other users. */
   privateFolder: string;
   /** The image of build steps. */
   stepImage: string;

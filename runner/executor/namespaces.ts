@@ -1,5 +1,5 @@
 /**
- * Sandboxes from Linux namespaces with util-linux alone, for machines without a container engine.
+ * Makes sandboxes from Linux namespaces with util-linux alone, for machines without a container engine.
  *
  * As in a container there are: own user, mount, pid, network, ipc, uts and cgroup namespaces; a read-only
  * root that holds programs and libraries only; a user that exists nowhere else on the host; no capability and
@@ -10,6 +10,7 @@
  *
  * test/setup/runner/sandbox-abuse/cases.ts, from which docs/sandbox.md is made, lists what a container
  * withstands and this does not. A team that needs more asks for isolation `container`.
+ *
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -60,11 +61,11 @@ export interface NamespacesOptions {
   dataDir: string;
   runnerId: string;
   log: (message: string, fields?: object) => void;
-  /** False for tests of the sampling fallback. */
+  /** It is false for tests of the sampling fallback. */
   useCgroups?: boolean;
 }
 
-/** Throws with the missing part; does not run anything yet. */
+/** It throws with the missing part, and does not run anything yet. */
 export async function createNamespacesExecutor(options: NamespacesOptions): Promise<Executor> {
   if (process.platform !== 'linux') throw new Error(`Linux only, this is ${process.platform}`);
   const missing = TOOLS.filter((tool) => findProgram(tool) === undefined);

@@ -9,7 +9,7 @@ export async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-/** Direct children of all threads of a process, oldest first. */
+/** Finds the direct children of all threads of a process, oldest first. */
 export async function childrenOf(pid: number): Promise<number[]> {
   let threads: string[];
   try {
@@ -36,8 +36,8 @@ async function childrenByScan(pid: number): Promise<number[]> {
 }
 
 /**
- * The process and everything below it. Inside a pid namespace orphans go to its init, so init's tree is the
- * namespace.
+ * Finds the process and everything below it. Inside a pid namespace orphans go to its init, so init's tree is
+ * the namespace.
  */
 export async function treeOf(pid: number): Promise<number[]> {
   const found = [pid];

@@ -1,10 +1,12 @@
 /**
- * The images of teams in the machine's engine: deploys bring them there. Each has one name in the engine,
- * which says nothing of where it is from; the names by which its team knows it are noted here, in one file of
- * the data folder, and count for that team alone. So no team's work can name another team's image.
+ * This file knows the images of teams in the machine's engine, to which deploys bring them. Each has one name
+ * in the engine, which says nothing of where it is from; the names by which its team knows it are noted here,
+ * in one file of the data folder, and count for that team alone. So no team's work can name another team's
+ * image.
  *
  * Deploys of earlier versions brought images under their own names. Those that apps run from are noted once,
  * when the file is made.
+ *
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +24,7 @@ export const BUILT_LABEL = 'svc.work';
 
 export interface TeamImage {
   id: string;
-  /** In the engine. */
+  /** The name in the engine. */
   name: string;
 }
 

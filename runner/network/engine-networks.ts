@@ -1,4 +1,4 @@
-/** Networks of the engine, one for each app: a bridge of IPv4 without a name server. */
+/** Makes networks of the engine, one for each app: a bridge of IPv4 without a name server. */
 import { failureText, runCommand, type CommandResult } from '../executor/command.ts';
 import { engineArgv, type Engine } from '../executor/engine.ts';
 
@@ -23,7 +23,7 @@ export const appLabel = 'svc.app';
 export interface EngineNetwork {
   name: string;
   app: string;
-  /** In CIDR notation. */
+  /** The subnet is in CIDR notation. */
   subnet: string;
 }
 

@@ -192,7 +192,7 @@ function plausibleOffset(options: LogSenderOptions, reply: LogsReply, batch: Spo
   return batch.nextOffset;
 }
 
-/** Waits before the next try; returns an outcome when there will be none. */
+/** This waits before the next try, and returns an outcome when there will be none. */
 async function afterFailure(
   options: LogSenderOptions,
   state: SendState,

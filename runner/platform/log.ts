@@ -1,8 +1,10 @@
 /**
- * The daemon's own log: JSON lines on standard error, or short lines for people when that is a terminal.
+ * Makes the daemon's own log: JSON lines on standard error, or short lines for people when that is a
+ * terminal.
  *
  * It never holds a key, a token or a value of a task's environment: callers pass chosen fields only, and
  * whatever looks like a credential is redacted when a line is written.
+ *
  */
 import { pino, type DestinationStream } from 'pino';
 

@@ -1,4 +1,6 @@
-/** Measures the event loop's lag: a machine so busy that this process hardly runs would lose leases. */
+/**
+ * This file measures the event loop's lag: a machine so busy that this process hardly runs would lose leases.
+ */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pause } from '../../platform/clock.ts';
 import type { CheckGroup, Finding } from '../check.ts';

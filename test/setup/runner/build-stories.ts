@@ -126,7 +126,7 @@ function namesIn(folder: string): string[] {
  */
 export function removeImagesAfterAll(): void {
   afterAll(async () => {
-    // What a deploy fetched has a name of the runner and no label.
+    // An image that a deploy fetched has a name of the runner and no label.
     const listed = await podman('images', '--format={{.Repository}}:{{.Tag}} {{.ID}} {{.Labels}}');
     const ids = listed
       .split('\n')

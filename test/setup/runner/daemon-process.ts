@@ -142,7 +142,7 @@ export const SOURCE_ENTRY = [
   join(RUNNER, 'main.ts'),
 ];
 
-/** Starts the daemon with the fake executor on this home. */
+/** This starts the daemon with the fake executor on this home. */
 export function startFakeDaemon(
   bundle: Bundle,
   home: RunnerHome,

@@ -1,4 +1,7 @@
-/** Shared helpers for tests of the daemon: one bundle for each test file, one control plane for each test. */
+/**
+ * This file helps tests of the daemon: there is one bundle for each test file, and one control plane for each
+ * test.
+ */
 import { beforeAll } from 'vitest';
 import { buildBundle, type Bundle } from './daemon-process.ts';
 import { startFakeControlPlane, type FakeControlPlane, type FakeOptions } from './fake-control-plane.ts';

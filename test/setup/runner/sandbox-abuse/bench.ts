@@ -1,4 +1,7 @@
-/** The environment of cases.ts: runs on one executor, and a search of the host for leftovers of a run. */
+/**
+ * This file sets up the environment of cases.ts: runs on one executor, and a search of the host for leftovers
+ * of a run.
+ */
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
