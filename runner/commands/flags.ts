@@ -3,6 +3,8 @@
  * suggestion.
  */
 
+import type { CommandIo } from './command-io.ts';
+
 export interface FlagSpec {
   /** Long name without dashes. */
   readonly name: string;
@@ -76,6 +78,18 @@ export function parseFlags(
     list: (name) => values.get(name) ?? fromEnv(name)?.split(',') ?? [],
     on: (name) => values.has(name) || ['1', 'true', 'yes'].includes(fromEnv(name) ?? ''),
   };
+}
+
+/** Reads the flags of a command. After `--help`, whose text it prints, there are none. */
+export function readFlags(
+  specs: readonly FlagSpec[],
+  help: string,
+  { args, env, print }: Pick<CommandIo, 'args' | 'env' | 'print'>,
+): Flags | undefined {
+  const flags = parseFlags(specs, args, env);
+  if (!flags.on('help')) return flags;
+  print(help);
+  return undefined;
 }
 
 /** `; did you mean --slots?` for the nearest name, if any is near. */

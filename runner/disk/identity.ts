@@ -14,7 +14,7 @@ import {
   type SigningKey,
 } from '@svc/proto/signature/keys.ts';
 import { syncFolder, writeDurably } from './durable-file.ts';
-import { errorCode, isMissing } from '../platform/errors.ts';
+import { errorCode, isMissing, errorText } from '../platform/errors.ts';
 import type { WireIntervals } from '../control-plane/wire.ts';
 
 /** The result of the enrollment, and the settings that a person may add for `run` (see its help). */
@@ -165,9 +165,7 @@ export function readConfig(paths: DataPaths): RunnerConfig | undefined {
       );
     return { labels: {}, ...config } as RunnerConfig;
   } catch (error) {
-    throw new SetupError(
-      `${paths.config} is unreadable: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new SetupError(`${paths.config} is unreadable: ${errorText(error)}`);
   }
 }
 

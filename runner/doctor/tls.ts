@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { connect, rootCertificates, type DetailedPeerCertificate } from 'node:tls';
 import { askForTunnel } from '@svc/proto/proxy/outbound.ts';
 import { type Finding, fail, ok, warn } from './check.ts';
+import { errorText } from '../platform/errors.ts';
 
 /** Renewal is commonly automatic at 30 days; below this it has failed. */
 const EXPIRY_DAYS_WARN = 14;
@@ -26,7 +27,7 @@ export async function lookAtTls(options: TlsOptions): Promise<Finding> {
     shown = await handshake(options);
   } catch (error) {
     return fail(
-      `no TLS with ${url.host}: ${error instanceof Error ? error.message : String(error)}`,
+      `no TLS with ${url.host}: ${errorText(error)}`,
       'is that address served by https, and does a proxy let it through?',
     );
   }

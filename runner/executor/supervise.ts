@@ -14,6 +14,7 @@ import type { Readable } from 'node:stream';
 import type { EndReason, KillReason, OnOutput, Outcome, Running } from './executor.ts';
 import { pumpOutput } from './output-pump.ts';
 import type { OutputPump } from './output-pump.ts';
+import { errorText } from '../platform/errors.ts';
 
 export const GRACE_MS = 5_000;
 /** SIGTERM may come before the engine knows the container; it is tried again after this time. */
@@ -241,7 +242,7 @@ export async function atMost(promise: Promise<unknown>, ms: number): Promise<voi
 }
 
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }
 
 /** Exit codes above 128 read as a shell reads them; a task that itself exits with 137 looks the same. */
