@@ -111,15 +111,9 @@ interface Endpoint {
 export function connectDispatch(options: DispatchClientOptions): DispatchClient {
   const servers = new Servers(options.urls.map(openEndpoint), options);
   return {
-    client: {
-      watchFeatures: caller(servers, 'watchFeatures'),
-      enroll: caller(servers, 'enroll'),
-      resolveKey: caller(servers, 'resolveKey'),
-      poll: caller(servers, 'poll'),
-      heartbeat: caller(servers, 'heartbeat'),
-      appendLogs: caller(servers, 'appendLogs'),
-      report: caller(servers, 'report'),
-    },
+    client: Object.fromEntries(
+      (Object.keys(LIMITS) as CallName[]).map((name) => [name, caller(servers, name)]),
+    ) as unknown as Dispatch,
     ready: () => servers.ready(),
     close: () => servers.close(),
   };

@@ -16,25 +16,13 @@ import type { Duplex } from 'node:stream';
 import { detectCgroups, type CgroupHost } from '../executor/cgroup.ts';
 import { failureText, findProgram, runCommand } from '../executor/command.ts';
 import { readHostLayout, type HostLayout } from '../executor/namespace-script.ts';
-import { childrenOf, listMounts, readText } from '../executor/procfs.ts';
+import { childrenOf, readText } from '../executor/procfs.ts';
 import { containedArgv, type Bind } from './containment-script.ts';
 import type { BuildControl } from './control.ts';
 import { openEgress, type Egress, type EgressRules } from '../network/egress.ts';
 import { runProcess, type ProcessOptions, type ProcessResult } from './process.ts';
 
-const TOOLS = [
-  'unshare',
-  'setpriv',
-  'nsenter',
-  'mount',
-  'umount',
-  'pivot_root',
-  'ip',
-  'sh',
-  'mkdir',
-  'ln',
-  'cp',
-];
+const TOOLS = 'unshare setpriv nsenter mount umount pivot_root ip sh mkdir ln cp'.split(' ');
 const SETUP_MS = 30_000;
 /** Number of users in a build; images are made of files of these users. */
 const RANGE = 65_536;
@@ -105,11 +93,7 @@ export async function createContainment(): Promise<Containment> {
   if (missing.length > 0)
     throw new Error(`missing ${missing.join(', ')}; install util-linux, mount, coreutils and iproute2`);
   const users = await chooseUsers();
-  const cgroups = await detectCgroups({
-    mounts: await listMounts(),
-    self: (await readText('/proc/self/cgroup')) ?? '',
-    pid: process.pid,
-  });
+  const cgroups = await detectCgroups();
   return new Namespaces(await readHostLayout(ETC), users, cgroups);
 }
 

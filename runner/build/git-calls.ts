@@ -2,7 +2,6 @@
  * This file has what the parts of a clone share: its calls, other tries, and what to do where a server gave
  * no access.
  */
-import { pause } from '../platform/clock.ts';
 import type { BuildContext } from './context.ts';
 import { MachineFailed, withRetries } from './failure.ts';
 import type { GitResult } from './git-process.ts';
@@ -24,18 +23,11 @@ export async function persistently(
   what: string,
   attempt: () => Promise<GitResult>,
 ): Promise<GitResult> {
-  return await withRetries(
-    async () => {
-      const result = await attempt();
-      if (result.code !== 0 && result.isTransient)
-        throw new MachineFailed(`${what} failed: ${result.problem}`);
-      return result;
-    },
-    {
-      note: context.writeLine,
-      wait: async (ms) => await context.control.race(pause(ms, context.control.term)),
-    },
-  );
+  return await withRetries(async () => {
+    const result = await attempt();
+    if (result.code !== 0 && result.isTransient) throw new MachineFailed(`${what} failed: ${result.problem}`);
+    return result;
+  }, context);
 }
 
 const DENIED =

@@ -10,8 +10,8 @@
  */
 import { pause } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
-import { failureText, runCommand, type CommandResult } from '../executor/command.ts';
-import { engineArgv, type Engine } from '../executor/engine.ts';
+import { failureText, type CommandResult } from '../executor/command.ts';
+import { runEngine, type Engine } from '../executor/engine.ts';
 import { startArgs } from './app-args.ts';
 import { appLabel, runnerLabel } from '../network/engine-networks.ts';
 
@@ -40,7 +40,7 @@ export function appNames(app: string): AppNames {
 }
 
 export async function engineCall(engine: Engine, ...args: string[]): Promise<CommandResult> {
-  return await runCommand(engineArgv(engine, ...args), { timeoutMs: CALL_MS + STOP_SECONDS * 1_000 });
+  return await runEngine(engine, CALL_MS + STOP_SECONDS * 1_000, ...args);
 }
 
 /**

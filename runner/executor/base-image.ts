@@ -13,43 +13,10 @@ import type { TarEntry } from '@svc/proto/archive/tar.ts';
 
 const COMMAND_TIMEOUT_MS = 60_000;
 /** Each is copied with its interpreter and its libraries. */
-const TOOLS = [
-  'sh',
-  'cat',
-  'sleep',
-  'head',
-  'tail',
-  'echo',
-  'env',
-  'id',
-  'ls',
-  'dd',
-  'mkdir',
-  'rm',
-  'test',
-  'true',
-  'false',
-  'yes',
-  'wc',
-  'seq',
-  'cp',
-  'mv',
-  'chmod',
-  'date',
-  'grep',
-  'sed',
-  'sort',
-  'tr',
-  'cut',
-  'uname',
-  'touch',
-  'printf',
-  'basename',
-  'dirname',
-  'tee',
-  'mount',
-  'ps',
-];
+const TOOLS =
+  'sh cat sleep head tail echo env id ls dd mkdir rm test true false yes wc seq cp mv chmod date grep sed sort tr cut uname touch printf basename dirname tee mount ps'.split(
+    ' ',
+  );
 
 const FOLDERS: TarEntry[] = [
   ...['bin', 'dev', 'etc', 'proc', 'run', 'sys'].map((path): TarEntry => ({

@@ -23,26 +23,12 @@ import type { Executor, OnOutput, Running, SandboxSpec } from './executor.ts';
 import { NamespaceSandbox } from './namespace-sandbox.ts';
 import type { IdMap, SandboxHost, SandboxRecord } from './namespace-sandbox.ts';
 import { readHostLayout } from './namespace-script.ts';
-import { bootId, inheritedDescriptors, listMounts, readText, startTimeOf } from './procfs.ts';
+import { bootId, inheritedDescriptors, readText, startTimeOf } from './procfs.ts';
 import { seccompLoader } from './seccomp-loader.ts';
 import { checkSpec } from './spec.ts';
 import { supervise } from './supervise.ts';
 
-const TOOLS = [
-  'unshare',
-  'setpriv',
-  'prlimit',
-  'mount',
-  'umount',
-  'pivot_root',
-  'mkfifo',
-  'mkdir',
-  'rmdir',
-  'ln',
-  'cat',
-  'rm',
-  'sh',
-];
+const TOOLS = 'unshare setpriv prlimit mount umount pivot_root mkfifo mkdir rmdir ln cat rm sh'.split(' ');
 /**
  * `--keep-caps` and `--map-user` are needed; a release that lacks one fails the probe with its own message.
  */
@@ -72,14 +58,7 @@ export async function createNamespacesExecutor(options: NamespacesOptions): Prom
   if (missing.length > 0)
     throw new Error(`missing ${missing.join(', ')}; install util-linux, mount and coreutils`);
   await checkVersion();
-  const cgroups =
-    options.useCgroups === false
-      ? undefined
-      : await detectCgroups({
-          mounts: await listMounts(),
-          self: (await readText('/proc/self/cgroup')) ?? '',
-          pid: process.pid,
-        });
+  const cgroups = options.useCgroups === false ? undefined : await detectCgroups();
   const nextIds = await idAllocator();
   const host = {
     layout: await readHostLayout(),

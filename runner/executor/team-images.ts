@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import { fullName, parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
 import { writeDurably } from '../disk/durable-file.ts';
 import { wallMs } from '../platform/clock.ts';
-import { failureText, runCommand } from './command.ts';
-import { engineArgv, type Engine } from './engine.ts';
+import { failureText } from './command.ts';
+import { runEngine, type Engine } from './engine.ts';
 import { changeNames } from './image-names.ts';
 
 /** The repository, in the engine, of all images that builds and deploys made or brought. */
@@ -102,7 +102,7 @@ function inFull(reference: string): string {
 }
 
 async function call(engine: Engine, ...args: string[]): Promise<string> {
-  const done = await runCommand(engineArgv(engine, ...args), { timeoutMs: engine.timeouts.removeMs });
+  const done = await runEngine(engine, engine.timeouts.removeMs, ...args);
   if (done.code !== 0) throw new Error(`${engine.name} ${args[0]} failed: ${failureText(done)}`);
   return done.stdout.trim();
 }

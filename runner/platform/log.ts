@@ -34,9 +34,8 @@ export function createLog(options: LogOptions): Log {
   return pino({ level: options.level, base: {}, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 }
 
-export function stderrLog(level: LogLevel): Log {
-  return createLog({ level, human: process.stderr.isTTY, write: (text) => void process.stderr.write(text) });
-}
+/** A log that keeps nothing. */
+export const SILENT: Log = pino({ level: 'silent' });
 
 /** Enrollment tokens, private keys, bearer credentials and passwords inside of URLs. */
 const CREDENTIALS: readonly (readonly [RegExp, string])[] = [

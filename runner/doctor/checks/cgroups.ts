@@ -1,6 +1,6 @@
 /** Checks whether the kernel can limit memory, processors and processes. */
 import { detectCgroups } from '../../executor/cgroup.ts';
-import { listMounts, readText } from '../../executor/procfs.ts';
+import { listMounts } from '../../executor/procfs.ts';
 import { type CheckGroup, type Finding, ok, skip, warn } from '../check.ts';
 
 const WANTED = ['memory', 'cpu', 'pids'] as const;
@@ -18,8 +18,7 @@ async function look(): Promise<Finding> {
       'no control groups are mounted',
       'memory is limited by looking at it and processors are not limited; mount cgroup2 at /sys/fs/cgroup',
     );
-  const own = (await readText('/proc/self/cgroup')) ?? '';
-  const host = await detectCgroups({ mounts, self: own, pid: process.pid });
+  const host = await detectCgroups({ mounts });
   const missing = WANTED.filter((controller) => host?.covers.has(controller) !== true);
   if (missing.length === 0) return ok(`${layout}, with ${WANTED.join(', ')} for this process's children`);
   return warn(

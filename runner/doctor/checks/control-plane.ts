@@ -21,7 +21,7 @@ import {
 } from '../../control-plane/http-client.ts';
 import { readKey, type RunnerConfig } from '../../disk/identity.ts';
 import { lockHolder } from '../../disk/lock.ts';
-import type { Log } from '../../platform/log.ts';
+import { SILENT } from '../../platform/log.ts';
 import { CallError } from '../../control-plane/retryable.ts';
 import { readState } from '../../daemon/state-file.ts';
 import { VERSION } from '../../platform/version.ts';
@@ -177,13 +177,6 @@ async function checkRunner(
   const known = support;
   if (known !== undefined) await check('version', () => versionFinding(known));
 }
-
-const SILENT: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 /**
  * By a heartbeat without leases, which repeats whether the daemon drains. It has no boot id, which would take

@@ -8,12 +8,10 @@ import { detectIsolation, type Isolation } from '../../build/builder.ts';
 import { detectAppIsolation, type AppIsolation } from '../../deploy/app-isolation.ts';
 import { appsOutside } from '../../deploy/app-keeper.ts';
 import type { BuildEngine } from '../../executor/executor.ts';
-import type { Log } from '../../platform/log.ts';
+import { SILENT } from '../../platform/log.ts';
 import { type CheckContext, type CheckGroup, type Finding, fail, ok, warn } from '../check.ts';
 
 const DETAIL_LENGTH_MAX = 300;
-const nothing = () => undefined;
-const NO_LOG: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 export const executors: CheckGroup = async (context, check) => {
   let survey: ExecutorSurvey[] = [];
@@ -145,7 +143,7 @@ async function apps({ settings, paths, config }: CheckContext, engine: BuildEngi
       buildEngine: engine,
       runnerId: 'doctor',
       dataDir,
-      log: NO_LOG,
+      log: SILENT,
     });
     const outside =
       isolation.contained && config !== undefined ? await appsOutside(engine.engine, config.runnerId) : [];
