@@ -13,13 +13,12 @@ import {
   startBuilder,
 } from '../../test/setup/runner/build-stories.ts';
 import {
-  makeHome,
   untilReported,
   type DaemonProcess,
   type RunnerHome,
 } from '../../test/setup/runner/daemon-process.ts';
 import type { FakeControlPlane } from '../../test/setup/runner/fake-control-plane.ts';
-import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
 import { sharedByFile } from '../../test/setup/runner/when-done.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import type { BuildOffer } from '../control-plane/wire.ts';
@@ -46,8 +45,7 @@ interface Machine {
 }
 
 async function start(...args: string[]): Promise<Machine> {
-  const cp = await controlPlane();
-  const home = makeHome(cp);
+  const { cp, home } = await enrolledMachine();
   return { cp, home, daemon: startBuilder(bundle(), home, ...args) };
 }
 

@@ -3,7 +3,7 @@
  * test.
  */
 import { beforeAll } from 'vitest';
-import { buildBundle, type Bundle } from './daemon-process.ts';
+import { buildBundle, makeHome, type Bundle, type RunnerHome } from './daemon-process.ts';
 import { startFakeControlPlane, type FakeControlPlane, type FakeOptions } from './fake-control-plane.ts';
 import { whenDone } from './when-done.ts';
 
@@ -24,4 +24,10 @@ export async function controlPlane(options?: FakeOptions): Promise<FakeControlPl
   const plane = await startFakeControlPlane(options);
   whenDone(async () => await plane.close());
   return plane;
+}
+
+/** Starts a control plane and makes a machine that is enrolled there. */
+export async function enrolledMachine(): Promise<{ cp: FakeControlPlane; home: RunnerHome }> {
+  const cp = await controlPlane();
+  return { cp, home: makeHome(cp) };
 }
