@@ -168,7 +168,9 @@ async function leftovers(options: {
   dataDir: string;
   storage: string | undefined;
 }): Promise<string[]> {
-  const ours = (text: string) => options.workIds.some((id) => text.includes(`cp-${id}-`));
+  // The names are looked at for the few texts that can hold one: there are thousands, at each look.
+  const ours = (text: string) =>
+    text.includes('cp-') && options.workIds.some((id) => text.includes(`cp-${id}-`));
   const groups = (await listMounts()).filter((mount) => mount.type.startsWith('cgroup'));
   const folders = [
     ...(await foldersBelow(groups.map((mount) => mount.point))),
