@@ -112,24 +112,24 @@ export function keyUnknownError(): ApiError {
 export class Verification {
   readonly #deps: VerificationDeps;
   readonly #nonces: NonceWindow;
-  readonly #failures: RateLimiter;
-  readonly #secondLooks: RateLimiter;
-  readonly #enrollments: RateLimiter;
-  readonly #calls: RateLimiter;
+  readonly #limiters: Readonly<Record<keyof VerificationLimits, RateLimiter>>;
 
   constructor(deps: VerificationDeps) {
     this.#deps = deps;
     this.#nonces = new NonceWindow(deps.clock);
-    this.#failures = createRateLimiter(deps.limits.failures, deps.clock);
-    this.#secondLooks = createRateLimiter(deps.limits.secondLooks, deps.clock);
-    this.#enrollments = createRateLimiter(deps.limits.enrollments, deps.clock);
-    this.#calls = createRateLimiter(deps.limits.calls, deps.clock);
+    const limiter = (name: keyof VerificationLimits) => createRateLimiter(deps.limits[name], deps.clock);
+    this.#limiters = {
+      failures: limiter('failures'),
+      secondLooks: limiter('secondLooks'),
+      enrollments: limiter('enrollments'),
+      calls: limiter('calls'),
+    };
   }
 
   /** Decides from the head alone. */
   async admit(call: CallContext): Promise<GatewayCaller> {
     if (call.rpc.auth === 'enrollment_token') {
-      const waitMs = untilAllowed(this.#enrollments.take(networkOf(call.remoteAddress)));
+      const waitMs = untilAllowed(this.#limiters.enrollments.take(networkOf(call.remoteAddress)));
       if (waitMs > 0) throw this.#limited('enrollments from this address', waitMs);
       return { kind: 'enrolling' };
     }
@@ -163,7 +163,7 @@ export class Verification {
     // Cached keys are marked when a revocation is heard of, also since the head came.
     if (genuine && key.revoked) throw this.#told('runner_revoked');
     if (!verified.ok) throw this.#refuse(call, verified.reason, verified.detail);
-    const waitMs = untilAllowed(this.#calls.take(key.runnerId));
+    const waitMs = untilAllowed(this.#limiters.calls.take(key.runnerId));
     if (waitMs > 0) throw this.#limited('calls of this runner', waitMs);
     const { keyid, nonce, created } = signature;
     if (!this.#nonces.add(keyid, nonce))
@@ -188,15 +188,15 @@ export class Verification {
    */
   #checkFailures(call: CallContext, signature: ParsedSignature | SignatureProblem): void {
     const network = networkOf(call.remoteAddress);
-    const waitMs = untilAllowed(this.#failures.peek(network));
+    const waitMs = untilAllowed(this.#limiters.failures.peek(network));
     if (waitMs === 0) return;
     if (signature.ok && this.#deps.keys.peek(signature.keyid)?.verifiedFrom === network) return;
-    if (signature.ok && this.#secondLooks.take(network).allowed) return;
+    if (signature.ok && this.#limiters.secondLooks.take(network).allowed) return;
     throw this.#limited('refused signatures from this address', waitMs);
   }
 
   #refuse(call: CallContext, code: keyof typeof MESSAGES, detail: string): ApiError {
-    if (code !== 'clock_skew') this.#failures.take(networkOf(call.remoteAddress));
+    if (code !== 'clock_skew') this.#limiters.failures.take(networkOf(call.remoteAddress));
     const { rpc, requestId, remoteAddress } = call;
     this.#deps.log.warn({ rpc: rpc.id, requestId, remoteAddress, code, detail }, 'signature refused');
     return this.#told(code);

@@ -26,19 +26,7 @@ const KEY = /^[a-z][a-z0-9._-]*$/;
  */
 const UNREADABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 /** Types whose namespace and name are the same in upper and lower case. */
-const CASELESS = new Set([
-  'alpm',
-  'apk',
-  'bitbucket',
-  'composer',
-  'deb',
-  'github',
-  'gitlab',
-  'hex',
-  'oci',
-  'pub',
-  'pypi',
-]);
+const CASELESS = new Set('alpm apk bitbucket composer deb github gitlab hex oci pub pypi'.split(' '));
 
 const utf8 = new TextEncoder();
 

@@ -12,13 +12,9 @@ export function boundUrl(host: string, port: number): string {
   return `http://${bracketed(EVERY.has(host) ? '127.0.0.1' : host)}:${port}`;
 }
 
-const HOST_CODES: ReadonlySet<unknown> = new Set([
-  'EADDRNOTAVAIL',
-  'EAFNOSUPPORT',
-  'EAI_AGAIN',
-  'EINVAL',
-  'ENOTFOUND',
-]);
+const HOST_CODES: ReadonlySet<unknown> = new Set(
+  'EADDRNOTAVAIL EAFNOSUPPORT EAI_AGAIN EINVAL ENOTFOUND'.split(' '),
+);
 const PORT_CODES: ReadonlySet<unknown> = new Set(['EACCES', 'EADDRINUSE']);
 
 interface Listening {

@@ -89,14 +89,18 @@ interface About {
   readonly about: string;
 }
 
+interface Text<T> extends About {
+  readonly type: string;
+  readonly parse: (text: string) => T | Wrong;
+}
+
 export function number(
   name: string,
   {
-    about,
-    unit,
     fallback,
     min,
     max,
+    ...said
   }: About & {
     readonly unit?: string;
     readonly fallback: number;
@@ -106,9 +110,8 @@ export function number(
 ): Setting<number> {
   return {
     name,
-    about,
+    ...said,
     type: 'number',
-    ...(unit === undefined ? {} : { unit }),
     default: String(fallback),
     bounds: `${min} to ${max}`,
     read: (text) => {
@@ -161,38 +164,19 @@ export function choice<const T extends string>(
 /** Makes a setting from a text with a default. `parse` gives what the program uses. */
 export function text<T = string>(
   name: string,
-  {
-    about,
-    type,
-    fallback,
-    parse,
-  }: About & {
-    readonly type: string;
-    readonly fallback: string;
-    readonly parse: (text: string) => T | Wrong;
-  },
+  { fallback, parse, ...said }: Text<T> & { readonly fallback: string },
 ): Setting<T> {
-  return { name, about, type, default: fallback, read: (given) => parse(given ?? fallback) };
+  return { name, ...said, default: fallback, read: (given) => parse(given ?? fallback) };
 }
 
 /** A text that may be left out; `absent` says what happens then. */
 export function optional<T = string>(
   name: string,
-  {
-    about,
-    type,
-    absent,
-    parse,
-  }: About & {
-    readonly type: string;
-    readonly absent: string;
-    readonly parse: (text: string) => T | Wrong;
-  },
+  { absent, parse, ...said }: Text<T> & { readonly absent: string },
 ): Setting<T | undefined> {
   return {
     name,
-    about,
-    type,
+    ...said,
     default: absent,
     read: (given) => (given === undefined ? undefined : parse(given)),
   };
@@ -201,20 +185,11 @@ export function optional<T = string>(
 /** A text without which the process cannot run; `what` says what is to be given. */
 export function required<T = string>(
   name: string,
-  {
-    about,
-    type,
-    what,
-    parse,
-  }: About & { readonly type: string; readonly what: string; readonly parse: (text: string) => T | Wrong },
+  { what, parse, ...said }: Text<T> & { readonly what: string },
 ): Setting<T> {
-  return {
-    name,
-    about,
-    type,
-    default: 'none: it must be set',
-    read: (given) => (given === undefined ? new Wrong(`is not set, expected ${what}`) : parse(given)),
-  };
+  const read = (given: string | undefined) =>
+    given === undefined ? new Wrong(`is not set, expected ${what}`) : parse(given);
+  return { name, ...said, default: 'none: it must be set', read };
 }
 
 // The functions below are parsers for `text` and its like.

@@ -16,7 +16,7 @@ import type { Duplex } from 'node:stream';
 import { detectCgroups, type CgroupHost } from '../executor/cgroup.ts';
 import { failureText, findProgram, runCommand } from '../executor/command.ts';
 import { readHostLayout, type HostLayout } from '../executor/namespace-script.ts';
-import { childrenOf, readText } from '../executor/procfs.ts';
+import { childrenOf, readText, mapCovers } from '../executor/procfs.ts';
 import { containedArgv, type Bind } from './containment-script.ts';
 import type { BuildControl } from './control.ts';
 import { openEgress, type Egress, type EgressRules } from '../network/egress.ts';
@@ -256,7 +256,7 @@ function describeUsers(users: Users): string {
 async function chooseUsers(): Promise<Users> {
   if (process.geteuid?.() === 0) {
     const maps = await Promise.all(['/proc/self/uid_map', '/proc/self/gid_map'].map(readText));
-    const spare = maps.every((map) => coversRange(map ?? ''));
+    const spare = maps.every((map) => mapCovers(map ?? '', RANGE_BASE, RANGE));
     return { kind: 'range', base: spare ? RANGE_BASE : 0 };
   }
   const names = [String(process.geteuid?.()), ...nameOfUser()];
@@ -280,13 +280,6 @@ function nameOfUser(): string[] {
   } catch {
     return [];
   }
-}
-
-function coversRange(map: string): boolean {
-  return map.split('\n').some((line) => {
-    const [inside = NaN, , count = NaN] = line.trim().split(/\s+/).map(Number);
-    return inside <= RANGE_BASE && RANGE_BASE + RANGE <= inside + count;
-  });
 }
 
 /** Reads the first line of the user, `name:start:count`. */

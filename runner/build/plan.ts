@@ -3,7 +3,7 @@
  * argument lists, paths, addresses and names of images. The functions are pure; a text that passes can be
  * read as nothing else than its kind.
  */
-import { checkImage, checkLimits, InvalidSpecError } from '../executor/spec.ts';
+import { checkImage, checkLimits, InvalidSpecError, quote } from '../executor/spec.ts';
 import type {
   BuildOffer,
   WireBuildSource,
@@ -296,6 +296,5 @@ function limitsOf(offer: BuildOffer): BuildPlan['limits'] {
 }
 
 function refuse(field: string, value: string, wanted: string): never {
-  const shown = JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value);
-  throw new InvalidSpecError(`${field} is ${shown}, expected ${wanted}`);
+  throw new InvalidSpecError(`${field} is ${quote(value)}, expected ${wanted}`);
 }

@@ -11,6 +11,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { isPossibleId, problemOfImage } from '@svc/proto/images/reference.ts';
 import { BuildFailed } from './failure.ts';
+import { quote as shown } from '../executor/spec.ts';
 
 const BYTES_MAX = 1_048_576;
 /** Longest name with its variables filled in; each use of a variable may double it. */
@@ -289,8 +290,4 @@ export function instructionsOf(text: string): Instruction[] {
 /** Removes one pair of quotes around the whole text. */
 function unquoted(text: string): string {
   return /^(["'])(.*)\1$/s.exec(text)?.[2] ?? text;
-}
-
-function shown(text: string): string {
-  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }

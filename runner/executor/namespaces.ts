@@ -23,7 +23,7 @@ import type { Executor, OnOutput, Running, SandboxSpec } from './executor.ts';
 import { NamespaceSandbox } from './namespace-sandbox.ts';
 import type { IdMap, SandboxHost, SandboxRecord } from './namespace-sandbox.ts';
 import { readHostLayout } from './namespace-script.ts';
-import { bootId, inheritedDescriptors, readText, startTimeOf } from './procfs.ts';
+import { bootId, inheritedDescriptors, readText, startTimeOf, mapCovers } from './procfs.ts';
 import { seccompLoader } from './seccomp-loader.ts';
 import { checkSpec } from './spec.ts';
 import { supervise } from './supervise.ts';
@@ -207,13 +207,8 @@ async function idAllocator(): Promise<() => IdMap> {
 }
 
 async function firstMappedBase(bases: readonly number[]): Promise<number> {
-  const covers = (text: string, base: number) =>
-    text.split('\n').some((line) => {
-      const [inside = NaN, , count = NaN] = line.trim().split(/\s+/).map(Number);
-      return inside <= base && base + 2 * ID_SLOTS <= inside + count;
-    });
   const maps = await Promise.all(['/proc/self/uid_map', '/proc/self/gid_map'].map(readText));
-  const base = bases.find((candidate) => maps.every((map) => covers(map ?? '', candidate)));
+  const base = bases.find((candidate) => maps.every((map) => mapCovers(map ?? '', candidate, 2 * ID_SLOTS)));
   if (base === undefined)
     throw new Error('the runner is root in a user namespace that maps fewer than 64000 users');
   return base;

@@ -122,3 +122,11 @@ export function parseMountinfo(text: string): Mount[] {
       };
     });
 }
+
+/** Tells whether a map of users or groups has a range of ids. */
+export function mapCovers(map: string, base: number, count: number): boolean {
+  return map.split('\n').some((line) => {
+    const [inside = NaN, , length = NaN] = line.trim().split(/\s+/).map(Number);
+    return inside <= base && base + count <= inside + length;
+  });
+}
