@@ -1,4 +1,4 @@
-/** Every setting of the gateway as a process of its own, one record each. */
+/** Defines every setting of the gateway as a process of its own, one record each. */
 import {
   bindHost,
   choice,

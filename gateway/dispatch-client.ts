@@ -1,12 +1,13 @@
 /**
- * The dispatch service over gRPC, at one or several servers in turn. What is asked travels together: a server
- * has at most two requests of a kind under way, and what comes meanwhile goes into the next one.
+ * This file calls the dispatch service over gRPC, at one or several servers in turn. Asks travel together: a
+ * server has at most two requests of a kind under way, and what comes meanwhile goes into the next one.
  *
  * A server that failed by its transport is passed over for a while; when all have failed the next one in turn
  * is tried anyway. An ask that may be repeated is repeated once, at another server if there is one. What must
  * hold: an ask that uses a nonce is never repeated, because the second one would find its own nonce used, and
  * its runner signs the request anew instead; the error of a server reaches the caller as it was, an error of
  * the transport as `unavailable`.
+ *
  */
 import {
   create,
@@ -34,11 +35,11 @@ import type { Clock } from '@svc/proto/process/clock.ts';
 import type { Logger } from 'pino';
 import { errorFromTrailers, noServer } from './grpc-error.ts';
 
-/** How long a server that failed is passed over. */
+/** A server that failed is passed over for so long. */
 const PASS_OVER_MS = 1_000;
 
 interface Limits {
-  /** From the ask to its answer. */
+  /** The time that an ask has until its answer. */
   readonly deadlineMs: number;
   /** Of one try; where it is shorter, a second one still has its time. */
   readonly tryMs: number;
@@ -110,15 +111,9 @@ interface Endpoint {
 export function connectDispatch(options: DispatchClientOptions): DispatchClient {
   const servers = new Servers(options.urls.map(openEndpoint), options);
   return {
-    client: {
-      watchFeatures: caller(servers, 'watchFeatures'),
-      enroll: caller(servers, 'enroll'),
-      resolveKey: caller(servers, 'resolveKey'),
-      poll: caller(servers, 'poll'),
-      heartbeat: caller(servers, 'heartbeat'),
-      appendLogs: caller(servers, 'appendLogs'),
-      report: caller(servers, 'report'),
-    },
+    client: Object.fromEntries(
+      (Object.keys(LIMITS) as CallName[]).map((name) => [name, caller(servers, name)]),
+    ) as unknown as Dispatch,
     ready: () => servers.ready(),
     close: () => servers.close(),
   };
@@ -243,7 +238,7 @@ class Servers {
     for (const { channel } of this.#endpoints) channel.close();
   }
 
-  /** What came of each ask, in their order. Rejects with TransportFailed when nobody knows. */
+  /** Resolves with what came of each ask, in their order. Rejects with TransportFailed when nobody knows. */
   async ask(
     method: DescMethodUnary,
     asks: readonly Message[],
@@ -271,8 +266,8 @@ class Servers {
   }
 
   /**
-   * In turn among the best: those with room for a request of this kind first, connected before not yet
-   * connected, those that failed lately after both.
+   * The best servers are picked in turn: those with room for a request of this kind come first, connected
+   * ones before those not yet connected, and those that failed lately come after both.
    */
   #pick(method: string): Endpoint {
     const nowMs = this.#clock.monotonicMs();
@@ -281,7 +276,7 @@ class Servers {
     const rank = ({ channel, underWay, passOverUntilMs }: Endpoint): number => {
       if ((underWay.get(method) ?? 0) >= REQUESTS_MAX) return 3;
       if (passOverUntilMs > nowMs) return 2;
-      // `true`: a connection that is down is tried again by looking at it.
+      // With `true`, looking at a connection that is down tries it again.
       return channel.getChannel().getConnectivityState(true) === connectivityState.READY ? 0 : 1;
     };
     return inTurn.reduce((best, endpoint) => (rank(endpoint) < rank(best) ? endpoint : best));
@@ -320,7 +315,7 @@ class Servers {
 
   #passOver(endpoint: Endpoint, error: Pick<ServiceError, 'code' | 'details'>): void {
     const nowMs = this.#clock.monotonicMs();
-    // One line for each second of an outage, not one for each call.
+    // An outage gets one line for each second, not one for each call.
     if (endpoint.passOverUntilMs <= nowMs) {
       const { address } = endpoint;
       this.#log.warn(

@@ -28,7 +28,7 @@ const LAG_MS = 5_000;
 
 export interface FeatureFollower {
   gate(rpc: RpcInfo): Gate;
-  /** Runs after each change. Returns the function that ends it. */
+  /** The listener is called after each change. Returns the function that ends it. */
   onChange(listener: () => void): () => void;
   /** Resolves with the first answer, or after `ms` without one. */
   first(ms: number): Promise<void>;
@@ -115,7 +115,7 @@ export function followFeatures(options: FollowerOptions): FeatureFollower {
   };
 }
 
-/** What a revision begins with: it grows with each change of a switch. */
+/** Returns the number with which a revision begins: it grows with each change of a switch. */
 function switchesOf({ revision }: Answer): number {
   return Number.parseInt(revision, 10) || 0;
 }

@@ -1,5 +1,6 @@
 /**
- * The whole gateway on a real socket: what a runner sees of polls, and what an operator sees of the gateway.
+ * This file tests the whole gateway on a real socket: what a runner sees of polls, and what an operator sees
+ * of the gateway.
  */
 import { connect as connectHttp2, constants } from 'node:http2';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';

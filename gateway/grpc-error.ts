@@ -1,12 +1,12 @@
 /**
- * What comes back of a call that failed. A refusal without words of the server came from the transport, and
- * tells the runner nothing but `unavailable`.
+ * This file reads the error of a call that failed. A refusal without words of the server came from the
+ * transport, and tells the runner nothing but `unavailable`.
  */
 import type { Metadata } from '@grpc/grpc-js';
 import { ERROR_TRAILER, readRefusal } from '@svc/proto/dispatch/refusal.ts';
 import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 
-/** The server's own error; undefined when the transport failed. */
+/** Reads the server's own error. It is undefined when the transport failed. */
 export function errorFromTrailers(metadata: Metadata): ApiError | undefined {
   const [value] = metadata.get(ERROR_TRAILER);
   return value === undefined ? undefined : readRefusal(Buffer.from(value).toString('utf8'));

@@ -1,7 +1,7 @@
 /**
- * The gateway as a part of a process: the app for the door, and its end. It keeps no truth. The process
- * brings the way to the server (in process or gRPC), the queue (in process or RabbitMQ), the door and the
- * log.
+ * This file makes the gateway as a part of a process: the app for the door, and its end. It keeps no truth.
+ * The process brings the way to the server (in process or gRPC), the queue (in process or RabbitMQ), the door
+ * and the log.
  */
 import { randomUUID } from 'node:crypto';
 import type { DescMethod, Message } from '@bufbuild/protobuf';
@@ -46,7 +46,7 @@ export interface GatewayOptions {
   readonly clock?: Clock;
   readonly after?: PoolDeps['after'];
   readonly random?: () => number;
-  /** Default: open. The door asks for every call. */
+  /** The door asks it for every call. The default is open. */
   readonly gate?: (rpc: RpcInfo) => RpcGate;
   /**
    * Runs its listener after `gate` has changed, so that held polls end at once. Default: it never changes.
@@ -56,7 +56,7 @@ export interface GatewayOptions {
   readonly trustedProxies?: readonly string[];
   readonly limits?: Partial<VerificationLimits>;
   readonly times?: Partial<PoolTimes>;
-  /** Where the gateway's figures go. Default: a registry of its own. */
+  /** The gateway's figures go there. The default is a registry of its own. */
   readonly registry?: Registry;
 }
 
@@ -120,7 +120,7 @@ export function startGateway(options: GatewayOptions): Gateway {
   };
 }
 
-/** Its own alone: the contracts of the servers are many times as long to load. */
+/** These are its own alone, because the contracts of the servers take many times as long to load. */
 const RPCS = rpcsOf([RunnerService]);
 
 function rpcOf(desc: DescMethod): RpcInfo {

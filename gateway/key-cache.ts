@@ -47,7 +47,10 @@ export class KeyCache {
     this.#clock = clock;
   }
 
-  /** The runner of a key; undefined when nobody has it. Parallel calls for one key share one question. */
+  /**
+   * Finds the runner of a key. It is undefined when nobody has the key. Parallel calls for one key share one
+   * question.
+   */
   async find(keyId: string): Promise<RunnerKey | undefined> {
     const cached = this.peek(keyId);
     if (cached !== undefined) return cached;
@@ -71,7 +74,7 @@ export class KeyCache {
   }
 
   revoke(keyId: string): void {
-    remember(this.#revoked, keyId);
+    bounded(this.#revoked, REVOKED_MAX).add(keyId);
     const cached = this.#known.get(keyId);
     if (cached !== undefined) cached.key.revoked = true;
   }
@@ -106,18 +109,8 @@ export class KeyCache {
 }
 
 /** Makes room for one more by dropping the first, which is the least recently used. */
-function bounded<V>(map: Map<string, V>, max: number): Map<string, V> {
-  if (map.size >= max) {
-    const first = map.keys().next();
-    if (!first.done) map.delete(first.value);
-  }
-  return map;
-}
-
-function remember(set: Set<string>, value: string): void {
-  if (set.size >= REVOKED_MAX) {
-    const first = set.values().next();
-    if (!first.done) set.delete(first.value);
-  }
-  set.add(value);
+function bounded<C extends Map<string, unknown> | Set<string>>(kept: C, max: number): C {
+  const [first] = kept.keys();
+  if (kept.size >= max && first !== undefined) kept.delete(first);
+  return kept;
 }

@@ -1,4 +1,4 @@
-/** `node gateway/dist/main.js`: one gateway, until SIGTERM or SIGINT. The settings are in config.ts. */
+/** `node gateway/dist/main.js` runs one gateway until SIGTERM or SIGINT. The settings are in config.ts. */
 import { boundUrl, boundWords } from '@svc/proto/process/bound.ts';
 import { stopOnSignals } from '@svc/proto/process/stop-on-signals.ts';
 import { readConfig, type Config } from './config.ts';

@@ -1,4 +1,4 @@
-/** What the gateway counts. */
+/** Defines what the gateway counts. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface Metrics {

@@ -41,8 +41,8 @@ export class NonceWindow {
 }
 
 /**
- * The same text as a string of its own: a part of another string keeps all of that in memory, here a header
- * for minutes.
+ * Makes the same text a string of its own. A part of another string keeps all of that in memory, here a
+ * header for minutes.
  */
 function flat(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');

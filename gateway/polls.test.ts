@@ -19,6 +19,7 @@ let broker: FakeBroker;
 let dispatch: FakeDispatch;
 let started: Polls[];
 let pollCount: number;
+let side: Side;
 
 interface Side {
   readonly polls: Polls;
@@ -89,11 +90,9 @@ const parked = ({ polls }: Side, count: number) =>
     () => ({ size: polls.size, begun: asks() }),
     () => polls.size === count && asks() >= count,
   );
-const consumed = (count = 1) =>
-  waitFor(
-    () => broker.consumers(),
-    () => broker.consumers() === count,
-  );
+/** Waits for a figure to be that. */
+const until = (figure: () => number, wanted: number) => waitFor(figure, () => figure() === wanted);
+const consumed = (count = 1) => until(() => broker.consumers(), count);
 /** Hints arrive, and the pool has asked for what was there before them. */
 const live = async () => {
   await consumed();
@@ -110,6 +109,16 @@ const asked = (count: number) =>
     () => asks() >= count,
   );
 
+/** Calls of the method have their answers when the returned function is called. */
+function hold(method: 'poll' | 'pollAgain'): () => void {
+  const waiting: (() => void)[] = [];
+  dispatch.before = (called) =>
+    called === method ? new Promise<void>((resolve) => waiting.push(resolve)) : undefined;
+  return () => {
+    for (const goOn of waiting.splice(0)) goOn();
+  };
+}
+
 /** Work that a hint announces only later. */
 function submit(workId: string): void {
   dispatch.addItem(workId);
@@ -123,6 +132,7 @@ describe('Polls', () => {
     dispatch = new FakeDispatch();
     started = [];
     pollCount = 0;
+    side = gateway();
   });
   afterEach(async () => {
     await Promise.all(started.map((polls) => polls.stop(0)));
@@ -131,12 +141,11 @@ describe('Polls', () => {
 
   it('answers at once with what the server claims as the poll begins', async () => {
     dispatch.addItem('run_1');
-    expect(await poll(gateway(), runner('rnr_1'))).toBe('run_1');
+    expect(await poll(side, runner('rnr_1'))).toBe('run_1');
     expect(dispatch.count('pollAgain')).toBe(0);
   });
 
   it('has a held poll ask again when something is hinted, and answers it', async () => {
-    const side = gateway();
     const answer = poll(side, runner('rnr_1'));
     await consumed();
     submit('run_1');
@@ -145,13 +154,9 @@ describe('Polls', () => {
   });
 
   it('keeps runs and builds of one team apart', async () => {
-    const side = gateway();
     const one = runner('rnr_1');
     const [run, build] = [poll(side, one), poll(side, one, { kind: 'build' })];
-    await waitFor(
-      () => broker.subscriptions.length,
-      () => broker.subscriptions.length === 2,
-    );
+    await until(() => broker.subscriptions.length, 2);
     dispatch.addItem('bld_1', 'team_a', WorkKind.BUILD);
     broker.hint('bld_1', 'team_a', 'build');
     expect(await build).toBe('bld_1');
@@ -160,7 +165,6 @@ describe('Polls', () => {
   });
 
   it('serves the poll that waits longest', async () => {
-    const side = gateway();
     const [first, second] = [runner('rnr_1'), runner('rnr_2')];
     const older = poll(side, first);
     await parked(side, 1);
@@ -174,7 +178,7 @@ describe('Polls', () => {
   });
 
   it('gives one item to one of two gateways that race for it; the loser keeps waiting', async () => {
-    const [a, b] = [gateway(), gateway()];
+    const [a, b] = [side, gateway()];
     const answers = [poll(a, runner('rnr_1')), poll(b, runner('rnr_2'))];
     await consumed(2);
     dispatch.addItem('run_1');
@@ -186,7 +190,6 @@ describe('Polls', () => {
   });
 
   it('takes what is there, whatever was hinted: stale hints hide nothing', async () => {
-    const side = gateway();
     const answer = poll(side, runner('rnr_1'));
     await consumed();
     dispatch.addItem('run_fresh');
@@ -195,31 +198,24 @@ describe('Polls', () => {
   });
 
   it('asks for as many polls as items are hinted at once', async () => {
-    const side = gateway();
     const answers = [1, 2, 3, 4].map((n) => poll(side, runner(`rnr_${n}`), { holdMs: 60_000 }));
     await live();
     const before = dispatch.count('pollAgain');
     for (const workId of ['run_1', 'run_2', 'run_3']) dispatch.addItem(workId);
     broker.pass({ workId: 'run_1', poolId: 'team_a', kind: 'run', count: 3 });
-    await waitFor(
-      () => side.polls.size,
-      () => side.polls.size === 1,
-    );
+    await until(() => side.polls.size, 1);
     expect(dispatch.count('pollAgain') - before).toBe(3);
     submit('run_4');
     expect((await Promise.all(answers)).toSorted()).toEqual(['run_1', 'run_2', 'run_3', 'run_4']);
   });
 
   it('asks again for a poll that the server was asked for when the hint came', async () => {
-    const side = gateway();
     const held = poll(side, runner('rnr_1'), { holdMs: 60_000 });
     await live();
-    let goOn = (): void => undefined;
     dispatch.after = (method) => {
       if (method === 'poll') submit('run_1');
     };
-    dispatch.before = (method) =>
-      method === 'poll' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+    const goOn = hold('poll');
     dispatch.unfit.add('rnr_1');
     const answer = poll(side, runner('rnr_2'));
     await called('poll', 2);
@@ -233,7 +229,6 @@ describe('Polls', () => {
   });
 
   it('asks once for a hint of an item that another gateway was faster to get', async () => {
-    const side = gateway();
     void poll(side, runner('rnr_1'));
     await live();
     for (let n = 2; n <= 5; n += 1) void poll(side, runner(`rnr_${n}`));
@@ -243,15 +238,11 @@ describe('Polls', () => {
     await asked(before + 1);
     await new Promise((resolve) => setImmediate(resolve)); // the answer
     submit('run_1');
-    await waitFor(
-      () => side.polls.size,
-      () => side.polls.size === 4,
-    );
+    await until(() => side.polls.size, 4);
     expect(asks()).toBe(before + 2);
   });
 
   it('has as many polls ask as items were hinted, at once', async () => {
-    const side = gateway();
     const answers = [1, 2, 3].map((n) => poll(side, runner(`rnr_${n}`)));
     await parked(side, 3);
     await live();
@@ -266,7 +257,6 @@ describe('Polls', () => {
   });
 
   it('gives up on a hint when sixteen runners cannot have what waits, and asks others the next time', async () => {
-    const side = gateway();
     const answers = Array.from({ length: 20 }, (_, n) => poll(side, runner(`rnr_${n}`)));
     await parked(side, 20);
     await live();
@@ -279,7 +269,6 @@ describe('Polls', () => {
   });
 
   it('stops consuming a while after the last poll and forgets the pool', async () => {
-    const side = gateway();
     const answer = poll(side, runner('rnr_1'));
     await consumed();
     clock.advance(60_000);
@@ -288,14 +277,10 @@ describe('Polls', () => {
     clock.advance(POOL_TIMES.lingerMs + 100);
     await consumed(0);
     clock.advance(2_000);
-    await waitFor(
-      () => side.polls.poolCount,
-      () => side.polls.poolCount === 0,
-    );
+    await until(() => side.polls.poolCount, 0);
   });
 
   it('asks by itself while the broker is down', async () => {
-    const side = gateway();
     side.queue.setUp(false);
     const answer = poll(side, runner('rnr_1'));
     await parked(side, 1);
@@ -305,7 +290,6 @@ describe('Polls', () => {
   });
 
   it('changes to asking by itself when the broker goes down under held polls', async () => {
-    const side = gateway();
     const answer = poll(side, runner('rnr_1'));
     await consumed();
     side.queue.setUp(false);
@@ -315,7 +299,6 @@ describe('Polls', () => {
   });
 
   it('asks by itself while its subscription is not live, and at once when it is', async () => {
-    const side = gateway();
     side.queue.refusing = true;
     const answer = poll(side, runner('rnr_1'));
     await consumed();
@@ -331,7 +314,6 @@ describe('Polls', () => {
   });
 
   it('finds work whose hint was lost while the broker is up', async () => {
-    const side = gateway();
     const answer = poll(side, runner('rnr_1'));
     await consumed();
     dispatch.addItem('run_1');
@@ -340,7 +322,6 @@ describe('Polls', () => {
   });
 
   it('serves all polls of a pool with one fall-back ask after the other', async () => {
-    const side = gateway();
     side.queue.setUp(false);
     const answers: string[] = [];
     for (const n of [1, 2, 3]) void poll(side, runner(`rnr_${n}`)).then((answer) => answers.push(answer));
@@ -360,7 +341,6 @@ describe('Polls', () => {
   });
 
   it('ends the held polls of a revoked runner within 100 ms and leaves the others', TIMED, async () => {
-    const side = gateway();
     const [bad, good] = [runner('rnr_1'), runner('rnr_2')];
     const ended = [poll(side, bad), poll(side, bad, { kind: 'build' })];
     void poll(side, good);
@@ -373,10 +353,7 @@ describe('Polls', () => {
   });
 
   it('ends a poll that is revoked while the server is being asked', async () => {
-    const side = gateway();
-    let goOn = (): void => undefined;
-    dispatch.before = (method) =>
-      method === 'poll' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+    const goOn = hold('poll');
     const answer = poll(side, runner('rnr_1'));
     await asked(1);
     side.polls.endRunner('rnr_1', revokedError());
@@ -386,7 +363,6 @@ describe('Polls', () => {
   });
 
   it('asks again when the runner changes: paused ends the waiting, resumed begins it', async () => {
-    const side = gateway();
     const one = runner('rnr_1');
     const answer = poll(side, one);
     await consumed();
@@ -400,12 +376,9 @@ describe('Polls', () => {
   });
 
   it('asks once more when the runner changes while the server is being asked', async () => {
-    const side = gateway();
     const one = runner('rnr_1');
     one.mayReceive = false;
-    let goOn = (): void => undefined;
-    dispatch.before = (method) =>
-      method === 'poll' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+    const goOn = hold('poll');
     const answer = poll(side, one);
     await asked(1);
     side.polls.reconsider('rnr_1');
@@ -420,7 +393,6 @@ describe('Polls', () => {
   });
 
   it('holds the empty answer of a refused runner, unless the server or the runner says at once', async () => {
-    const side = gateway();
     const one = runner('rnr_1');
     one.mayReceive = false;
     const held = poll(side, one);
@@ -436,7 +408,6 @@ describe('Polls', () => {
   });
 
   it('never takes work for a poll without slots or that is not ready', async () => {
-    const side = gateway();
     const one = runner('rnr_1');
     dispatch.addItem('run_1');
     const answers = [poll(side, one, { slots: 0 }), poll(side, one, { notReady: ['disk is full'] })];
@@ -447,12 +418,9 @@ describe('Polls', () => {
   });
 
   it('leaves the offer with its poll id when the client is gone mid-ask; the repetition gets it', async () => {
-    const side = gateway();
     const one = runner('rnr_1');
     const call = leaver();
-    let goOn = (): void => undefined;
-    dispatch.before = (method) =>
-      method === 'pollAgain' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+    const goOn = hold('pollAgain');
     const lost = poll(side, one, { pollId: 'same', call });
     await consumed();
     submit('run_1');
@@ -469,7 +437,6 @@ describe('Polls', () => {
   });
 
   it('gives two parallel calls of one poll id one offer', async () => {
-    const side = gateway();
     const one = runner('rnr_1');
     const older = poll(side, one, { pollId: 'same' });
     await consumed();
@@ -481,13 +448,10 @@ describe('Polls', () => {
   });
 
   it('hands the offer of an overtaken call to the call that waits under its poll id', async () => {
-    const side = gateway();
     const one = runner('rnr_1');
     const older = poll(side, one, { pollId: 'same' });
     await consumed();
-    let goOn = (): void => undefined;
-    dispatch.before = (method) =>
-      method === 'pollAgain' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+    const goOn = hold('pollAgain');
     broker.hint('run_1');
     await called('pollAgain', 1);
     const newer = poll(side, one, { pollId: 'same' });
@@ -499,7 +463,6 @@ describe('Polls', () => {
   });
 
   it('tries the next poll when the server refuses the first for good', async () => {
-    const side = gateway();
     const refused = poll(side, runner('rnr_1'));
     await parked(side, 1);
     const served = poll(side, runner('rnr_2'));
@@ -516,7 +479,6 @@ describe('Polls', () => {
   });
 
   it('fetches the offer of an ask whose answer was lost, while the poll is still held', async () => {
-    const side = gateway();
     const answer = poll(side, runner('rnr_1'));
     await consumed();
     dispatch.after = (method) => {
@@ -531,7 +493,6 @@ describe('Polls', () => {
   });
 
   it('keeps holding when the server is away for a while, and looks for what it missed when it is back', async () => {
-    const side = gateway();
     const [first, second] = [runner('rnr_1'), runner('rnr_2')];
     const hit = poll(side, first);
     await parked(side, 1);
@@ -553,7 +514,6 @@ describe('Polls', () => {
   });
 
   it('tries another poll when the runner of the first may not take the item', async () => {
-    const side = gateway();
     const answers = ['rnr_1', 'rnr_2', 'rnr_3'].map((id) => poll(side, runner(id)));
     await parked(side, 3);
     await consumed();
@@ -565,7 +525,6 @@ describe('Polls', () => {
   });
 
   it('passes on why a poll could not begin', async () => {
-    const side = gateway();
     dispatch.before = () => {
       throw apiError('unavailable', 'no server answers');
     };
@@ -574,7 +533,6 @@ describe('Polls', () => {
   });
 
   it('answers when its time is up', TIMED, async () => {
-    const side = gateway();
     const startedMs = performance.now();
     expect(await poll(side, runner('rnr_1'), { holdMs: 300 })).toBe('empty');
     const tookMs = performance.now() - startedMs;
@@ -583,11 +541,8 @@ describe('Polls', () => {
   });
 
   it('waits a moment for what is under way when its time is up, and no longer', async () => {
-    const side = gateway();
     const one = runner('rnr_1');
-    let goOn = (): void => undefined;
-    dispatch.before = (method) =>
-      method === 'pollAgain' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+    const goOn = hold('pollAgain');
     const won = poll(side, one, { holdMs: 200 });
     await consumed();
     submit('run_1');
@@ -605,7 +560,6 @@ describe('Polls', () => {
   });
 
   it('holds at most 16 polls of one runner: the oldest gives way', async () => {
-    const side = gateway();
     const one = runner('rnr_1');
     const answers = [];
     for (let n = 0; n < 1_000; n += 1) {
@@ -621,11 +575,8 @@ describe('Polls', () => {
   });
 
   it('refuses one poll more than 16 that are all being asked for', async () => {
-    const side = gateway();
     const one = runner('rnr_1');
-    let goOn = (): void => undefined;
-    const gate = new Promise<void>((resolve) => (goOn = resolve));
-    dispatch.before = (method) => (method === 'poll' ? gate : undefined);
+    const goOn = hold('poll');
     const answers = Array.from({ length: 16 }, () => poll(side, one));
     expect(() => poll(side, one)).toThrow('runner has 16 polls under way, limit 16');
     goOn();
@@ -634,16 +585,13 @@ describe('Polls', () => {
   });
 
   it('answers every held poll when it stops, waits for what is under way, and holds nothing new', async () => {
-    const side = gateway();
     const [one, two] = [runner('rnr_1'), runner('rnr_2')];
     const claiming = poll(side, one);
     await parked(side, 1);
     const idle = poll(side, two);
     await parked(side, 2);
     await consumed();
-    let goOn = (): void => undefined;
-    dispatch.before = (method) =>
-      method === 'pollAgain' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+    const goOn = hold('pollAgain');
     submit('run_1');
     await called('pollAgain', 1);
     const stopped = side.polls.stop(5_000);
@@ -656,7 +604,6 @@ describe('Polls', () => {
   });
 
   it('asks again for everything held after it was away from the broker', async () => {
-    const side = gateway();
     const runners = Array.from({ length: 40 }, (_, n) => runner(`rnr_${n}`));
     for (const each of runners) void poll(side, each);
     await parked(side, 40);

@@ -65,7 +65,7 @@ export class Polls implements PoolOwner {
     return this.#size;
   }
 
-  /** Pools with polls or a subscription. */
+  /** This is the number of pools with polls or a subscription. */
   get poolCount(): number {
     return this.#pools.size;
   }

@@ -1,6 +1,6 @@
 /**
- * One pool and kind of work at this gateway: the polls that wait for it, in their order, and the hints that
- * tell of items for them.
+ * This file keeps one pool and kind of work at this gateway: the polls that wait for it, in their order, and
+ * the hints that tell of items for them.
  *
  * A hint means "ask now" and nothing else: the poll that waits longest asks the server again, and when its
  * runner cannot have what waits, the next one. Hints arrive while polls wait here and for a while after;
@@ -9,6 +9,7 @@
  *
  * What must hold: a poll that was asked for before the newest hint came is asked for again before that hint
  * counts as answered, because its statement may have run before the item was there.
+ *
  */
 import type { Clock } from '@svc/proto/process/clock.ts';
 import type { Subscription, WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
@@ -20,7 +21,7 @@ export interface PoolTimes {
   readonly fallbackMs: number;
   /** The same while they can. */
   readonly safetyMs: number;
-  /** How long the subscription outlives the last poll. */
+  /** The subscription outlives the last poll by so long. */
   readonly lingerMs: number;
 }
 
@@ -77,7 +78,7 @@ export class Pool {
   #lingerUntilMs = 0;
   /** When the server was last asked about this pool. */
   #askedMs = Number.NEGATIVE_INFINITY;
-  /** Number of the newest hint. */
+  /** The newest hint has this number. */
   #hinted = 0;
   /** Hints that are not answered, and polls that ask because of them. */
   #sought = 0;

@@ -1,6 +1,6 @@
 /**
- * The gateway as its own program: real gRPC behind, a real RabbitMQ beside, the settings and signals of an
- * operator.
+ * This file tests the gateway as its own program, with real gRPC behind, a real RabbitMQ beside, and the
+ * settings and signals of an operator.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -108,7 +108,7 @@ describe.runIf(hasRabbit)('gateway process', () => {
     // A gateway that starts now knows it before it takes its first call.
     const late = await start();
     expect((await send(late.port, poll(late.port))).status).toBe(404);
-    // The last word counts while no server answers.
+    // While no server answers, the gateway goes by the last word of one.
     await server.kill();
     expect((await send(port, poll(port))).status).toBe(404);
   });

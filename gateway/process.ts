@@ -1,7 +1,7 @@
 /**
- * The gateway as a process of its own: door, gRPC to the servers, RabbitMQ, pages for operators. Started in
- * the order of need and stopped in reverse: first the polls, so that every runner gets its answer, then the
- * door, then what both used.
+ * This file runs the gateway as a process of its own: door, gRPC to the servers, RabbitMQ, pages for
+ * operators. They are started in the order of need and stopped in reverse: first the polls, so that every
+ * runner gets its answer, then the door, then what both used.
  */
 import { createDoor } from '@svc/proto/http/door.ts';
 import { forOperators } from '@svc/proto/http/operators.ts';
@@ -67,7 +67,7 @@ export async function startProcess(config: Config, log: Logger): Promise<Gateway
       metricsToken: config.metricsToken,
       isStopping: () => stopping,
     });
-    // By the same rule as a server's door: behind one proxy the two must not be told apart by a header.
+    // The rule is that of a server's door: behind one proxy the two must not be told apart by a header.
     const hsts =
       config.publicUrls !== undefined &&
       config.publicUrls.length > 0 &&
@@ -116,8 +116,8 @@ interface PagesDeps {
 }
 
 /**
- * Live while the event loop turns; ready while a server is in reach. The broker is not asked for: without it
- * polls are slower, not dead.
+ * The gateway is live while the event loop turns, and ready while a server is in reach. The broker is not
+ * asked for: without it polls are slower, not dead.
  */
 function createPages({ registry, dispatch, metricsToken, isStopping }: PagesDeps): Pages {
   const text = { 'content-type': 'text/plain; charset=utf-8' };

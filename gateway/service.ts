@@ -1,4 +1,6 @@
-/** The machine endpoints: each call is checked against its signer and passed on to the server. */
+/**
+ * This file has the machine endpoints: each call is checked against its signer and passed on to the server.
+ */
 import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import type { Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import {

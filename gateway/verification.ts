@@ -1,13 +1,15 @@
 /**
- * Who calls: the signature of a runner, or nobody yet (enrollment, whose token is the server's to judge).
+ * This file finds who calls: the signer, or nobody yet (at enrollment, whose token is the server's to judge).
  *
- * In the order of cost: form of the head, limits by address, key (cached), then with the whole body its
- * digest and the Ed25519 signature, then the nonce. What must hold: a caller who cannot sign with an enrolled
- * key learns only that the signature is missing, invalid, or of an unknown key (a poll of one is empty);
- * `clock_skew`, `replayed` and `runner_revoked` are told after the signature verified. The nonce goes to the
- * server with the call that carries the request out, which has no effect unless the nonce could be stored. (A
- * poll takes its place here before that: one that is replayed at another gateway can make an older poll of
- * the same runner come back empty, and no more.)
+ * Checks come in the order of cost: form of the head, limits by address, key (cached), then with the whole
+ * body its digest and the Ed25519 signature, then the nonce. What must hold: a caller who cannot sign with an
+ * enrolled key learns only that the signature is missing, invalid, or of an unknown key (a poll of one is
+ * empty); `clock_skew`, `replayed` and `runner_revoked` are told after the signature verified. The nonce goes
+ * to the server with the call that carries the request out, which has no effect unless the nonce could be
+ * stored. (A poll takes its place here before that: one that is replayed at another gateway can make an older
+ * poll of the same runner come back empty, and no more.)
+ *
+ *
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
@@ -31,10 +33,13 @@ import type { RateLimiter, RateRule, RateState } from '@svc/proto/process/token-
 export interface VerifiedRunner {
   readonly kind: 'runner';
   readonly key: RunnerKey;
-  /** When the head was there, on the monotonic clock. */
+  /** The head was there at this time of the monotonic clock. */
   readonly receivedMs: number;
   signature: ParsedSignature | undefined;
-  /** For the first call to the server; there from when the signature is verified until then. */
+  /**
+   * The nonce is for the first call to the server; it is there from when the signature is verified until
+   * then.
+   */
   nonce: Nonce | undefined;
 }
 
@@ -72,7 +77,7 @@ export const VERIFICATION_LIMITS: VerificationLimits = {
 export interface VerificationDeps {
   readonly keys: KeyCache;
   readonly authorities: () => AuthoritySet;
-  /** Whether X-Forwarded-Host from this peer counts. */
+  /** It is true where X-Forwarded-Host from this peer counts. */
   readonly isTrustedProxy: (address: string) => boolean;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -107,24 +112,24 @@ export function keyUnknownError(): ApiError {
 export class Verification {
   readonly #deps: VerificationDeps;
   readonly #nonces: NonceWindow;
-  readonly #failures: RateLimiter;
-  readonly #secondLooks: RateLimiter;
-  readonly #enrollments: RateLimiter;
-  readonly #calls: RateLimiter;
+  readonly #limiters: Readonly<Record<keyof VerificationLimits, RateLimiter>>;
 
   constructor(deps: VerificationDeps) {
     this.#deps = deps;
     this.#nonces = new NonceWindow(deps.clock);
-    this.#failures = createRateLimiter(deps.limits.failures, deps.clock);
-    this.#secondLooks = createRateLimiter(deps.limits.secondLooks, deps.clock);
-    this.#enrollments = createRateLimiter(deps.limits.enrollments, deps.clock);
-    this.#calls = createRateLimiter(deps.limits.calls, deps.clock);
+    const limiter = (name: keyof VerificationLimits) => createRateLimiter(deps.limits[name], deps.clock);
+    this.#limiters = {
+      failures: limiter('failures'),
+      secondLooks: limiter('secondLooks'),
+      enrollments: limiter('enrollments'),
+      calls: limiter('calls'),
+    };
   }
 
-  /** From the head alone. */
+  /** Decides from the head alone. */
   async admit(call: CallContext): Promise<GatewayCaller> {
     if (call.rpc.auth === 'enrollment_token') {
-      const waitMs = untilAllowed(this.#enrollments.take(networkOf(call.remoteAddress)));
+      const waitMs = untilAllowed(this.#limiters.enrollments.take(networkOf(call.remoteAddress)));
       if (waitMs > 0) throw this.#limited('enrollments from this address', waitMs);
       return { kind: 'enrolling' };
     }
@@ -158,7 +163,7 @@ export class Verification {
     // Cached keys are marked when a revocation is heard of, also since the head came.
     if (genuine && key.revoked) throw this.#told('runner_revoked');
     if (!verified.ok) throw this.#refuse(call, verified.reason, verified.detail);
-    const waitMs = untilAllowed(this.#calls.take(key.runnerId));
+    const waitMs = untilAllowed(this.#limiters.calls.take(key.runnerId));
     if (waitMs > 0) throw this.#limited('calls of this runner', waitMs);
     const { keyid, nonce, created } = signature;
     if (!this.#nonces.add(keyid, nonce))
@@ -168,7 +173,9 @@ export class Verification {
     end();
   }
 
-  /** What a call that failed is answered: the server may know its nonce from another gateway. */
+  /**
+   * Returns the error that answers a call that failed: the server may know its nonce from another gateway.
+   */
   judge(call: CallContext, thrown: unknown): unknown {
     if (!(thrown instanceof ApiError && thrown.code === 'replayed')) return thrown;
     return this.#refuse(call, 'replayed', thrown.message);
@@ -181,15 +188,15 @@ export class Verification {
    */
   #checkFailures(call: CallContext, signature: ParsedSignature | SignatureProblem): void {
     const network = networkOf(call.remoteAddress);
-    const waitMs = untilAllowed(this.#failures.peek(network));
+    const waitMs = untilAllowed(this.#limiters.failures.peek(network));
     if (waitMs === 0) return;
     if (signature.ok && this.#deps.keys.peek(signature.keyid)?.verifiedFrom === network) return;
-    if (signature.ok && this.#secondLooks.take(network).allowed) return;
+    if (signature.ok && this.#limiters.secondLooks.take(network).allowed) return;
     throw this.#limited('refused signatures from this address', waitMs);
   }
 
   #refuse(call: CallContext, code: keyof typeof MESSAGES, detail: string): ApiError {
-    if (code !== 'clock_skew') this.#failures.take(networkOf(call.remoteAddress));
+    if (code !== 'clock_skew') this.#limiters.failures.take(networkOf(call.remoteAddress));
     const { rpc, requestId, remoteAddress } = call;
     this.#deps.log.warn({ rpc: rpc.id, requestId, remoteAddress, code, detail }, 'signature refused');
     return this.#told(code);

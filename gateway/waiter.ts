@@ -16,13 +16,13 @@ export interface PollCaller {
 export interface PollAsk {
   readonly caller: PollCaller;
   readonly kind: PollKind;
-  /** Never empty. */
+  /** It is never empty. */
   readonly pollId: string;
   readonly slots: number;
   readonly notReady: readonly string[];
   /**
-   * When an empty answer is due, on the monotonic clock; not later than now: answer as soon as the server
-   * has.
+   * An empty answer is due at this time of the monotonic clock. Where that is not later than now, the poll is
+   * answered as soon as the server has answered.
    */
   readonly untilMs: number;
   /** Whether the caller is gone, and who is told. */

@@ -1,12 +1,13 @@
 /**
- * Entry of svc-runner: picks the command, prints its errors in one place, and ends the process with its exit
- * code.
+ * The entry of svc-runner picks the command, prints its errors in one place, and ends the process with its
+ * exit code.
  */
 import type { Command, CommandIo } from './commands/command-io.ts';
 import { suggestion, UsageError } from './commands/flags.ts';
 import { redact } from './platform/log.ts';
 import { EXIT } from './daemon/shutdown.ts';
 import { VERSION } from './platform/version.ts';
+import { errorText } from './platform/errors.ts';
 
 /** Each is loaded on demand: `status` need not load an executor. */
 const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {
@@ -62,7 +63,7 @@ async function main(argv: readonly string[], io: Omit<CommandIo, 'args'>): Promi
       await command.load()
     )({ ...io, args });
   } catch (error) {
-    io.note(`svc-runner: ${redact(error instanceof Error ? error.message : String(error))}\n`);
+    io.note(`svc-runner: ${redact(errorText(error))}\n`);
     if (!(error instanceof UsageError)) return EXIT.failed;
     io.note(`see: svc-runner ${Object.hasOwn(COMMANDS, name) ? `${name} ` : ''}--help\n`);
     return EXIT.usage;

@@ -139,7 +139,7 @@ export class FakeDispatch {
     return fresh;
   }
 
-  /** One statement of the real server. */
+  /** Answers as one statement of the real server does. */
   #answer({
     caller,
     pollId = '',

@@ -1,4 +1,7 @@
-/** The dispatch service on a real gRPC port, in front of a fake: what a server does with its trailers. */
+/**
+ * This file puts the dispatch service on a real gRPC port in front of a fake, with trailers as a server sends
+ * them.
+ */
 import { create, fromBinary, toBinary, type Message, type MessageInitShape } from '@bufbuild/protobuf';
 import { Metadata, Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
 import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';

@@ -1,6 +1,6 @@
 /**
- * A runner's end of the wire, with every byte in the hands of the test: requests as text, sent over a plain
- * socket.
+ * This file is a runner's end of the wire, with every byte in the hands of the test: requests are text and
+ * are sent over a plain socket.
  */
 import { connect, type Socket } from 'node:net';
 import { createNonce, type SigningKey } from '@svc/proto/signature/keys.ts';

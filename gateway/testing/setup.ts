@@ -1,4 +1,7 @@
-/** A whole gateway on a real socket: the real door in front, servers and broker in memory behind. */
+/**
+ * Makes a whole gateway on a real socket, with the real door in front, and servers and broker in memory
+ * behind.
+ */
 import { pino } from 'pino';
 import { createDoor, type OpenDoor } from '@svc/proto/http/door.ts';
 import { startGateway, type Gateway, type GatewayOptions } from '../index.ts';
@@ -10,7 +13,7 @@ export interface OpenGateway {
   readonly port: number;
   readonly gateway: Gateway;
   readonly queue: FakeQueue;
-  /** What it logged. */
+  /** The lines that it logged. */
   readonly lines: Record<string, unknown>[];
   stop(): Promise<void>;
 }

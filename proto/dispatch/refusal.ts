@@ -1,5 +1,5 @@
 /**
- * How a refusal of the server travels over the internal gRPC: an ApiError as JSON, in the trailer
+ * This file carries a refusal of the server over the internal gRPC: an ApiError as JSON, in the trailer
  * `svc-error-bin` of a call that was refused as a whole, or for one ask of it.
  */
 import { apiError, ERRORS } from '../http/errors.ts';

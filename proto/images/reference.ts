@@ -17,7 +17,7 @@ const TRANSPORT =
 const ID = /^(?:sha256:)?[0-9a-f]+$/i;
 
 export interface ImageReference {
-  /** With a port if any; absent where it is left to the engine. */
+  /** It has a port if the text names one, and is absent where it is left to the engine. */
   readonly host?: string;
   readonly path: string;
   /** `latest` where neither tag nor digest is given; absent beside a digest, which says it all. */
@@ -39,7 +39,7 @@ export function problemOfImage(text: string): string | undefined {
   return undefined;
 }
 
-/** Of a text without a problem. */
+/** Reads a text in which `problemOfImage` finds no problem. */
 export function parseImage(text: string): ImageReference {
   const parts = problemOfImage(text) === undefined ? REFERENCE.exec(text)?.groups : undefined;
   if (parts === undefined) throw new Error(`${JSON.stringify(text)} is no reference of an image`);

@@ -15,7 +15,7 @@ export interface Purl {
   readonly subpath?: string;
 }
 
-/** In characters; the specification has no limit. */
+/** The limit is in characters; the specification has none. */
 export const PURL_LENGTH_MAX = 2_000;
 const TYPE = /^[a-z][a-z0-9.-]*$/;
 /** `__proto__` is none, because a key begins with a letter. */
@@ -26,23 +26,11 @@ const KEY = /^[a-z][a-z0-9._-]*$/;
  */
 const UNREADABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 /** Types whose namespace and name are the same in upper and lower case. */
-const CASELESS = new Set([
-  'alpm',
-  'apk',
-  'bitbucket',
-  'composer',
-  'deb',
-  'github',
-  'gitlab',
-  'hex',
-  'oci',
-  'pub',
-  'pypi',
-]);
+const CASELESS = new Set('alpm apk bitbucket composer deb github gitlab hex oci pub pypi'.split(' '));
 
 const utf8 = new TextEncoder();
 
-/** Returns the parts in canonical spelling; undefined for a text that is not a valid purl. */
+/** It returns the parts in canonical spelling, or undefined for a text that is not a valid purl. */
 export function parsePurl(text: string): Purl | undefined {
   if (text.length > PURL_LENGTH_MAX) return undefined;
   const [withQualifiers, subpathText] = splitAtLast(text, '#');
@@ -73,7 +61,7 @@ export function parsePurl(text: string): Purl | undefined {
 }
 
 /**
- * Prints the canonical spelling. It checks nothing: whoever has parts of unknown origin reads the result
+ * This prints the canonical spelling. It checks nothing: whoever has parts of unknown origin reads the result
  * again with `parsePurl`.
  */
 export function formatPurl(purl: Purl): string {
@@ -93,8 +81,9 @@ export function formatPurl(purl: Purl): string {
 }
 
 /**
- * Of an image by its digest; `repository` is its name with its registry and without a tag. The examples of
- * type `oci` in the specification encode the colon of the digest, and so do the tools that read such a purl.
+ * Makes the purl of an image from its digest; `repository` is its name with its registry and without a tag.
+ * The examples of type `oci` in the specification encode the colon of the digest, and so do the tools that
+ * read such a purl.
  */
 export function imagePurl(repository: string, digest: string, tag = ''): string {
   const name = repository.slice(repository.lastIndexOf('/') + 1);

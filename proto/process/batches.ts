@@ -10,8 +10,8 @@
 
 export interface Batching<Item, Answer> {
   /**
-   * What came of each item, in their order; an Error is the refusal of that one. Rejects when nothing was
-   * done for any of them.
+   * Resolves with what came of each item, in their order; an Error is the refusal of that one. Rejects when
+   * nothing was done for any of them.
    */
   run(items: readonly Item[]): Promise<ReadonlyArray<Answer | Error>>;
   /** Runs under way at once. */
@@ -23,7 +23,10 @@ export interface Batching<Item, Answer> {
   overfull(): Error;
   /** Items that share a key never go into one run. Default: none do. */
   keysOf?(item: Item): readonly string[];
-  /** How much of `sizeMax` an item takes; a first item goes whatever its size. Default: nothing. */
+  /**
+   * Returns how much of `sizeMax` an item takes; a first item goes whatever its size. By default an item
+   * takes nothing.
+   */
   sizeOf?(item: Item): number;
   readonly sizeMax?: number;
   /**
@@ -112,7 +115,7 @@ async function settle<Item, Answer>(
   } catch (error) {
     if (batch.length === 1 || batching.divides?.(error) !== true)
       return batch.forEach(({ reject }) => reject(error));
-    // All at once: what one of them waits for adds nothing to the time of the others.
+    // They go all at once, so that what one of them waits for adds nothing to the time of the others.
     await Promise.all(batch.map(async (each) => await settle(batching, [each])));
   }
 }

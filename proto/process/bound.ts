@@ -7,18 +7,14 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 
 const bracketed = (host: string): string => (isIPv6(host) ? `[${host}]` : host);
 
-/** Where a caller on this machine reaches it. */
+/** Returns the URL at which a caller on this machine reaches it. */
 export function boundUrl(host: string, port: number): string {
   return `http://${bracketed(EVERY.has(host) ? '127.0.0.1' : host)}:${port}`;
 }
 
-const HOST_CODES: ReadonlySet<unknown> = new Set([
-  'EADDRNOTAVAIL',
-  'EAFNOSUPPORT',
-  'EAI_AGAIN',
-  'EINVAL',
-  'ENOTFOUND',
-]);
+const HOST_CODES: ReadonlySet<unknown> = new Set(
+  'EADDRNOTAVAIL EAFNOSUPPORT EAI_AGAIN EINVAL ENOTFOUND'.split(' '),
+);
 const PORT_CODES: ReadonlySet<unknown> = new Set(['EACCES', 'EADDRINUSE']);
 
 interface Listening {
@@ -47,7 +43,7 @@ export async function orWrongSetting<T>(listening: Promise<T>, { host, port, nam
   }
 }
 
-/** For people, after the address: `127.0.0.1:8080, this machine alone`. */
+/** Says for people who can reach the address, as in `127.0.0.1:8080, this machine alone`. */
 export function boundWords(host: string, port: number): string {
   const where = `${bracketed(host)}:${port}`;
   if (EVERY.has(host)) return `${where}, every address of this machine`;

@@ -1,7 +1,7 @@
 /**
- * Settings of a process as a table: each one says how it is read and what a person needs to know of it, so
- * that the documents are printed from the very values that count. Reading collects every problem: one start
- * names all of them.
+ * This file has the settings of a process as a table: each one says how it is read and what a person needs to
+ * know of it, so that the documents are printed from the very values that count. Reading collects every
+ * problem: one start names all of them.
  */
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -12,7 +12,7 @@ export interface Setting<T> {
   readonly name: string;
   /** Whole sentences. */
   readonly about: string;
-  /** What is written: `number`, `true or false`, `api, worker`. */
+  /** The words for what is written, such as `number`, `true or false`, or `api, worker`. */
   readonly type: string;
   readonly unit?: string;
   /** As it would be written, or what happens without one. */
@@ -89,14 +89,18 @@ interface About {
   readonly about: string;
 }
 
+interface Text<T> extends About {
+  readonly type: string;
+  readonly parse: (text: string) => T | Wrong;
+}
+
 export function number(
   name: string,
   {
-    about,
-    unit,
     fallback,
     min,
     max,
+    ...said
   }: About & {
     readonly unit?: string;
     readonly fallback: number;
@@ -106,9 +110,8 @@ export function number(
 ): Setting<number> {
   return {
     name,
-    about,
+    ...said,
     type: 'number',
-    ...(unit === undefined ? {} : { unit }),
     default: String(fallback),
     bounds: `${min} to ${max}`,
     read: (text) => {
@@ -158,41 +161,22 @@ export function choice<const T extends string>(
   };
 }
 
-/** A text with a default. `parse` gives what the program uses. */
+/** Makes a setting from a text with a default. `parse` gives what the program uses. */
 export function text<T = string>(
   name: string,
-  {
-    about,
-    type,
-    fallback,
-    parse,
-  }: About & {
-    readonly type: string;
-    readonly fallback: string;
-    readonly parse: (text: string) => T | Wrong;
-  },
+  { fallback, parse, ...said }: Text<T> & { readonly fallback: string },
 ): Setting<T> {
-  return { name, about, type, default: fallback, read: (given) => parse(given ?? fallback) };
+  return { name, ...said, default: fallback, read: (given) => parse(given ?? fallback) };
 }
 
 /** A text that may be left out; `absent` says what happens then. */
 export function optional<T = string>(
   name: string,
-  {
-    about,
-    type,
-    absent,
-    parse,
-  }: About & {
-    readonly type: string;
-    readonly absent: string;
-    readonly parse: (text: string) => T | Wrong;
-  },
+  { absent, parse, ...said }: Text<T> & { readonly absent: string },
 ): Setting<T | undefined> {
   return {
     name,
-    about,
-    type,
+    ...said,
     default: absent,
     read: (given) => (given === undefined ? undefined : parse(given)),
   };
@@ -201,23 +185,14 @@ export function optional<T = string>(
 /** A text without which the process cannot run; `what` says what is to be given. */
 export function required<T = string>(
   name: string,
-  {
-    about,
-    type,
-    what,
-    parse,
-  }: About & { readonly type: string; readonly what: string; readonly parse: (text: string) => T | Wrong },
+  { what, parse, ...said }: Text<T> & { readonly what: string },
 ): Setting<T> {
-  return {
-    name,
-    about,
-    type,
-    default: 'none: it must be set',
-    read: (given) => (given === undefined ? new Wrong(`is not set, expected ${what}`) : parse(given)),
-  };
+  const read = (given: string | undefined) =>
+    given === undefined ? new Wrong(`is not set, expected ${what}`) : parse(given);
+  return { name, ...said, default: 'none: it must be set', read };
 }
 
-// What texts are made into.
+// The functions below are parsers for `text` and its like.
 
 export const asIs = (given: string): string => given;
 
@@ -243,7 +218,7 @@ export const webAddresses = (given: string): readonly string[] | Wrong => {
     : new Wrong(`holds "${wrong}", expected http:// or https:// addresses, separated by commas`);
 };
 
-/** Addresses and ranges of networks. */
+/** Reads addresses and ranges of networks. */
 export const ranges = (given: string): readonly string[] | Wrong => {
   const list = parts(given);
   try {
@@ -261,7 +236,7 @@ export const bindHost = (given: string): string | Wrong =>
     ? given
     : expected(given, 'an address or a name without a port, such as 127.0.0.1 or 0.0.0.0');
 
-/** `secret/transit`: no step leads out of it. */
+/** Reads a path such as `secret/transit`, without steps that lead out of it. */
 export const mountPath = (given: string): string | Wrong =>
   given.split('/').every((part) => /^[\w-][\w.-]*$/.test(part))
     ? given

@@ -1,4 +1,4 @@
-/** Ends the process with SIGTERM or SIGINT: the first one in order, the second one at once. */
+/** The process ends with SIGTERM or SIGINT: with the first one in order, with the second one at once. */
 import type { Logger } from 'pino';
 
 export function stopOnSignals(stop: () => Promise<void>, log: Logger): void {

@@ -1,6 +1,6 @@
 /**
- * Requests of a client through the proxies of its environment: kept-alive connections, a private CA, CONNECT
- * to https and the absolute form to http.
+ * Sends a client's requests through the proxies of its environment: with kept-alive connections, a private
+ * CA, CONNECT to https and the absolute form to http.
  */
 import {
   request as requestHttp,

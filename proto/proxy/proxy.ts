@@ -5,7 +5,10 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 export const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'] as const;
 
-/** Lower case wins, as in curl. `HTTP_PROXY` in upper case is honoured too: no CGI sets it here. */
+/**
+ * A name in lower case wins, as it does in curl. `HTTP_PROXY` in upper case is honoured too: no CGI sets it
+ * here.
+ */
 function variable(env: Env, name: string): string | undefined {
   return env[name.toLowerCase()] || env[name] || undefined;
 }
@@ -117,7 +120,7 @@ function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A lone percent sign.
+    // The text has a lone percent sign.
     return undefined;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The address of a broker or of the nodes of one, `amqp://user:password@h1:5672,h2:5672,h3/vhost`: one host
- * or several, each with a port if any. `URL` refuses more than one port. No message repeats what may be a
- * part of a password.
+ * Reads the address of a broker or of the nodes of one, `amqp://user:password@h1:5672,h2:5672,h3/vhost`: one
+ * host or several, each with a port if any. `URL` refuses more than one port. No message repeats what may be
+ * a part of a password.
  */
 import { Wrong } from '../process/settings.ts';
 
@@ -52,7 +52,7 @@ function readHost(text: string, usualPort: string): string | undefined {
   return `${name}:${port}`;
 }
 
-/** As a setting: checked, and left as it is. */
+/** As a setting, the address is checked and left as it is. */
 export const brokerUrl = (text: string): string | Wrong => {
   const address = readBrokerAddress(text);
   return address instanceof Wrong ? address : text;

@@ -63,7 +63,7 @@ export interface WorkQueue {
   close(): Promise<void>;
 }
 
-/** What a queue says about itself; a pino logger fits. */
+/** A queue says there what happens to it; a pino logger fits. */
 export interface QueueLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

@@ -19,7 +19,7 @@ export class Lane {
     this.#options = options;
   }
 
-  /** Rejects after 5 s. */
+  /** It rejects after 5 s. */
   async channel(): Promise<Channel> {
     if (this.#channel?.active === true) return this.#channel;
     this.#opening ??= withinTime(CALL_TIMEOUT_MS, 'opening a channel', this.#open()).finally(() => {

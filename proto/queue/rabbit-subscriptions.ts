@@ -1,12 +1,13 @@
 /**
- * Many subscriptions over a few channels of one connection. (The client's own Consumer takes a channel each,
- * of which there are 2,047.)
+ * This file keeps many subscriptions over a few channels of one connection. (The client's own Consumer takes
+ * a channel each, of which there are 2,047.)
  *
  * A subscription is an exclusive queue of this connection that is declared, bound and then consumed; whatever
  * it loses, it is set up again from the beginning, so nothing at the broker has to survive. The broker closes
  * the channel on which a call fails. So queues are declared, read once and bound on other channels than those
  * that consume: one that fails costs its neighbours in the making a second try, and those that are live
  * nothing.
+ *
  */
 import { randomBytes } from 'node:crypto';
 import type { Channel, Connection } from 'rabbitmq-client';
@@ -37,7 +38,7 @@ export interface QueueWanted {
 interface Entry {
   readonly wanted: QueueWanted;
   readonly lanes: { readonly declaring: Lane; readonly consuming: Lane };
-  /** Where it is consumed. */
+  /** The channel and consumer tag by which it is consumed. */
   at: { readonly channel: Channel; readonly tag: string } | undefined;
   stopped: boolean;
   /**
@@ -106,8 +107,8 @@ export class Subscriptions {
   }
 
   /**
-   * Sets everything up anew although the connection stands: the broker is suspected of having lost the
-   * bindings. One that does not answer may merely stand still, and keeps them.
+   * This sets everything up anew although the connection stands, because the broker is suspected of having
+   * lost the bindings. One that does not answer may merely stand still, and keeps them.
    */
   async renew(): Promise<void> {
     try {

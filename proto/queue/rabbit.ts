@@ -1,6 +1,6 @@
 /**
- * The queue on RabbitMQ. Two connections, one to publish and one to consume, each of which comes back by
- * itself.
+ * This file is the queue on RabbitMQ. It has two connections, one to publish and one to consume, each of
+ * which comes back by itself.
  */
 import { randomUUID } from 'node:crypto';
 import { Connection, type Channel } from 'rabbitmq-client';

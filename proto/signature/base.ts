@@ -13,7 +13,7 @@ export interface SignatureParams {
   readonly tag: string;
 }
 
-/** The inner list alone: `("@method" "@authority")`. */
+/** Gives the inner list alone, as in `("@method" "@authority")`. */
 export function serializeComponents(components: readonly string[]): string {
   return `(${components.map((name) => `"${name}"`).join(' ')})`;
 }

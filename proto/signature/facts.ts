@@ -50,10 +50,10 @@ export function factsFromNodeRequest(
 export type AuthoritySet = ReadonlyMap<string, string>;
 
 /**
- * From the public URLs of the service. A proxy that ends TLS hides the scheme from us, so the default port is
- * dropped by the scheme of the *configured* URL: `https://cp.example.com` accepts `cp.example.com` and
- * `cp.example.com:443`, and not `:80`. Host names are compared in lower case, international ones in their
- * ASCII form.
+ * Makes the set from the public URLs of the service. A proxy that ends TLS hides the scheme from us, so the
+ * default port is dropped by the scheme of the *configured* URL: `https://cp.example.com` accepts
+ * `cp.example.com` and `cp.example.com:443`, and not `:80`. Host names are compared in lower case,
+ * international ones in their ASCII form.
  */
 export function authoritySet(publicUrls: Iterable<string | URL>): AuthoritySet {
   const authorities = new Map<string, string>();

@@ -17,14 +17,17 @@ import { testKey } from './testing/fixtures.ts';
 
 const P = 2n ** 255n - 19n;
 
-/** 32 bytes little-endian, with the sign of x in the top bit. */
+/** It writes y as 32 bytes little-endian, with the sign of x in the top bit. */
 function encodeY(y: bigint, sign = 0): string {
   const bytes = Buffer.from(y.toString(16).padStart(64, '0'), 'hex').reverse();
   bytes[31] = (bytes[31] ?? 0) | (sign << 7);
   return encodePublicKey(bytes);
 }
 
-/** A point of order 8: L times any point outside the prime-order subgroup whose torsion part generates it. */
+/**
+ * Finds a point of order 8: L times any point outside the prime-order subgroup whose torsion part generates
+ * it.
+ */
 function orderEight(): Point {
   for (let y = 2n; y < 200n; y += 1n) {
     try {

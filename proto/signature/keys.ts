@@ -1,9 +1,10 @@
 /**
- * Ed25519 keys: make, name, read, write, and refuse the weak ones.
+ * Makes, names, reads and writes Ed25519 keys, and refuses the weak ones.
  *
  * @noble/ed25519 makes keys and judges public keys at enrollment; signing and verifying use node:crypto, which is about
  * ten times faster. node:crypto accepts small-order public keys, under which one signature fits any message,
  * so a key must pass `assertStrongPublicKey` before it is ever stored.
+ *
  */
 import { createHash, createPrivateKey, createPublicKey, randomBytes, type KeyObject } from 'node:crypto';
 import { getPublicKey, hashes, Point, utils } from '@noble/ed25519';
@@ -24,12 +25,12 @@ export interface SigningKey {
   readonly publicKey: string;
 }
 
-/** A new key pair from the system's random source. */
+/** Makes a key pair from the system's random source. */
 export function generateSigningKey(): SigningKey {
   return signingKeyFromSeed(utils.randomSecretKey());
 }
 
-/** The key pair of a 32-byte seed (RFC 8032 secret key). */
+/** Makes the key pair of a 32-byte seed (RFC 8032 secret key). */
 export function signingKeyFromSeed(seed: Uint8Array): SigningKey {
   const publicKey = encodePublicKey(getPublicKey(seed));
   const privateKey = createPrivateKey({
@@ -40,7 +41,7 @@ export function signingKeyFromSeed(seed: Uint8Array): SigningKey {
   return { privateKey, publicKey, keyid: keyThumbprint(publicKey) };
 }
 
-/** PKCS #8 PEM. Where it is stored, and with which file mode, is the caller's business. */
+/** Writes the key as PKCS #8 PEM. Where it is stored, and with which file mode, is the caller's business. */
 export function signingKeyToPem(key: SigningKey): string {
   return key.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 }
@@ -70,7 +71,9 @@ export function encodePublicKey(raw: Uint8Array): string {
   return Buffer.from(raw).toString('base64url');
 }
 
-/** The raw 32 bytes. Throws a RangeError unless the text is their one canonical unpadded base64url form. */
+/**
+ * Reads the raw 32 bytes. Throws a RangeError unless the text is their one canonical unpadded base64url form.
+ */
 export function decodePublicKey(publicKey: string): Uint8Array {
   const raw = Buffer.from(publicKey, 'base64url');
   if (raw.length !== PUBLIC_KEY_BYTES || raw.toString('base64url') !== publicKey) {
@@ -84,7 +87,10 @@ export function keyThumbprint(publicKey: string): string {
   return createHash('sha256').update(`{"crv":"Ed25519","kty":"OKP","x":"${publicKey}"}`).digest('base64url');
 }
 
-/** For `verifySignature`: make it once per key and keep it, it costs about as much as a verification. */
+/**
+ * Makes the key for `verifySignature`. Make it once per key and keep it: it costs about as much as a
+ * verification.
+ */
 export function publicKeyObject(publicKey: string): KeyObject {
   decodePublicKey(publicKey);
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' });
@@ -123,7 +129,7 @@ export function assertStrongPublicKey(publicKey: string): void {
   if (weakness !== undefined) throw new RangeError(weakness);
 }
 
-/** 16 random bytes, base64url: used once, for one attempt of one request. */
+/** Makes 16 random bytes in base64url, to be used once, for one attempt of one request. */
 export function createNonce(): string {
   return randomBytes(16).toString('base64url');
 }

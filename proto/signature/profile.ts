@@ -39,14 +39,15 @@ export const SIGNATURE_REASONS = [
 ] as const;
 
 /**
- * What a caller may be told. `clock_skew` and `replayed` are told only after the signature itself verified.
+ * A caller may be told one of these. `clock_skew` and `replayed` are told only after the signature itself
+ * verified.
  */
 export type SignatureReason = (typeof SIGNATURE_REASONS)[number];
 
 export interface SignatureProblem {
   readonly ok: false;
   readonly reason: SignatureReason;
-  /** For the log only: on the wire all `signature_invalid` answers look alike. */
+  /** The text is for the log only: on the wire all `signature_invalid` answers look alike. */
   readonly detail: string;
 }
 
@@ -64,7 +65,10 @@ const BODY_OF_METHOD: ReadonlyMap<string, boolean> = new Map([
   ['PATCH', true],
 ]);
 
-/** Whether requests of this method sign a body; undefined for a method that this profile does not know. */
+/**
+ * Tells whether requests of this method sign a body. It is undefined for a method that this profile does not
+ * know.
+ */
 export function signsBody(method: string): boolean | undefined {
   return BODY_OF_METHOD.get(method);
 }

@@ -1,5 +1,6 @@
 /**
- * Signs one request of a runner. Sign last: after compression, over exactly the bytes and fields that go out.
+ * This file signs one request of a runner. Sign last: after compression, over exactly the bytes and fields
+ * that go out.
  */
 import { sign } from 'node:crypto';
 import { serializeSignatureParams, signatureBase } from './base.ts';
@@ -20,7 +21,7 @@ export interface SignableRequest {
   readonly authority: string;
   /** As it will stand in the request line, percent-encoded. */
   readonly path: string;
-  /** With its leading `?`; empty or absent for none. */
+  /** It has its leading `?`, and is empty or absent where there is none. */
   readonly query?: string;
   readonly contentType?: string;
   readonly contentEncoding?: string;
@@ -33,7 +34,7 @@ export interface SignOptions {
   readonly key: Pick<SigningKey, 'privateKey' | 'keyid'>;
   /** Seconds since 1970 on the verifier's clock: local time plus the offset of `skew.ts`. */
   readonly created: number;
-  /** From `createNonce`: fresh for every attempt, also for a retry of the same request. */
+  /** The nonce is from `createNonce`, and fresh for every attempt, also for a retry of the same request. */
   readonly nonce: string;
 }
 

@@ -1,9 +1,10 @@
 /**
- * The runner's side of clock skew: pure functions over an offset that the caller keeps.
+ * This file is the runner's side of clock skew: pure functions over an offset that the caller keeps.
  *
  * `offsetMs` is added to the local clock to get the server's. It is taken from a reply that said
  * `clock_skew`; the request is then tried again once with a new nonce. Durations never travel as absolute
  * times, so only signing uses it.
+ *
  */
 
 /** Above this the offset is worth a line in the log: certificates and log times suffer too. */
@@ -26,7 +27,7 @@ export function offsetFromDateField(date: string | undefined | null, reply: Time
   return offsetFromServerTime(serverMs + DATE_FIELD_ROUNDING_MS, reply);
 }
 
-/** From a server time of millisecond resolution. */
+/** Finds the offset from a server time of millisecond resolution. */
 export function offsetFromServerTime(serverMs: number, reply: TimedReply): number {
   return Math.round(serverMs - (reply.sentAtMs + reply.receivedAtMs) / 2);
 }
@@ -39,7 +40,7 @@ export function judgeOffset(offsetMs: number, options: { readonly enrolling: boo
   return size > OFFSET_NOTABLE_MS ? 'use_and_log' : 'use';
 }
 
-/** `created` of the next signature. */
+/** Gives `created` of the next signature. */
 export function signingSeconds(localMs: number, offsetMs: number): number {
   return Math.floor((localMs + offsetMs) / 1000);
 }

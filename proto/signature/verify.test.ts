@@ -348,7 +348,8 @@ describe('speed', () => {
     const start = process.hrtime.bigint();
     for (let run = 0; run < runs; run += 1) await check(good, pollBody);
     const perCallMs = Number(process.hrtime.bigint() - start) / 1e6 / runs;
-    // Measured 0.15 ms on an idle core; the limit is for a machine that runs other tests at the same time.
+    // It was measured at 0.15 ms on an idle core; the limit is for a machine that runs other tests at the
+    // same time.
     expect(perCallMs).toBeLessThan(1);
   });
 
@@ -377,7 +378,7 @@ function withPart(facts: RequestFacts, part: string, value: string): RequestFact
   return part === 'target' ? { ...facts, target: value } : withHeader(facts, part, value);
 }
 
-/** Little-endian S + L, the classic malleability of Ed25519. */
+/** Returns S + L, little-endian, which is the classic malleability of Ed25519. */
 function plusGroupOrder(s: Buffer): Buffer {
   const order = 2n ** 252n + 27742317777372353535851937790883648493n;
   const sum = BigInt(`0x${Buffer.from(s).reverse().toString('hex')}`) + order;

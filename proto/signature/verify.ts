@@ -37,7 +37,7 @@ export interface ParsedSignature {
   readonly expires: number;
   /** The time window was missed. To be told only after the signature verified. */
   readonly clockSkewed: boolean;
-  /** False: the request must turn out to have no body. */
+  /** Where it is false, the request must turn out to have no body. */
   readonly body: boolean;
   readonly contentDigest: string | undefined;
   readonly signature: Uint8Array;
@@ -86,7 +86,7 @@ const SIGNATURE = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]{85}[AQgw]==):$/;
 
 const verifyElsewhere = promisify(verify);
 
-/** Steps 1 to 4: everything that can be checked without the key and the body. */
+/** Does steps 1 to 4: everything that can be checked without the key and the body. */
 export function parseSignature(
   facts: RequestFacts,
   options: ParseOptions,
@@ -132,8 +132,8 @@ export function parseSignature(
 }
 
 /**
- * Steps 6 and 7. `publicKey` is the stored key of `parsed.keyid`; `rawBody` are the bytes as received, before
- * any decoding, empty when there were none. Takes some 0.15 ms of another thread's time.
+ * Does steps 6 and 7. `publicKey` is the stored key of `parsed.keyid`; `rawBody` are the bytes as received,
+ * before any decoding, empty when there were none. Takes some 0.15 ms of another thread's time.
  */
 export async function verifySignature(
   parsed: ParsedSignature,
@@ -169,8 +169,8 @@ function invalid(detail: string): SignatureProblem {
 }
 
 /**
- * The fields that matter, by lower-case name; a text that says why when one is repeated, too long or not
- * ASCII.
+ * Returns the fields that matter by lower-case name, or a text that says why when one is repeated, too long
+ * or not ASCII.
  */
 function collectFields(facts: RequestFacts): ReadonlyMap<string, string> | string {
   const fields = new Map<string, string>();

@@ -9,13 +9,12 @@
 import { chown, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeDurably } from '../disk/durable-file.ts';
-import { failureText, runCommand } from '../executor/command.ts';
-import { engineArgv, type Engine } from '../executor/engine.ts';
+import { failureText } from '../executor/command.ts';
+import { runEngine, type Engine } from '../executor/engine.ts';
 import { BUILT_LABEL, BUILT_REPOSITORY, type TeamImages } from '../executor/team-images.ts';
 import { ownerOf } from './containment.ts';
-import { containedCall, type ContainedHost } from './contained-engine.ts';
+import { ownCall, type ContainedHost } from './contained-engine.ts';
 import { fileBind } from './containment-script.ts';
-import { createControl } from './control.ts';
 import { MachineFailed } from './failure.ts';
 import { lastLines } from './process.ts';
 import type { TeamStore } from './team-store.ts';
@@ -82,10 +81,9 @@ async function sync(options: BaseImagesOptions, text: string): Promise<void> {
   await writeDurably(note, JSON.stringify(known), 0o600);
 }
 
-/** Returns the names of the operator's images with their present ids. */
+/** Finds the names of the operator's images with their present ids. */
 async function namedImages(engine: Engine, brought: readonly string[]): Promise<Map<string, string>> {
-  const list = async () =>
-    await runCommand(engineArgv(engine, 'images', '--format=json'), { timeoutMs: LIST_MS });
+  const list = async () => await runEngine(engine, LIST_MS, 'images', '--format=json');
   let listed = await list();
   // An image that somebody removes at this moment makes the engine fail.
   for (let tries = 1; listed.code !== 0 && tries < LIST_TRIES; tries += 1) listed = await list();
@@ -117,11 +115,9 @@ async function copy(options: BaseImagesOptions, name: string): Promise<boolean> 
   const archive = join(store.folder, 'copy.tar');
   try {
     await rm(archive, { force: true });
-    const saved = await runCommand(engineArgv(engine, 'save', `--output=${archive}`, name), {
-      timeoutMs: COPY_MS,
-    });
+    const saved = await runEngine(engine, COPY_MS, 'save', `--output=${archive}`, name);
     if (saved.code !== 0) {
-      const there = await runCommand(engineArgv(engine, 'image', 'exists', name), { timeoutMs: LIST_MS });
+      const there = await runEngine(engine, LIST_MS, 'image', 'exists', name);
       if (there.code === 1) return false;
       throw new MachineFailed(`image ${name} cannot be read: ${failureText(saved)}`);
     }
@@ -139,25 +135,17 @@ async function inBases(
   args: readonly string[],
   archive?: string,
 ): Promise<void> {
-  const control = createControl(COPY_MS);
-  try {
-    const done = await containedCall(
-      host,
-      {
-        engine,
-        args,
-        store: await host.stores.bases(),
-        name: `svc-bases-${process.pid}`,
-        limits: LIMITS,
-        ...(archive === undefined ? {} : { binds: [fileBind(archive, '/run/copy.tar')] }),
-      },
-      control,
-    );
-    if (done.code !== 0)
-      throw new MachineFailed(`the store of base images cannot be changed: ${lastLines(done)}`);
-  } finally {
-    control.end();
-  }
+  const store = await host.stores.bases();
+  const done = await ownCall(host, COPY_MS, {
+    engine,
+    args,
+    store,
+    name: `svc-bases-${process.pid}`,
+    limits: LIMITS,
+    ...(archive === undefined ? {} : { binds: [fileBind(archive, '/run/copy.tar')] }),
+  });
+  if (done.code !== 0)
+    throw new MachineFailed(`the store of base images cannot be changed: ${lastLines(done)}`);
 }
 
 const noteOf = (store: TeamStore) => join(store.folder, 'images.json');

@@ -3,17 +3,15 @@
  * with a warning in the output, or not at all.
  */
 import { errorText } from '../platform/errors.ts';
-import { runCommand } from '../executor/command.ts';
 import { BUILT_LABEL, createTeamImages, type TeamImages } from '../executor/team-images.ts';
 import type { BuildEngine } from '../executor/executor.ts';
-import { engineArgv, type Engine } from '../executor/engine.ts';
+import { runEngine, type Engine } from '../executor/engine.ts';
 import type { Log } from '../platform/log.ts';
 import { createBaseImages, type BaseImages } from './base-images.ts';
-import { containedCall, type ContainedHost } from './contained-engine.ts';
+import { ownCall, type ContainedHost } from './contained-engine.ts';
 import { createContainment, ownerOf } from './containment.ts';
 import { prove } from './containment-probe.ts';
 import type { ContainedBuild } from './context.ts';
-import { createControl } from './control.ts';
 import type { Endpoint } from '../network/egress.ts';
 import { engineVersion } from './engine-floor.ts';
 import { unreadSyntax } from './engine-syntax.ts';
@@ -28,7 +26,7 @@ const DEPLOYED_HOURS = 25;
 /** Longest reason in a poll in characters, by contract. */
 const REASON_LENGTH_MAX = 200;
 
-/** Whether builds are contained on this machine. */
+/** Says whether builds are contained on this machine. */
 export type Isolation =
   | {
       contained: true;
@@ -201,9 +199,7 @@ export function admitBuildpack(shared: boolean, allowUncontained: boolean): void
 export async function forgetDeployed(engine: Engine, images: TeamImages): Promise<void> {
   await images.forget(engine, DEPLOYED_HOURS * 3_600_000);
   const filters = [`--filter=label=${BUILT_LABEL}`, `--filter=until=${DEPLOYED_HOURS}h`];
-  await runCommand(engineArgv(engine, 'image', 'prune', '--all', '--force', ...filters), {
-    timeoutMs: CLEAN_MS,
-  });
+  await runEngine(engine, CLEAN_MS, 'image', 'prune', '--all', '--force', ...filters);
 }
 
 /**
@@ -221,42 +217,24 @@ async function cleanStore(
   engine: Engine,
   { store, all, tag, name }: { store: TeamStore; all: boolean; tag: string; name: string },
 ): Promise<void> {
-  const control = createControl(CLEAN_MS);
-  try {
-    await containedCall(
-      host,
-      {
-        engine,
-        args: all
-          ? { command: ['sh', '-c', CLEAN_ALL, 'svc-clean', engine.program, tag] }
-          : ['rmi', '--no-prune', '--force', tag],
-        store,
-        name: `${name}.clean`,
-        limits: CLEAN_LIMITS,
-      },
-      control,
-    );
-  } finally {
-    control.end();
-  }
+  await ownCall(host, CLEAN_MS, {
+    engine,
+    args: all
+      ? { command: ['sh', '-c', CLEAN_ALL, 'svc-clean', engine.program, tag] }
+      : ['rmi', '--no-prune', '--force', tag],
+    store,
+    name: `${name}.clean`,
+    limits: CLEAN_LIMITS,
+  });
 }
 
-/** The engine's own user deletes the files: they belong to users that only its namespace has. */
+/** The engine's own user deletes the files, because they belong to users that only its namespace has. */
 async function emptyStore(host: ContainedHost, engine: Engine, store: TeamStore): Promise<void> {
-  const control = createControl(CLEAN_MS * 5);
-  try {
-    await containedCall(
-      host,
-      {
-        engine,
-        args: { command: ['find', '/var/lib/containers/storage', '/var/tmp', '-mindepth', '1', '-delete'] },
-        store,
-        name: `svc-store-${process.pid}`,
-        limits: CLEAN_LIMITS,
-      },
-      control,
-    );
-  } finally {
-    control.end();
-  }
+  await ownCall(host, CLEAN_MS * 5, {
+    engine,
+    args: { command: ['find', '/var/lib/containers/storage', '/var/tmp', '-mindepth', '1', '-delete'] },
+    store,
+    name: `svc-store-${process.pid}`,
+    limits: CLEAN_LIMITS,
+  });
 }

@@ -6,7 +6,7 @@ import { caEnv } from '../executor/ca-bundle.ts';
 import { engineArgv, type Engine } from '../executor/engine.ts';
 import type { ContainedCall, ContainedResult, Containment } from './containment.ts';
 import { CONTAINED_PATH, fileBind, type Bind } from './containment-script.ts';
-import type { BuildControl } from './control.ts';
+import { createControl, type BuildControl } from './control.ts';
 import type { EgressRules } from '../network/egress.ts';
 import { NAME_SERVER } from '../network/egress-dns.ts';
 import { MARK } from './marked.ts';
@@ -104,4 +104,14 @@ export async function containedCall(
     },
     control,
   );
+}
+
+/** Runs one call of the engine that belongs to no build. */
+export async function ownCall(
+  host: ContainedHost,
+  timeoutMs: number,
+  call: EngineCall,
+): Promise<ContainedResult> {
+  const control = createControl(timeoutMs);
+  return await containedCall(host, call, control).finally(() => control.end());
 }

@@ -186,7 +186,7 @@ export interface ContainedCommand {
 
 const NAMESPACES = ['--user', '--keep-caps', '--mount', '--pid', '--net', '--ipc', '--uts', '--cgroup'];
 
-/** The arguments that the daemon starts. The process list shows only the scripts and the command. */
+/** Makes the arguments that the daemon starts. The process list shows only the scripts and the command. */
 export function containedArgv({ argv, scripts }: ContainedCommand): string[] {
   const enter = [
     'unshare',
@@ -210,7 +210,7 @@ export function containedArgv({ argv, scripts }: ContainedCommand): string[] {
 /** PATH in the containment. */
 export const CONTAINED_PATH = TASK_PATH;
 
-/** Binds a folder of the host to its own path. */
+/** It binds a folder of the host to its own path. */
 export function folderBind(path: string, writable: boolean): Bind {
   return { source: path, target: path, directory: true, writable };
 }

@@ -16,25 +16,13 @@ import type { Duplex } from 'node:stream';
 import { detectCgroups, type CgroupHost } from '../executor/cgroup.ts';
 import { failureText, findProgram, runCommand } from '../executor/command.ts';
 import { readHostLayout, type HostLayout } from '../executor/namespace-script.ts';
-import { childrenOf, listMounts, readText } from '../executor/procfs.ts';
+import { childrenOf, readText, mapCovers } from '../executor/procfs.ts';
 import { containedArgv, type Bind } from './containment-script.ts';
 import type { BuildControl } from './control.ts';
 import { openEgress, type Egress, type EgressRules } from '../network/egress.ts';
 import { runProcess, type ProcessOptions, type ProcessResult } from './process.ts';
 
-const TOOLS = [
-  'unshare',
-  'setpriv',
-  'nsenter',
-  'mount',
-  'umount',
-  'pivot_root',
-  'ip',
-  'sh',
-  'mkdir',
-  'ln',
-  'cp',
-];
+const TOOLS = 'unshare setpriv nsenter mount umount pivot_root ip sh mkdir ln cp'.split(' ');
 const SETUP_MS = 30_000;
 /** Number of users in a build; images are made of files of these users. */
 const RANGE = 65_536;
@@ -105,11 +93,7 @@ export async function createContainment(): Promise<Containment> {
   if (missing.length > 0)
     throw new Error(`missing ${missing.join(', ')}; install util-linux, mount, coreutils and iproute2`);
   const users = await chooseUsers();
-  const cgroups = await detectCgroups({
-    mounts: await listMounts(),
-    self: (await readText('/proc/self/cgroup')) ?? '',
-    pid: process.pid,
-  });
+  const cgroups = await detectCgroups();
   return new Namespaces(await readHostLayout(ETC), users, cgroups);
 }
 
@@ -272,7 +256,7 @@ function describeUsers(users: Users): string {
 async function chooseUsers(): Promise<Users> {
   if (process.geteuid?.() === 0) {
     const maps = await Promise.all(['/proc/self/uid_map', '/proc/self/gid_map'].map(readText));
-    const spare = maps.every((map) => coversRange(map ?? ''));
+    const spare = maps.every((map) => mapCovers(map ?? '', RANGE_BASE, RANGE));
     return { kind: 'range', base: spare ? RANGE_BASE : 0 };
   }
   const names = [String(process.geteuid?.()), ...nameOfUser()];
@@ -298,14 +282,7 @@ function nameOfUser(): string[] {
   }
 }
 
-function coversRange(map: string): boolean {
-  return map.split('\n').some((line) => {
-    const [inside = NaN, , count = NaN] = line.trim().split(/\s+/).map(Number);
-    return inside <= RANGE_BASE && RANGE_BASE + RANGE <= inside + count;
-  });
-}
-
-/** The first line of the user, `name:start:count`. */
+/** Reads the first line of the user, `name:start:count`. */
 export function rangeIn(text: string, names: readonly string[]): [number, number] | undefined {
   for (const line of text.split('\n')) {
     const [, name = '', start, count] = /^([^:]+):(\d+):(\d+)$/.exec(line.trim()) ?? [];

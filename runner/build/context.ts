@@ -55,18 +55,10 @@ export interface ContainedBuild {
 /** The daemon's proxy variables; builds get nothing else of its environment. */
 const PROXY_NAMES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY'];
 /** Variables by which the engine's client finds the engine and this user's registry credentials. */
-const ENGINE_NAMES = [
-  'XDG_RUNTIME_DIR',
-  'DBUS_SESSION_BUS_ADDRESS',
-  'DOCKER_HOST',
-  'CONTAINER_HOST',
-  'CONTAINERS_CONF',
-  'CONTAINERS_STORAGE_CONF',
-  'CONTAINERS_REGISTRIES_CONF',
-  'REGISTRY_AUTH_FILE',
-  'DOCKER_CONFIG',
-  'USER',
-];
+const ENGINE_NAMES =
+  'XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS DOCKER_HOST CONTAINER_HOST CONTAINERS_CONF CONTAINERS_STORAGE_CONF CONTAINERS_REGISTRIES_CONF REGISTRY_AUTH_FILE DOCKER_CONFIG USER'.split(
+    ' ',
+  );
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 function base(context: BuildContext, names: readonly string[]): Record<string, string> {
@@ -158,7 +150,7 @@ export interface EngineCallOptions {
   network: 'none' | 'public' | 'registry';
   /** Ports besides the usual ones. */
   ports?: readonly number[];
-  /** False: the call sees the images of the team's store alone, without the operator's. */
+  /** Where it is false, the call sees the images of the team's store alone, without the operator's. */
   bases?: boolean;
   /** Used for an engine that is not contained. */
   env?: Readonly<Record<string, string>>;

@@ -16,8 +16,8 @@ import {
   removeImagesAfterAll,
   startBuilder,
 } from '../../test/setup/runner/build-stories.ts';
-import { makeHome, untilReported, type DaemonProcess } from '../../test/setup/runner/daemon-process.ts';
-import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { untilReported, type DaemonProcess, killed } from '../../test/setup/runner/daemon-process.ts';
+import { useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
@@ -40,9 +40,8 @@ function processesWith(mark: string): string[] {
 }
 
 async function start() {
-  const cp = await controlPlane();
+  const { cp, home } = await enrolledMachine();
   cp.intervals.leaseMs = 5_000;
-  const home = makeHome(cp);
   const daemons: DaemonProcess[] = [];
   onTestFailed(() => console.error(...daemons.map((daemon) => daemon.output())));
   const startDaemon = () => {
@@ -51,8 +50,7 @@ async function start() {
     return daemon;
   };
   const kill = async (daemon: DaemonProcess) => {
-    daemon.kill('SIGKILL');
-    await daemon.exited;
+    await killed(daemon);
   };
   /** Nothing of a dead build is left: no process, container, clone or secret. */
   const untilClean = async (id: string) => {

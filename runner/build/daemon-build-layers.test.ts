@@ -13,13 +13,12 @@ import {
   startBuilder,
 } from '../../test/setup/runner/build-stories.ts';
 import {
-  makeHome,
   untilReported,
   type DaemonProcess,
   type RunnerHome,
 } from '../../test/setup/runner/daemon-process.ts';
 import type { FakeControlPlane } from '../../test/setup/runner/fake-control-plane.ts';
-import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
 import { sharedByFile } from '../../test/setup/runner/when-done.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import type { BuildOffer } from '../control-plane/wire.ts';
@@ -46,8 +45,7 @@ interface Machine {
 }
 
 async function start(...args: string[]): Promise<Machine> {
-  const cp = await controlPlane();
-  const home = makeHome(cp);
+  const { cp, home } = await enrolledMachine();
   return { cp, home, daemon: startBuilder(bundle(), home, ...args) };
 }
 
@@ -80,7 +78,7 @@ const valuesIn = (output: string): { early: string | undefined; late: string | u
   return { early, late };
 };
 
-/** Names of all images in the store of a team. */
+/** Lists by name all images that are in the store of a team. */
 function namesIn({ home }: Machine, team: string): string[] {
   const graph = join(home.dataDir, 'stores', team, 'graph');
   const folder = readdirSync(graph).find((name) => /^(?:overlay|vfs)-images$/.test(name)) ?? '';

@@ -19,7 +19,6 @@ import {
 } from '../../test/setup/runner/build-stories.ts';
 import {
   journalEvents,
-  makeHome,
   startProcess,
   untilReported,
   type DaemonProcess,
@@ -27,7 +26,7 @@ import {
 } from '../../test/setup/runner/daemon-process.ts';
 import type { FakeControlPlane } from '../../test/setup/runner/fake-control-plane.ts';
 import type { FakeRun } from '../../test/setup/runner/fake-runs.ts';
-import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import { runCommand } from '../executor/command.ts';
 import { sharedByFile, whenDone } from '../../test/setup/runner/when-done.ts';
@@ -46,9 +45,8 @@ interface Machine {
 }
 
 async function start(...args: string[]): Promise<Machine> {
-  const cp = await controlPlane();
+  const { cp, home } = await enrolledMachine();
   cp.intervals.leaseMs = LEASE_MS;
-  const home = makeHome(cp);
   return { cp, home, daemon: startBuilder(bundle(), home, ...args) };
 }
 
@@ -67,7 +65,7 @@ async function built(cp: FakeControlPlane, offer: Partial<BuildOffer>): Promise<
   return build;
 }
 
-/** Starts a server on the machine's loopback. */
+/** This starts a server on the machine's loopback. */
 async function hello(): Promise<number> {
   const server = createHttpServer((_request, response) => response.end('hello\n'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -497,8 +495,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
 
 describe.runIf(there)('daemon whose executor cannot build', () => {
   it('takes no builds and says why', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const daemon = startProcess(bundle().main, [
       'run',
       '--data-dir',

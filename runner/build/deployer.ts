@@ -4,14 +4,10 @@
  */
 import type { BuildContext } from './context.ts';
 import type { DeployPlan } from './plan.ts';
+import type { SandboxLimits } from '../executor/executor.ts';
 
 /** Limits of each deployed container. */
-export interface AppLimits {
-  memoryMb: number;
-  cpus: number;
-  /** Processes and threads together. */
-  pids: number;
-}
+export type AppLimits = Pick<SandboxLimits, 'memoryMb' | 'cpus' | 'pids'>;
 
 export interface DeployRequest {
   target: DeployPlan;
@@ -40,10 +36,10 @@ export interface AppNetwork {
   leave(app: string): Promise<void>;
 }
 
-/** What a deploy gets on this machine. */
+/** A deploy gets this on this machine. */
 export interface Admission {
   network?: AppNetwork;
-  /** For the build's output. */
+  /** They are for the build's output. */
   warnings: string[];
 }
 

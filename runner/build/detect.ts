@@ -23,12 +23,12 @@ export interface Recipe {
 export interface DetectOptions {
   clone: string;
   buildPath: string;
-  /** Undefined: the one at the build path. */
+  /** It is undefined for the one at the build path. */
   dockerfile?: string | undefined;
-  /** Undefined: the build path. */
+  /** It is undefined for the build path. */
   context?: string | undefined;
   wanted: WireBuildType;
-  /** Whether `pack` is installed on this machine. */
+  /** It is true where `pack` is installed on this machine. */
   pack: boolean;
 }
 
@@ -62,7 +62,7 @@ export async function detectRecipe(options: DetectOptions): Promise<Recipe> {
   );
 }
 
-/** The Dockerfile that the environment names. */
+/** Finds the Dockerfile that the environment names. */
 async function named(path: string, { clone, buildPath }: DetectOptions): Promise<string> {
   const found = await file(clone, path);
   if (found !== undefined) return found;
@@ -86,8 +86,8 @@ async function folderOf(clone: string, path: string, what: string): Promise<stri
 }
 
 /**
- * Returns the real path of an entry of the clone; undefined when it does not exist. A path that leaves the
- * clone fails the build.
+ * Finds the real path of an entry of the clone. It is undefined when the entry does not exist. A path that
+ * leaves the clone fails the build.
  */
 async function inside(clone: string, path: string, what: string): Promise<string | undefined> {
   const root = await realpath(clone);

@@ -1,6 +1,6 @@
 /**
- * What an engine reads in Dockerfiles only from some version on. An older one takes it for something else,
- * and fails with a text that does not say so.
+ * This file knows what an engine reads in Dockerfiles only from some version on. An older one takes it for
+ * something else, and fails with a text that does not say so.
  */
 import type { Engine } from '../executor/engine.ts';
 import { engineVersion, isBelow, type Version } from './engine-floor.ts';
@@ -9,7 +9,7 @@ import { instructionsOf, type Instruction } from './references.ts';
 
 interface Feature {
   name: string;
-  /** Absent: every version that builds can be run with reads it. */
+  /** An engine is absent where every version that builds can be run with reads it. */
   since: Partial<Record<Engine['name'], Version>>;
   isIn(instruction: Instruction, lines: ReadonlySet<string>): boolean;
 }
@@ -44,7 +44,7 @@ const FEATURES: readonly Feature[] = [
 
 /** Throws BuildFailed with the line, what is in it, and the version that reads it. */
 export async function checkSyntax(engine: Pick<Engine, 'name' | 'program'>, text: string): Promise<void> {
-  // A frontend of its own reads the file instead of the engine.
+  // A frontend of its own then reads the file instead of the engine.
   if (engine.name === 'docker' && /^#\s*syntax\s*=/i.test(text)) return;
   const used = featuresIn(text).filter(({ since }) => since[engine.name] !== undefined);
   if (used.length === 0) return;

@@ -15,7 +15,7 @@ export function withoutDumps(line: string): string {
   return line.replace(DUMP, '');
 }
 
-/** Output without them. `end` passes on what is left. */
+/** Passes on the output without them. `end` passes on what is left. */
 export function plainOutput(pass: NonNullable<ProcessOptions['onOutput']>): {
   onOutput: NonNullable<ProcessOptions['onOutput']>;
   end: () => Promise<void>;

@@ -1,4 +1,6 @@
-/** The reasons why a build ends before its end. */
+/** This file has the reasons why a build ends before its end. */
+import { pause } from '../platform/clock.ts';
+import type { BuildControl } from './control.ts';
 
 /** The build itself failed: its source, its steps or its target. It is reported as the build's own exit. */
 export class BuildFailed extends Error {
@@ -16,24 +18,21 @@ export class MachineFailed extends Error {
   override readonly name = 'MachineFailed';
 }
 
-export interface RetryNotes {
-  /** Called before each wait. */
-  note: (message: string) => Promise<void>;
-  wait: (ms: number) => Promise<void>;
-}
-
 /** Waits between tries, in milliseconds. */
 const WAITS_MS = [1_000, 4_000, 10_000];
 
 /** Repeats while `attempt` throws MachineFailed, at most three times more. */
-export async function withRetries<T>(attempt: () => Promise<T>, { note, wait }: RetryNotes): Promise<T> {
+export async function withRetries<T>(
+  attempt: () => Promise<T>,
+  { writeLine, control }: { writeLine: (line: string) => Promise<void>; control: BuildControl },
+): Promise<T> {
   for (const waitMs of WAITS_MS) {
     try {
       return await attempt();
     } catch (error) {
       if (!(error instanceof MachineFailed)) throw error;
-      await note(`${error.message}; trying again in ${waitMs / 1_000} s`);
-      await wait(waitMs);
+      await writeLine(`${error.message}; trying again in ${waitMs / 1_000} s`);
+      await control.race(pause(waitMs, control.term));
     }
   }
   return await attempt();

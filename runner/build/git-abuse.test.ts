@@ -1,6 +1,6 @@
 /**
- * The abuse suite of git: runs every case of build-abuse/git-cases.ts in the containment of this machine, as
- * a machine of the service's pool does.
+ * This file is the abuse suite of git: it runs every case of build-abuse/git-cases.ts in the containment of
+ * this machine, as a machine of the service's pool does.
  */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';

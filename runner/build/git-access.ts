@@ -83,28 +83,18 @@ async function writeAskpass(context: BuildContext, source: SourcePlan, place: Pl
 async function sshCommand({ workspace }: BuildContext, source: SourcePlan, place: Place): Promise<string> {
   const known = { name: 'known-hosts', text: `${(source.knownHosts ?? '').trim()}\n` };
   const knownHosts = place(await writeSecret(workspace, known));
-  const options = [
-    '-F',
-    '/dev/null',
-    '-o',
+  const settings = [
     'BatchMode=yes',
-    '-o',
     'StrictHostKeyChecking=yes',
-    '-o',
     `UserKnownHostsFile=${knownHosts}`,
-    '-o',
     'GlobalKnownHostsFile=/dev/null',
-    '-o',
     'UpdateHostKeys=no',
-    '-o',
     'IdentityAgent=none',
-    '-o',
     'ForwardAgent=no',
-    '-o',
     'PermitLocalCommand=no',
-    '-o',
     'ConnectTimeout=30',
   ];
+  const options = ['-F', '/dev/null', ...settings.flatMap((setting) => ['-o', setting])];
   if (source.sshKey !== undefined) {
     const key = place(await writeSecret(workspace, { name: 'ssh-key', text: `${source.sshKey.trim()}\n` }));
     options.push('-o', 'IdentitiesOnly=yes', '-i', key);

@@ -1,5 +1,7 @@
-/** What the parts of a clone share: its calls, other tries, and what to do where a server gave no access. */
-import { pause } from '../platform/clock.ts';
+/**
+ * This file has what the parts of a clone share: its calls, other tries, and what to do where a server gave
+ * no access.
+ */
 import type { BuildContext } from './context.ts';
 import { MachineFailed, withRetries } from './failure.ts';
 import type { GitResult } from './git-process.ts';
@@ -7,11 +9,11 @@ import type { SourcePlan } from './plan.ts';
 
 /** The calls of git for one clone; each has the settings above and ends when the clone is too large. */
 export interface CloneCalls {
-  /** Without network; throws BuildFailed when it fails. */
+  /** Runs git without network, and throws BuildFailed when it fails. */
   local: (...args: string[]) => Promise<string>;
-  /** Without network. */
+  /** Here git has no network. */
   attempt: (...args: string[]) => Promise<GitResult>;
-  /** With the network. */
+  /** Here git has the network. */
   remote: (...args: string[]) => Promise<GitResult>;
 }
 
@@ -21,18 +23,11 @@ export async function persistently(
   what: string,
   attempt: () => Promise<GitResult>,
 ): Promise<GitResult> {
-  return await withRetries(
-    async () => {
-      const result = await attempt();
-      if (result.code !== 0 && result.isTransient)
-        throw new MachineFailed(`${what} failed: ${result.problem}`);
-      return result;
-    },
-    {
-      note: context.writeLine,
-      wait: async (ms) => await context.control.race(pause(ms, context.control.term)),
-    },
-  );
+  return await withRetries(async () => {
+    const result = await attempt();
+    if (result.code !== 0 && result.isTransient) throw new MachineFailed(`${what} failed: ${result.problem}`);
+    return result;
+  }, context);
 }
 
 const DENIED =

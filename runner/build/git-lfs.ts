@@ -71,7 +71,7 @@ async function pointersIn(source: SourcePlan, { attempt }: CloneCalls): Promise<
   return [...names, ...below.stdout.split('\n').filter((line) => line !== '')];
 }
 
-/** The arguments for the repository, and those for all of its submodules. */
+/** Makes the arguments for the repository, and those for all of its submodules. */
 function everywhere({ submodules }: SourcePlan, args: readonly string[]): string[][] {
   const each = `git ${args.map(quoteShell).join(' ')}`;
   return [[...args], ...(submodules ? [['submodule', 'foreach', '--quiet', '--recursive', each]] : [])];

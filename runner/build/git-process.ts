@@ -1,8 +1,8 @@
 /**
- * Runs git for a build. A machine that builds for many teams runs it contained: its network leads to public
- * addresses alone, whatever a repository names (submodules, redirects, endpoints), and its folders have names
- * that tell nothing of the machine. On a team's own machine git is a process of the host, because it must
- * reach what that team's network reaches.
+ * This file runs git for a build. A machine that builds for many teams runs it contained: its network leads
+ * to public addresses alone, whatever a repository names (submodules, redirects, endpoints), and its folders
+ * have names that tell nothing of the machine. On a team's own machine git is a process of the host, because
+ * it must reach what that team's network reaches.
  */
 import { basename } from 'node:path';
 import { fileBind } from './containment-script.ts';
@@ -22,7 +22,7 @@ import { gitAccess } from './git-access.ts';
 import type { SourcePlan } from './plan.ts';
 import { lastLines, type ProcessResult } from './process.ts';
 
-/** Where git finds the clone and its other files in the containment. */
+/** In the containment, git finds the clone and its other files here. */
 const FOLDER = '/git';
 const CLONE = `${FOLDER}/clone`;
 const REFUSED = `${UNREACHABLE}: on a machine that builds for many teams, git reaches public addresses alone, on its usual ports and the one in the address of the repository`;
@@ -38,7 +38,7 @@ export interface GitCall {
 }
 
 export interface GitResult extends ProcessResult {
-  /** For people; in a failure to connect from the containment it is the same whatever is there. */
+  /** It is for people; in a failure to connect from the containment it is the same whatever is there. */
   problem: string;
   /** Another try may help. */
   isTransient: boolean;
@@ -117,7 +117,7 @@ async function openContained(
   return { run, close: async () => await takeFromContainment(context, [clone]) };
 }
 
-/** The port that the address of the repository names, besides the usual ones. */
+/** Finds the usual ports, and the one that the address of the repository names. */
 function portsOf({ url }: SourcePlan): number[] {
   const port = URL.canParse(url) ? Number(new URL(url).port) : 0;
   return port === 0 ? [] : [port];

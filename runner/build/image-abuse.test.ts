@@ -1,6 +1,6 @@
 /**
- * The abuse suite of images: runs every case of build-abuse/image-cases.ts with the released daemon, as a
- * machine of the service's pool has it.
+ * This file is the abuse suite of images: it runs every case of build-abuse/image-cases.ts with the released
+ * daemon, as a machine of the service's pool has it.
  */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it, onTestFailed } from 'vitest';

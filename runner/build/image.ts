@@ -141,7 +141,7 @@ function limitsOf({ plan, engine: { engine } }: BuildContext): NonNullable<Image
   return { memoryMb, cpus, ...(cgroupParent === undefined ? {} : { cgroupParent }) };
 }
 
-/** Returns an empty text beyond the limit: the engine then reports the problem. */
+/** The text is empty beyond the limit: the engine then reports the problem. */
 async function dockerfileText(path: string): Promise<string> {
   const { size } = await stat(path);
   return size > DOCKERFILE_BYTES_MAX ? '' : await readFile(path, 'utf8');

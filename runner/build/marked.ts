@@ -52,7 +52,7 @@ async function isMarked(pid: number, name: string, ownNamespace: string | undefi
   );
 }
 
-/** Returns the mounts at or below a folder of the host, deepest first. */
+/** Finds the mounts at or below a folder of the host, deepest first. */
 export async function mountsBelow(folder: string): Promise<string[]> {
   return mountsOf(await text('/proc/self/mountinfo'))
     .map(({ point }) => point)

@@ -41,7 +41,7 @@ export async function packImage(
   const { plan, workspace, engine } = context;
   const env = engineEnv(context);
   const version = await call(context, { argv: [options.program, 'version'], env, timeoutMs: VERSION_MS });
-  // A version looks like `0.40.8+git-3253355.build-6980`.
+  // The version is printed as in `0.40.8+git-3253355.build-6980`.
   const [found = ''] = version.stdout.trim().split('+');
   if (version.code !== 0 || found !== PACK_VERSION)
     throw new MachineFailed(

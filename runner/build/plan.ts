@@ -3,7 +3,7 @@
  * argument lists, paths, addresses and names of images. The functions are pure; a text that passes can be
  * read as nothing else than its kind.
  */
-import { checkImage, checkLimits, InvalidSpecError } from '../executor/spec.ts';
+import { checkImage, checkLimits, InvalidSpecError, quote } from '../executor/spec.ts';
 import type {
   BuildOffer,
   WireBuildSource,
@@ -42,7 +42,7 @@ export interface SourcePlan {
   transport: 'https' | 'http' | 'ssh';
   /** The host with its port, in git's spelling when it asks for credentials. */
   host: string;
-  /** Of a branch or a tag; its full name if it begins with `refs/`. */
+  /** The name of a branch or a tag; it is the full name if it begins with `refs/`. */
   branch: string;
   commit?: string;
   buildPath: string;
@@ -65,7 +65,7 @@ export interface ImagePlan {
   home: string;
   /** `host/namespace/repository`. */
   name: string;
-  /** The whole tag, or its beginning: see tagOf. */
+  /** The whole tag, or its beginning, as tagOf explains. */
   tag: string;
   commitInTag: boolean;
   username?: string;
@@ -296,6 +296,5 @@ function limitsOf(offer: BuildOffer): BuildPlan['limits'] {
 }
 
 function refuse(field: string, value: string, wanted: string): never {
-  const shown = JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value);
-  throw new InvalidSpecError(`${field} is ${shown}, expected ${wanted}`);
+  throw new InvalidSpecError(`${field} is ${quote(value)}, expected ${wanted}`);
 }

@@ -165,7 +165,7 @@ async function aborted(signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** The failure of a command for a message: its last lines of output. */
+/** Returns the failure of a command for a message, which is its last lines of output. */
 export function lastLines(result: ProcessResult, lines = 5): string {
   if (result.failure !== undefined) return result.failure;
   const text = result.tail.split('\n').filter((line) => line.trim() !== '');

@@ -4,7 +4,6 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pause } from '../platform/clock.ts';
 import type { BuiltImage } from './built-image.ts';
 import { fileBind, folderBind } from './containment-script.ts';
 import { engineCall, giveToContainment, refuseUnreachable, type BuildContext } from './context.ts';
@@ -55,34 +54,28 @@ export async function pushImage(context: BuildContext, { tag, image, built }: Pu
   // podman falls back to another type by itself, and does not say so; of a type that is asked for by name it
   // sends that one or fails.
   let format = engine.name === 'podman' ? FORMATS[built.manifestType ?? ''] : undefined;
-  const result = await withRetries(
-    async () => {
-      const ofType = format === undefined ? [] : [`--format=${format}`];
-      const pushed = await engineCall(context, {
-        args:
-          engine.name === 'podman'
-            ? ['push', ...access.flags, ...ofType, `--digestfile=${digestFile}`, tag, destination]
-            : ['push', destination],
-        binds: [fileBind(access.file), folderBind(context.workspace.temporary, true)],
-        network: 'registry',
-        env: access.env,
-        onOutput: context.output,
-      });
-      if (pushed.code === 0) return pushed;
-      const failure = `the image cannot be pushed to ${destination}`;
-      refuseUnreachable(context, pushed, failure);
-      const message = `${failure}: ${lastLines(pushed, 3)}`;
-      const isTypeRefused = format !== undefined && MANIFEST_REFUSED.test(pushed.tail);
-      if (isTypeRefused) format = undefined;
-      throw REFUSED.test(pushed.tail) && !isTypeRefused
-        ? new BuildFailed(message + hint(pushed, image), pushed.code ?? 125)
-        : new MachineFailed(message);
-    },
-    {
-      note: context.writeLine,
-      wait: async (ms) => await context.control.race(pause(ms, context.control.term)),
-    },
-  );
+  const result = await withRetries(async () => {
+    const ofType = format === undefined ? [] : [`--format=${format}`];
+    const pushed = await engineCall(context, {
+      args:
+        engine.name === 'podman'
+          ? ['push', ...access.flags, ...ofType, `--digestfile=${digestFile}`, tag, destination]
+          : ['push', destination],
+      binds: [fileBind(access.file), folderBind(context.workspace.temporary, true)],
+      network: 'registry',
+      env: access.env,
+      onOutput: context.output,
+    });
+    if (pushed.code === 0) return pushed;
+    const failure = `the image cannot be pushed to ${destination}`;
+    refuseUnreachable(context, pushed, failure);
+    const message = `${failure}: ${lastLines(pushed, 3)}`;
+    const isTypeRefused = format !== undefined && MANIFEST_REFUSED.test(pushed.tail);
+    if (isTypeRefused) format = undefined;
+    throw REFUSED.test(pushed.tail) && !isTypeRefused
+      ? new BuildFailed(message + hint(pushed, image), pushed.code ?? 125)
+      : new MachineFailed(message);
+  }, context);
   const digest =
     engine.name === 'podman'
       ? (await readFile(digestFile, 'utf8')).trim()

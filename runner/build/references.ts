@@ -11,6 +11,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { isPossibleId, problemOfImage } from '@svc/proto/images/reference.ts';
 import { BuildFailed } from './failure.ts';
+import { quote as shown } from '../executor/spec.ts';
 
 const BYTES_MAX = 1_048_576;
 /** Longest name with its variables filled in; each use of a variable may double it. */
@@ -33,14 +34,14 @@ const PLATFORM = new Map(
 
 export interface Instruction {
   line: number;
-  /** In upper case. */
+  /** The word is in upper case. */
   word: string;
   rest: string;
 }
 
 const UNCLEAR_FLAGS = 'its flags hold a backslash or an open quote, which engines read in different ways';
 
-/** Returns the text of the file; throws BuildFailed with the line and what is wrong with it. */
+/** It returns the text of the file, or throws BuildFailed with the line and what is wrong with it. */
 export async function checkDockerfile(
   path: string,
   buildArguments: Readonly<Record<string, string>>,
@@ -166,7 +167,9 @@ function flagsOf(text: string): { flags: string[]; rest: string } | undefined {
   }
 }
 
-/** The stages so far. A name that is no possible id needs no stage: it is an exact reference. */
+/**
+ * The class knows the stages so far. A name that is no possible id needs no stage: it is an exact reference.
+ */
 class Stages {
   readonly #heredocs: boolean;
   readonly #names = new Set<string>();
@@ -196,8 +199,8 @@ class Stages {
 }
 
 /**
- * Variables of FROM: those of the ARG lines above the first stage. Only a value that every engine fills in
- * alike counts; undefined stands for one that cannot be followed.
+ * The class knows the variables of FROM, which are those of the ARG lines above the first stage. Only a value
+ * that every engine fills in alike counts; undefined stands for one that cannot be followed.
  */
 class Variables {
   readonly #given: ReadonlyMap<string, string>;
@@ -259,7 +262,7 @@ class Variables {
   }
 }
 
-/** Splits the text into instructions with their continuation lines, without comments. */
+/** This splits the text into instructions with their continuation lines, without comments. */
 export function instructionsOf(text: string): Instruction[] {
   const found: Instruction[] = [];
   let parts: string[] = [];
@@ -287,8 +290,4 @@ export function instructionsOf(text: string): Instruction[] {
 /** Removes one pair of quotes around the whole text. */
 function unquoted(text: string): string {
   return /^(["'])(.*)\1$/s.exec(text)?.[2] ?? text;
-}
-
-function shown(text: string): string {
-  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }

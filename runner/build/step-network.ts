@@ -1,4 +1,7 @@
-/** The network of a build step: its container has one of its own, with the same egress as the image build. */
+/**
+ * This file makes the network of a build step: its container has one of its own, with the same egress as the
+ * image build.
+ */
 import { failureText, runCommand } from '../executor/command.ts';
 import type { SandboxSpec } from '../executor/executor.ts';
 import { egressOf, type BuildContext } from './context.ts';

@@ -1,6 +1,6 @@
 /**
- * Runs the build steps in the clone, one container each. The first that fails ends the build with its exit
- * code.
+ * This file runs the build steps in the clone, one container each. The first that fails ends the build with
+ * its exit code.
  */
 import { CA_BUNDLE_IN_CONTAINER, caEnv } from '../executor/ca-bundle.ts';
 import { monotonicMs } from '../platform/clock.ts';

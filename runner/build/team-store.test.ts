@@ -1,4 +1,6 @@
-/** Tests the stores of teams: their owners, and which are removed when they are too large together. */
+/**
+ * This file tests the stores of teams: their owners, and which are removed when they are too large together.
+ */
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

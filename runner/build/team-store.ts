@@ -165,7 +165,7 @@ function freeKey(key: string, full: ReadonlySet<string>): string {
   return free;
 }
 
-/** Records the time of the use. */
+/** This records the time of the use. */
 export async function noteUse(store: TeamStore, now: Date): Promise<void> {
   await utimes(store.folder, now, now);
 }
@@ -175,7 +175,7 @@ export function keyOf(team: string): string {
   return KEY.test(team) ? team : createHash('sha256').update(team).digest('hex');
 }
 
-/** Returns the size of each folder in this one by its name. */
+/** Finds the size of each folder in this one by its name. */
 async function sizesMb(parent: string): Promise<[name: string, mb: number][]> {
   const listed = await runCommand(['du', '-xm', '-d', '1', parent], { timeoutMs: SIZE_MS });
   return listed.stdout.split('\n').flatMap((line): [string, number][] => {

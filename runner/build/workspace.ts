@@ -1,17 +1,18 @@
 /**
- * The folders of a build on this machine: one for its clone and temporary files, and one for its secrets, in
- * memory where possible and closed to other users. Both carry the build's name, and so does everything that
- * must be removed with them.
+ * This file makes the folders of a build on this machine: one for its clone and temporary files, and one for
+ * its secrets, in memory where possible and closed to other users. Both carry the build's name, and so does
+ * everything that must be removed with them.
  *
  * `destroyWorkspace` owns the order: processes, the engine's leftovers, secrets, and the folder last, because
  * as long as the folder exists the next start of the daemon tries again.
+ *
  */
 import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode, errorText } from '../platform/errors.ts';
 import { failureText, findProgram, runCommand } from '../executor/command.ts';
-import { engineArgv } from '../executor/engine.ts';
+import { runEngine } from '../executor/engine.ts';
 import type { BuildEngine } from '../executor/executor.ts';
 import { killMarked, mountsBelow } from './marked.ts';
 
@@ -167,21 +168,28 @@ async function removeEngineLeftovers(build: BuildEngine, workspace: Workspace): 
     if (runtime !== undefined && /^buildah\d+$/.test(entry))
       await runCommand([runtime, 'delete', '--force', `buildah-${entry}`], { timeoutMs: CALL_MS });
   }
-  const listed = await runCommand(
-    engineArgv(engine, 'ps', '--all', '--external', '--no-trunc', '--format={{.ID}} {{.Status}}'),
-    { timeoutMs: CALL_MS },
+  const listed = await runEngine(
+    engine,
+    CALL_MS,
+    'ps',
+    '--all',
+    '--external',
+    '--no-trunc',
+    '--format={{.ID}} {{.Status}}',
   );
   if (listed.code !== 0) throw new Error(`podman cannot list build containers: ${failureText(listed)}`);
   const ids = listed.stdout.split('\n').flatMap((line) => /^([0-9a-f]{64}) Storage/.exec(line)?.[1] ?? []);
   if (ids.length === 0) return;
-  const info = await runCommand(
-    engineArgv(engine, 'info', '--format={{.Store.GraphRoot}}/{{.Store.GraphDriverName}}-containers'),
-    { timeoutMs: CALL_MS },
+  const info = await runEngine(
+    engine,
+    CALL_MS,
+    'info',
+    '--format={{.Store.GraphRoot}}/{{.Store.GraphDriverName}}-containers',
   );
   for (const id of ids) {
     const path = join(info.stdout.trim(), id, 'userdata', 'buildah.json');
     if (!(await readFile(path, 'utf8').catch(() => '')).includes(workspace.name)) continue;
-    const removed = await runCommand(engineArgv(engine, 'rm', '--force', id), { timeoutMs: CALL_MS });
+    const removed = await runEngine(engine, CALL_MS, 'rm', '--force', id);
     if (removed.code !== 0)
       throw new Error(`build container ${id.slice(0, 12)} is not removed: ${failureText(removed)}`);
   }

@@ -1,10 +1,10 @@
 /**
- * `svc-runner doctor`: checks everything that a working runner needs, one line each, with advice. Exit code 1
+ * `svc-runner doctor` checks everything that a working runner needs, one line each, with advice. Exit code 1
  * when a check fails.
  */
 import type { CommandIo } from './command-io.ts';
 import { runChecks, type CheckResult } from '../doctor/checks.ts';
-import { flagsHelp, parseFlags, UsageError, type FlagSpec } from './flags.ts';
+import { flagsHelp, readFlags, UsageError, type FlagSpec } from './flags.ts';
 import { dataPaths, defaultDataDir, readConfig } from '../disk/identity.ts';
 import { redact } from '../platform/log.ts';
 import { CA_FILE_FLAG, DATA_DIR_FLAG, DEFAULT_IMAGE_FLAG, EXECUTOR_FLAG, runSettings } from './settings.ts';
@@ -46,11 +46,8 @@ const SIGNS: Readonly<Record<CheckResult['status'], string>> = {
 };
 
 export async function doctor(io: CommandIo): Promise<number> {
-  const flags = parseFlags(FLAGS, io.args, io.env);
-  if (flags.on('help')) {
-    io.print(HELP);
-    return 0;
-  }
+  const flags = readFlags(FLAGS, HELP, io);
+  if (flags === undefined) return 0;
   const paths = dataPaths(flags.text('data-dir') ?? defaultDataDir(io.env));
   const config = readableConfig(paths);
   const settings = runSettings(flags, config ?? {});

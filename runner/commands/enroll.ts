@@ -1,5 +1,5 @@
 /**
- * `svc-runner enroll`: makes the key on this machine and sends its public half only. It is safe to repeat: a
+ * `svc-runner enroll` makes the key on this machine and sends its public half only. It is safe to repeat: a
  * key that an interrupted enrollment left is used again, and the control plane answers the same token and key
  * with the same runner.
  */
@@ -12,7 +12,7 @@ import { judgeOffset, offsetFromServerTime } from '@svc/proto/signature/skew.ts'
 import { nextDelayMs } from '../control-plane/backoff.ts';
 import { monotonicMs, pause } from '../platform/clock.ts';
 import type { CommandIo } from './command-io.ts';
-import { flagsHelp, parseFlags, UsageError, type FlagSpec, type Flags } from './flags.ts';
+import { flagsHelp, readFlags, UsageError, type FlagSpec, type Flags } from './flags.ts';
 import { createHttpClient, type HttpClient, type HttpReply } from '../control-plane/http-client.ts';
 import {
   dataPaths,
@@ -82,11 +82,8 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 export async function enroll(io: CommandIo): Promise<number> {
-  const flags = parseFlags(FLAGS, io.args, io.env);
-  if (flags.on('help')) {
-    io.print(HELP);
-    return 0;
-  }
+  const flags = readFlags(FLAGS, HELP, io);
+  if (flags === undefined) return 0;
   const baseUrl = readBaseUrl(flags.text('url'));
   if (isPlainRemote(baseUrl))
     io.note(

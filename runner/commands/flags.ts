@@ -3,6 +3,8 @@
  * suggestion.
  */
 
+import type { CommandIo } from './command-io.ts';
+
 export interface FlagSpec {
   /** Long name without dashes. */
   readonly name: string;
@@ -78,6 +80,18 @@ export function parseFlags(
   };
 }
 
+/** Reads the flags of a command. After `--help`, whose text it prints, there are none. */
+export function readFlags(
+  specs: readonly FlagSpec[],
+  help: string,
+  { args, env, print }: Pick<CommandIo, 'args' | 'env' | 'print'>,
+): Flags | undefined {
+  const flags = parseFlags(specs, args, env);
+  if (!flags.on('help')) return flags;
+  print(help);
+  return undefined;
+}
+
 /** `; did you mean --slots?` for the nearest name, if any is near. */
 export function suggestion(word: string, known: readonly string[], prefix = ''): string {
   const near = known
@@ -91,7 +105,7 @@ export function suggestion(word: string, known: readonly string[], prefix = ''):
     : '';
 }
 
-/** Levenshtein distance of short texts. */
+/** Finds the Levenshtein distance of short texts. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i += 1) {

@@ -1,10 +1,10 @@
-/** `svc-runner run`: the daemon in the foreground, for a service manager or a terminal. */
+/** `svc-runner run` runs the daemon in the foreground, for a service manager or a terminal. */
 import type { CommandIo } from './command-io.ts';
 import { startDaemon } from '../daemon/daemon.ts';
 import { errorText } from '../platform/errors.ts';
 import type { DetectOptions, Executor } from '../executor/executor.ts';
 import { detectExecutor } from '../executor/detect.ts';
-import { flagsHelp, parseFlags, type FlagSpec } from './flags.ts';
+import { flagsHelp, readFlags, type FlagSpec } from './flags.ts';
 import { dataPaths, defaultDataDir, requireConfig } from '../disk/identity.ts';
 import { createLog, type Log } from '../platform/log.ts';
 import { EXECUTORS, RUN_FLAGS, runSettings } from './settings.ts';
@@ -38,11 +38,8 @@ export async function run(io: CommandIo): Promise<number> {
 }
 
 export async function runWith(io: CommandIo, openExecutor: OpenExecutor): Promise<number> {
-  const flags = parseFlags(FLAGS, io.args, io.env);
-  if (flags.on('help')) {
-    io.print(HELP);
-    return 0;
-  }
+  const flags = readFlags(FLAGS, HELP, io);
+  if (flags === undefined) return 0;
   const { dataDir } = dataPaths(flags.text('data-dir') ?? defaultDataDir(io.env));
   const config = requireConfig(dataPaths(dataDir));
   const settings = runSettings(flags, config);

@@ -1,9 +1,11 @@
-/** `svc-runner service print|install`: prints or writes the systemd unit for this machine. Starts nothing. */
+/**
+ * `svc-runner service print|install` prints or writes the systemd unit for this machine. It starts nothing.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import type { CommandIo } from './command-io.ts';
-import { flagsHelp, parseFlags, UsageError, type FlagSpec, type Flags } from './flags.ts';
+import { flagsHelp, readFlags, UsageError, type FlagSpec, type Flags } from './flags.ts';
 import { DATA_DIR_FLAG, timeMs } from './settings.ts';
 import { unitText, WATCHDOG_SECONDS_MIN } from './systemd-unit.ts';
 
@@ -47,11 +49,8 @@ export async function service(io: CommandIo): Promise<number> {
   }
   if (verb !== 'print' && verb !== 'install')
     throw new UsageError(`service ${JSON.stringify(verb)} is unknown, expected print or install`);
-  const flags = parseFlags(FLAGS, rest, io.env);
-  if (flags.on('help')) {
-    io.print(HELP);
-    return 0;
-  }
+  const flags = readFlags(FLAGS, HELP, { ...io, args: rest });
+  if (flags === undefined) return 0;
   const text = unitOf(flags);
   if (verb === 'print') io.print(text);
   else install(text, flags, io);

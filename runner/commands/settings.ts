@@ -1,6 +1,6 @@
 /**
- * Settings of `svc-runner run`: each is taken from the flag, else the environment variable, else the config
- * file, else the default, and checked here.
+ * This file reads the settings of `svc-runner run`: each is taken from the flag, else the environment
+ * variable, else the config file, else the default, and checked here.
  */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -10,200 +10,145 @@ import type { ExecutorName } from '../executor/executor.ts';
 import { UsageError, type FlagSpec, type Flags } from './flags.ts';
 import type { RunnerConfig } from '../disk/identity.ts';
 import { LOG_LEVELS } from '../platform/log.ts';
+import { errorText } from '../platform/errors.ts';
 
-/** A number with its bounds and its default. */
-interface NumberFlag extends FlagSpec {
-  readonly bounds: readonly [min: number, max: number];
-  readonly fallback: string;
+/** A setting of `run`: a flag, and the variable of its name. */
+function setting(name: string, help: string, more: Partial<FlagSpec> = {}): FlagSpec {
+  return { name, env: `SVC_RUNNER_${name.toUpperCase().replaceAll('-', '_')}`, help, ...more };
 }
 
-export const DATA_DIR_FLAG: FlagSpec = {
-  name: 'data-dir',
+export const DATA_DIR_FLAG = setting('data-dir', 'where key, config and journal live', {
   value: 'dir',
-  env: 'SVC_RUNNER_DATA_DIR',
-  help: 'where key, config and journal live',
   fallback: '/var/lib/svc-runner for root, else ~/.local/state/svc-runner',
-};
-export const CA_FILE_FLAG: FlagSpec = {
-  name: 'ca-file',
-  value: 'pem',
-  env: 'SVC_RUNNER_CA_FILE',
-  help: 'authorities to trust besides the usual ones',
-};
-export const EXECUTOR_FLAG: FlagSpec = {
-  name: 'executor',
-  value: 'podman|docker|namespaces',
-  env: 'SVC_RUNNER_EXECUTOR',
-  help: 'only this one',
-  fallback: 'the first that works here',
-};
-export const DEFAULT_IMAGE_FLAG: FlagSpec = {
-  name: 'default-image',
-  value: 'image',
-  env: 'SVC_RUNNER_DEFAULT_IMAGE',
-  help: 'for runs that name none',
-  fallback: "made from this machine's own tools",
-};
+});
 
+export const CA_FILE_FLAG = setting('ca-file', 'authorities to trust besides the usual ones', {
+  value: 'pem',
+});
+
+export const EXECUTOR_FLAG = setting('executor', 'only this one', {
+  value: 'podman|docker|namespaces',
+  fallback: 'the first that works here',
+});
+
+export const DEFAULT_IMAGE_FLAG = setting('default-image', 'for runs that name none', {
+  value: 'image',
+  fallback: "made from this machine's own tools",
+});
+
+/** Whole numbers, by their keys in the config file. */
 const NUMBERS = {
-  slots: {
-    name: 'slots',
-    value: 'n',
-    env: 'SVC_RUNNER_SLOTS',
-    help: 'runs at a time',
-    bounds: [1, 256],
-    fallback: '1',
-  },
+  slots: { help: 'runs at a time', bounds: [1, 256], fallback: '1' },
   buildSlots: {
-    name: 'build-slots',
-    value: 'n',
-    env: 'SVC_RUNNER_BUILD_SLOTS',
     help: 'builds at a time where a container engine works, none with 0',
     bounds: [0, 64],
     fallback: '1',
   },
   deployMemoryMb: {
-    name: 'deploy-memory-mb',
-    value: 'n',
-    env: 'SVC_RUNNER_DEPLOY_MEMORY_MB',
     help: 'memory of each deployed container, without swap',
     bounds: [16, 4_194_304],
     fallback: '1024',
   },
   deployCpus: {
-    name: 'deploy-cpus',
-    value: 'n',
-    env: 'SVC_RUNNER_DEPLOY_CPUS',
     help: 'processors of each deployed container, at most what the machine has',
     bounds: [1, 1_024],
     fallback: '1',
   },
   deployPids: {
-    name: 'deploy-pids',
-    value: 'n',
-    env: 'SVC_RUNNER_DEPLOY_PIDS',
     help: 'processes and threads of each deployed container',
     bounds: [4, 4_194_304],
     fallback: '512',
   },
   maxStoreMb: {
-    name: 'max-store-mb',
-    value: 'n',
-    env: 'SVC_RUNNER_MAX_STORE_MB',
     help: 'images and caches of all builds together; beyond it those of the teams that built least lately go',
     bounds: [1, 104_857_600],
     fallback: '20480',
   },
   minFreeMb: {
-    name: 'min-free-mb',
-    value: 'n',
-    env: 'SVC_RUNNER_MIN_FREE_MB',
     help: 'takes no work below this much free disk, and goes on a tenth above it',
     bounds: [0, 1_048_576],
     fallback: '1024',
   },
   maxSpoolMb: {
-    name: 'max-spool-mb',
-    value: 'n',
-    env: 'SVC_RUNNER_MAX_SPOOL_MB',
     help: 'takes no work while more output than this waits to be delivered',
     bounds: [1, 1_048_576],
     fallback: '4096',
   },
   maxOutbox: {
-    name: 'max-outbox',
-    value: 'n',
-    env: 'SVC_RUNNER_MAX_OUTBOX',
     help: 'takes no work while more results than this wait to be delivered',
     bounds: [1, 100_000],
     fallback: '200',
   },
-} as const satisfies Record<string, NumberFlag>;
+} as const satisfies Record<string, { help: string; bounds: readonly [number, number]; fallback: string }>;
+
+/** The name of the flag of a key in the config file. */
+const flagName = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+function numberFlag(key: keyof typeof NUMBERS): FlagSpec {
+  const { help, ...more } = NUMBERS[key];
+  return setting(flagName(key), help, { value: 'n', ...more });
+}
 
 const DEPLOY_ADDRESS = '127.0.0.1';
 const DRAIN_TIMEOUT = '1h';
 const APP_NETWORKS = ['contained', 'open'] as const;
 
 export const RUN_FLAGS: readonly FlagSpec[] = [
-  NUMBERS.slots,
-  NUMBERS.buildSlots,
-  {
-    name: 'deploy-address',
+  numberFlag('slots'),
+  numberFlag('buildSlots'),
+  setting('deploy-address', 'address of this machine that deployed containers are bound to', {
     value: 'ip',
-    env: 'SVC_RUNNER_DEPLOY_ADDRESS',
-    help: 'address of this machine that deployed containers are bound to',
     fallback: DEPLOY_ADDRESS,
-  },
-  NUMBERS.deployMemoryMb,
-  NUMBERS.deployCpus,
-  NUMBERS.deployPids,
-  {
-    name: 'allow-insecure-git',
-    env: 'SVC_RUNNER_ALLOW_INSECURE_GIT',
-    help: 'clone by plain http, from loopback addresses only',
-  },
-  {
-    name: 'allow-egress',
-    value: 'host:port,…',
-    env: 'SVC_RUNNER_ALLOW_EGRESS',
-    help: "what builds, deployed apps, and git on the service's pool reach besides public addresses, such as a mirror of packages of this site",
-  },
-  {
-    name: 'allow-registry',
-    value: 'host:port,…',
-    env: 'SVC_RUNNER_ALLOW_REGISTRY',
-    help: 'registries on private addresses that pulls and pushes of builds reach, and steps of builds do not',
-  },
-  {
-    name: 'allow-uncontained-builds',
-    env: 'SVC_RUNNER_ALLOW_UNCONTAINED_BUILDS',
-    help: 'build for many teams although builds are not contained on this machine: a Dockerfile is then root on it',
-  },
-  {
-    name: 'app-network',
-    value: APP_NETWORKS.join('|'),
-    env: 'SVC_RUNNER_APP_NETWORK',
-    help: "network of deployed apps: one of their own that leads to public addresses alone, or open, the engine's, from which they reach this machine and its site; the service's pool does not honour open",
-    fallback: 'contained',
-  },
-  {
-    name: 'allow-uncontained-apps',
-    env: 'SVC_RUNNER_ALLOW_UNCONTAINED_APPS',
-    help: 'deploy for many teams although apps are not contained on this machine: they then reach it and each other',
-  },
-  NUMBERS.maxStoreMb,
+  }),
+  numberFlag('deployMemoryMb'),
+  numberFlag('deployCpus'),
+  numberFlag('deployPids'),
+  setting('allow-insecure-git', 'clone by plain http, from loopback addresses only'),
+  setting(
+    'allow-egress',
+    "what builds, deployed apps, and git on the service's pool reach besides public addresses, such as a mirror of packages of this site",
+    { value: 'host:port,…' },
+  ),
+  setting(
+    'allow-registry',
+    'registries on private addresses that pulls and pushes of builds reach, and steps of builds do not',
+    { value: 'host:port,…' },
+  ),
+  setting(
+    'allow-uncontained-builds',
+    'build for many teams although builds are not contained on this machine: a Dockerfile is then root on it',
+  ),
+  setting(
+    'app-network',
+    "network of deployed apps: one of their own that leads to public addresses alone, or open, the engine's, from which they reach this machine and its site; the service's pool does not honour open",
+    { value: APP_NETWORKS.join('|'), fallback: 'contained' },
+  ),
+  setting(
+    'allow-uncontained-apps',
+    'deploy for many teams although apps are not contained on this machine: they then reach it and each other',
+  ),
+  numberFlag('maxStoreMb'),
   EXECUTOR_FLAG,
   DEFAULT_IMAGE_FLAG,
   DATA_DIR_FLAG,
   CA_FILE_FLAG,
-  {
-    name: 'drain-timeout',
+  setting('drain-timeout', 'how long SIGTERM waits for running work, such as 90s, 15m or 3h, at most 168h', {
     value: 'time',
-    env: 'SVC_RUNNER_DRAIN_TIMEOUT',
-    help: 'how long SIGTERM waits for running work, such as 90s, 15m or 3h, at most 168h',
     fallback: DRAIN_TIMEOUT,
-  },
-  NUMBERS.minFreeMb,
-  NUMBERS.maxSpoolMb,
-  NUMBERS.maxOutbox,
-  {
-    name: 'metrics-file',
-    value: 'path',
-    env: 'SVC_RUNNER_METRICS_FILE',
-    help: "rewritten every 15 s in Prometheus' text format, for node_exporter's textfile collector; its name ends with .prom",
-  },
-  {
-    name: 'exit-when-outdated',
-    env: 'SVC_RUNNER_EXIT_WHEN_OUTDATED',
-    help: 'once idle, end with exit code 7 when the control plane gives this version no work any more',
-  },
-  {
-    name: 'log-level',
-    value: LOG_LEVELS.join('|'),
-    env: 'SVC_RUNNER_LOG_LEVEL',
-    help: 'least level of what is logged',
-    fallback: 'info',
-  },
+  }),
+  numberFlag('minFreeMb'),
+  numberFlag('maxSpoolMb'),
+  numberFlag('maxOutbox'),
+  setting(
+    'metrics-file',
+    "rewritten every 15 s in Prometheus' text format, for node_exporter's textfile collector; its name ends with .prom",
+    { value: 'path' },
+  ),
+  setting(
+    'exit-when-outdated',
+    'once idle, end with exit code 7 when the control plane gives this version no work any more',
+  ),
+  setting('log-level', 'least level of what is logged', { value: LOG_LEVELS.join('|'), fallback: 'info' }),
 ];
 
 export const EXECUTORS: readonly ExecutorName[] = ['podman', 'docker', 'namespaces'];
@@ -213,10 +158,8 @@ export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSet
   const executor = oneOf('executor', flags.text('executor') ?? config.executor, EXECUTORS);
   const defaultImage = flags.text('default-image') ?? config.defaultImage;
   const metricsFile = promFile(flags.text('metrics-file') ?? config.metricsFile);
-  const number = (key: keyof typeof NUMBERS): number => {
-    const flag = NUMBERS[key];
-    return wholeNumber(flag, flags.text(flag.name) ?? config[key] ?? flag.fallback);
-  };
+  const number = (key: keyof typeof NUMBERS): number =>
+    wholeNumber(key, flags.text(flagName(key)) ?? config[key] ?? NUMBERS[key].fallback);
   return {
     slots: number('slots'),
     buildSlots: number('buildSlots'),
@@ -255,9 +198,7 @@ export function readCa(path: string): string {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new UsageError(
-      `--ca-file cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new UsageError(`--ca-file cannot be read: ${errorText(error)}`);
   }
   if (!text.includes('-----BEGIN CERTIFICATE-----'))
     throw new UsageError(`--ca-file ${path} holds no PEM certificate`);
@@ -290,11 +231,12 @@ function promFile(path: string | undefined): string | undefined {
   return path;
 }
 
-function wholeNumber({ name, bounds: [min, max] }: NumberFlag, value: string | number): number {
+function wholeNumber(key: keyof typeof NUMBERS, value: string | number): number {
+  const [min, max] = NUMBERS[key].bounds;
   const number = typeof value === 'number' ? value : /^\d+$/.test(value) ? Number(value) : Number.NaN;
   if (!Number.isInteger(number) || number < min || number > max) {
     throw new UsageError(
-      `--${name} is ${JSON.stringify(value)}, expected a whole number from ${min} to ${max}`,
+      `--${flagName(key)} is ${JSON.stringify(value)}, expected a whole number from ${min} to ${max}`,
     );
   }
   return number;

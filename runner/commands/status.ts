@@ -1,9 +1,9 @@
 /**
- * `svc-runner status`: asks the daemon through its unix socket, or reads its state file; it calls nobody over
+ * `svc-runner status` asks the daemon through its unix socket, or reads its state file; it calls nobody over
  * the network. Exit code 1 when no daemon runs here.
  */
 import type { CommandIo } from './command-io.ts';
-import { flagsHelp, parseFlags, type FlagSpec } from './flags.ts';
+import { flagsHelp, readFlags, type FlagSpec } from './flags.ts';
 import { dataPaths, defaultDataDir, requireConfig } from '../disk/identity.ts';
 import { lockHolder } from '../disk/lock.ts';
 import type { Away } from '../control-plane/presence.ts';
@@ -26,11 +26,8 @@ ${flagsHelp(FLAGS)}
 `;
 
 export async function status(io: CommandIo): Promise<number> {
-  const flags = parseFlags(FLAGS, io.args, io.env);
-  if (flags.on('help')) {
-    io.print(HELP);
-    return 0;
-  }
+  const flags = readFlags(FLAGS, HELP, io);
+  if (flags === undefined) return 0;
   const paths = dataPaths(flags.text('data-dir') ?? defaultDataDir(io.env));
   const config = requireConfig(paths);
   const holder = await lockHolder(paths.dataDir);

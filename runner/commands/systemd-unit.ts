@@ -1,11 +1,12 @@
 /**
- * The systemd unit of the daemon, as text. Every line has its reason beside it, for the operator who reads it
- * when something is wrong.
+ * Writes the systemd unit of the daemon as text. Every line has its reason beside it, for the operator who
+ * reads it when something is wrong.
  *
  * Some options are left out on purpose, because they break podman or docker below the daemon: NoNewPrivileges
  * and everything that implies it for a user (newuidmap is setuid), RestrictSUIDSGID (images hold setuid
  * files), Protect… and Private… options (a mount namespace of its own hides the engine's mounts from the
  * engine that people call, and a device policy takes /dev/fuse and /dev/net/tun away).
+ *
  */
 import { UsageError } from './flags.ts';
 import { EXIT } from '../daemon/shutdown.ts';
@@ -14,7 +15,7 @@ export interface UnitOptions {
   /** Absolute path of svc-runner; before it that of node, if it is a script. */
   exec: readonly string[];
   dataDir: string;
-  /** In the spelling of `run`: `1h`. */
+  /** The duration is spelled as for `run`, as in `1h`. */
   drainTimeout: string;
   drainTimeoutMs: number;
   watchdogSeconds: number;

@@ -21,25 +21,10 @@ import { wireJson, type CallName, type Calls } from './wire.ts';
 
 const MEBIBYTE = 1_048_576;
 /** An offer carries up to 128 variables of 32 KiB, each byte of which may take six characters in JSON. */
-const REPLY_BYTES_MAX: Readonly<Record<CallName, number>> = {
-  heartbeat: MEBIBYTE,
-  poll: 32 * MEBIBYTE,
-  logs: MEBIBYTE,
-  report: MEBIBYTE,
-  'build-poll': 32 * MEBIBYTE,
-  'build-logs': MEBIBYTE,
-  'build-report': MEBIBYTE,
-};
+const replyBytesMax = (name: CallName): number => (name.endsWith('poll') ? 32 : 1) * MEBIBYTE;
 /** Time limit of one attempt. A poll adds its waiting time. */
-const ATTEMPT_MS: Readonly<Record<CallName, number>> = {
-  heartbeat: 10_000,
-  poll: 10_000,
-  logs: 20_000,
-  report: 20_000,
-  'build-poll': 10_000,
-  'build-logs': 20_000,
-  'build-report': 20_000,
-};
+const attemptMs = (name: CallName): number =>
+  name === 'heartbeat' || name.endsWith('poll') ? 10_000 : 20_000;
 
 export interface ApiOptions {
   baseUrl: string;
@@ -103,8 +88,8 @@ export function createApi(options: ApiOptions): Api {
       url,
       headers: { 'content-type': contentType, ...signature },
       body: bytes,
-      timeoutMs: call.timeoutMs ?? ATTEMPT_MS[name],
-      bytesMax: REPLY_BYTES_MAX[name],
+      timeoutMs: call.timeoutMs ?? attemptMs(name),
+      bytesMax: replyBytesMax(name),
       ...(call.signal === undefined ? {} : { signal: call.signal }),
     });
   };

@@ -53,6 +53,14 @@ const ref = { id: 'run_1', epoch: 1 };
 const ok: HeartbeatReply = { leases: [{ ...ref, state: 'ok', leaseMs: 60_000 }] };
 const tick = async (ms: number) => await vi.advanceTimersByTimeAsync(ms);
 
+/** A loop whose first beat was answered. */
+async function begun(): Promise<ReturnType<typeof start>> {
+  const started = start();
+  await tick(0);
+  started.calls[0]?.answer();
+  return started;
+}
+
 describe('heartbeat loop', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'hrtime', 'Date'] }));
   afterEach(() => void vi.useRealTimers());
@@ -71,9 +79,7 @@ describe('heartbeat loop', () => {
   });
 
   it('names a new offer at once, and passes its acceptance on', async () => {
-    const { loop, calls, states } = start();
-    await tick(0);
-    calls[0]?.answer();
+    const { loop, calls, states } = await begun();
     await tick(100);
     loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
     await tick(0);
@@ -84,9 +90,7 @@ describe('heartbeat loop', () => {
   });
 
   it('2.11 names the phase of a build at once, and takes it for confirmed by the answer to that call only', async () => {
-    const { loop, calls, posted } = start();
-    await tick(0);
-    calls[0]?.answer();
+    const { loop, calls, posted } = await begun();
     loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
     await tick(0);
     loop.receive({ type: 'phase', ref, entered: { phase: 'publishing', phaseOffset: 70 } });
@@ -116,9 +120,7 @@ describe('heartbeat loop', () => {
   });
 
   it('2.11 gives a lease up 5 s before its end, counted from when the last answered call was sent, even while a call hangs', async () => {
-    const { loop, calls, states } = start();
-    await tick(0);
-    calls[0]?.answer();
+    const { loop, calls, states } = await begun();
     loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
     await tick(0);
     const sentAt = monotonicMs();
@@ -132,9 +134,7 @@ describe('heartbeat loop', () => {
   });
 
   it('lets a log append renew the lease', async () => {
-    const { loop, calls, states } = start();
-    await tick(0);
-    calls[0]?.answer();
+    const { loop, calls, states } = await begun();
     loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
     await tick(0);
     calls[1]?.answer(ok);
@@ -161,9 +161,7 @@ describe('heartbeat loop', () => {
   });
 
   it('keeps diagnostics until a heartbeat that carried them was answered', async () => {
-    const { loop, calls } = start();
-    await tick(0);
-    calls[0]?.answer();
+    const { loop, calls } = await begun();
     await tick(0);
     loop.receive({ type: 'diagnostics', diagnostics: { workspaceFreeMb: 7 } });
     await tick(0);
@@ -202,9 +200,7 @@ describe('heartbeat loop', () => {
     });
 
     it('keeps the beat as long as a lease may still be saved, and gives it up on time', async () => {
-      const { loop, calls, posted, states } = start();
-      await tick(0);
-      calls[0]?.answer();
+      const { loop, calls, posted, states } = await begun();
       loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
       await tick(0);
       calls[1]?.answer(ok);
@@ -250,9 +246,7 @@ describe('heartbeat loop', () => {
   }
 
   it('ends with one more beat that says the latest', async () => {
-    const { loop, calls, posted } = start();
-    await tick(0);
-    calls[0]?.answer();
+    const { loop, calls, posted } = await begun();
     await tick(0);
     loop.receive({ type: 'draining' });
     loop.receive({ type: 'hold', ref, leaseMs: 15_000 });

@@ -1,11 +1,12 @@
 /**
- * The heartbeat: reports to the control plane every 15 s that this process lives and which leases it holds,
+ * The heartbeat reports to the control plane every 15 s that this process lives and which leases it holds,
  * and takes the state of each lease from the reply.
  *
  * Runs in its own thread, so that neither a busy main thread nor a slow disk can make a lease run out. It
  * owns the lease book. Two independent clocks: the beat (one call at a time, at once when an offer arrived)
  * and the giving up of leases, which must happen on time even while a call hangs. Every result is posted to
  * the main thread; the loop never touches a task itself.
+ *
  */
 import type { Api } from './api.ts';
 import { nextDelayMs, unservedDelayMs } from './backoff.ts';
@@ -157,7 +158,7 @@ function apply(state: State, message: Exclude<ToHeartbeat, { type: 'stop' }>, no
   }
 }
 
-/** One call; returns when the next one is due, in ms. */
+/** Makes one call; returns when the next one is due, in ms. */
 async function attempt(
   options: HeartbeatLoopOptions,
   state: State,

@@ -1,4 +1,4 @@
-/** The messages between the main thread and the heartbeat thread. */
+/** Defines the messages between the main thread and the heartbeat thread. */
 import type { Intervals } from './intervals.ts';
 import type { LogLevel } from '../platform/log.ts';
 import type {

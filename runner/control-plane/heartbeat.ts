@@ -1,5 +1,5 @@
 /**
- * The main thread's side of the heartbeat: starts the thread, passes messages on, and calls back. It owns the
+ * The main thread's side of the heartbeat starts the thread, passes messages on, and calls back. It owns the
  * listeners of each lease.
  */
 import { Worker } from 'node:worker_threads';
@@ -58,31 +58,18 @@ export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: Heart
   const post = (message: ToHeartbeat) => worker.postMessage(message);
   const tick = setInterval(() => post({ type: 'tick' }), TICK_MS);
 
-  worker.on('message', (message: FromHeartbeat) => {
-    switch (message.type) {
-      case 'lease':
-        listeners.get(refKey(message.ref))?.onState(message.state, message.phase);
-        return;
-      case 'unserved':
-        callbacks.onUnserved(message.nextInMs);
-        return;
-      case 'contact':
-        callbacks.onContact(message);
-        return;
-      case 'beat':
-        callbacks.onBeat(message.ok);
-        return;
-      case 'log':
-        log[message.level](message.fields, message.message);
-        return;
-      case 'fatal':
-        callbacks.onFatal(message);
-        return;
-      case 'stopped':
-        onStopped();
-        return;
-    }
-  });
+  const handlers: {
+    [Type in FromHeartbeat['type']]: (message: Extract<FromHeartbeat, { type: Type }>) => void;
+  } = {
+    lease: ({ ref, state, phase }) => listeners.get(refKey(ref))?.onState(state, phase),
+    unserved: ({ nextInMs }) => callbacks.onUnserved(nextInMs),
+    contact: callbacks.onContact,
+    beat: ({ ok }) => callbacks.onBeat(ok),
+    log: ({ level, fields, message }) => log[level](fields, message),
+    fatal: callbacks.onFatal,
+    stopped: () => onStopped(),
+  };
+  worker.on('message', (message: FromHeartbeat) => handlers[message.type](message as never));
   worker.on('error', (error) => {
     if (!stopping) callbacks.onCrash(error);
   });

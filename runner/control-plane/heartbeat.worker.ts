@@ -1,7 +1,7 @@
 /**
- * Entry of the heartbeat thread: reads the key, runs the heartbeat loop, and watches the main thread. A main
- * thread that is stuck for good would leave a process that renews its leases forever and does nothing for
- * them: it is killed, loudly, so that the service manager starts a new one, which reaps what is left.
+ * The entry of the heartbeat thread reads the key, runs the heartbeat loop, and watches the main thread. A
+ * main thread that is stuck for good would leave a process that renews its leases forever and does nothing
+ * for them: it is killed, loudly, so that the service manager starts a new one, which reaps what is left.
  */
 import { readFileSync, writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';

@@ -1,7 +1,7 @@
 /**
- * HTTP for the daemon: outbound only, kept-alive connections, a private CA, proxies from the environment, and
- * three bounds that the platform's own fetch does not offer together: a deadline for the whole exchange, a
- * cap on the reply, and an abort.
+ * This file is the daemon's HTTP client: outbound only, with kept-alive connections, a private CA, proxies
+ * from the environment, and three bounds that the platform's own fetch does not offer together: a deadline
+ * for the whole exchange, a cap on the reply, and an abort.
  */
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { createOutbound } from '@svc/proto/proxy/outbound.ts';

@@ -21,8 +21,8 @@ export function leaseMarginMs(leaseMs: number): number {
 
 export interface HeldLease extends WorkRef {
   /**
-   * When to give the lease up. Infinity: the work has ended, only its report is outstanding; nothing is left
-   * to be killed.
+   * The lease is given up at this time. It is Infinity when the work has ended and only its report is
+   * outstanding, so that nothing is left to be killed.
    */
   giveUpAtMs: number;
   /** It is an offer that no heartbeat has accepted yet. */

@@ -40,7 +40,7 @@ export function createPresence(options: PresenceOptions): Presence {
   let sinceMs: number | undefined;
   let begunMs = 0;
   const nextMs = new Map<Asker, number>();
-  /** The callers of `pause` that wait for the end of the absence. */
+  /** These callers of `pause` wait for the end of the absence. */
   const sleepers = new Set<() => void>();
   return {
     unserved(asker, nextInMs) {

@@ -84,7 +84,7 @@ const VERDICT_OF_CODE: ReadonlyMap<string, Verdict> = new Map<string, Verdict>([
   ['token_invalid', 'refused'],
 ]);
 
-/** The control plane's error in a reply; undefined when the body is not one, whoever wrote it. */
+/** Reads the control plane's error in a reply. It is undefined when the body is not one, whoever wrote it. */
 function errorOf(body: Buffer): ErrorReply['error'] | undefined {
   try {
     const parsed: unknown = JSON.parse(body.toString('utf8'));
@@ -167,7 +167,7 @@ function parseObject(body: Buffer): object | undefined {
   }
 }
 
-/** Seconds or an HTTP date. */
+/** Reads seconds or an HTTP date. */
 export function retryAfter(value: string | undefined, nowMs: number = Date.now()): number | undefined {
   if (value === undefined) return undefined;
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;

@@ -1,7 +1,7 @@
 /**
- * Whether the control plane still supports this daemon's version. Below the recommended version the daemon
- * works and logs that once; below the least supported one it takes no new work, gives the reason in each
- * poll, and finishes what it holds. It ends by itself for that only with --exit-when-outdated.
+ * Decides whether the control plane still supports this daemon's version. Below the recommended version the
+ * daemon works and logs that once; below the least supported one it takes no new work, gives the reason in
+ * each poll, and finishes what it holds. It ends by itself for that only with --exit-when-outdated.
  */
 import type { Log } from '../platform/log.ts';
 import type { WireDirectives } from './wire.ts';

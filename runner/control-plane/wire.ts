@@ -1,287 +1,95 @@
 /**
- * The JSON that goes over the wire, as svc.runner.v1 spells it: lowerCamel fields, enums in their short
- * words, bytes in base64. Written out by hand rather than taken from the generated messages, because the
- * daemon needs eight small shapes and should start in an instant; a test holds them against the contract.
- * What a reply may leave out is optional here: an absent field is its zero value.
+ * The JSON that goes over the wire, as svc.runner.v1 spells it: lowerCamel fields, enums in their short words,
+ * bytes in base64. The types are those of the contract; its code is not loaded, because the daemon should
+ * start in an instant. A field that a message may leave out is optional here: an absent one is its zero value.
  */
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type { BuildType } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import type * as runner from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 
-/** Phases of a build, in order. */
-export const BUILD_PHASES = ['cloning', 'building', 'publishing', 'deploying'] as const;
-export type BuildPhase = (typeof BUILD_PHASES)[number];
+type Enums = { BuildType: typeof BuildType } & Pick<
+  typeof runner,
+  'BuildPhase' | 'LeaseState' | 'LogStream' | 'EndReason' | 'DeployKind' | 'Network' | 'Isolation'
+>;
+
+/**
+ * The words of an enum, such as `lease_lost`. A run whose time in the queue is up was never offered, so that no
+ * runner reports it.
+ */
+type Words<Name extends keyof Enums> = Lowercase<
+  Exclude<keyof Enums[Name] & string, 'UNSPECIFIED' | 'QUEUE_TIMEOUT'>
+>;
+
+type WordsOf<Value> = {
+  [Name in keyof Enums]: Value extends Enums[Name][keyof Enums[Name]] ? Words<Name> : never;
+}[keyof Enums];
+
+/** A phase of a build. */
+export type BuildPhase = Words<'BuildPhase'>;
+export type WireBuildType = Words<'BuildType'>;
+export type WireLeaseState = Words<'LeaseState'>;
+export type WireLogStream = Words<'LogStream'>;
+export type WireEndReason = Words<'EndReason'>;
+
+type Spelled<Value> = Value extends number
+  ? `${number}` extends `${Value}`
+    ? number
+    : WordsOf<Value>
+  : Value extends Timestamp | Uint8Array
+    ? string
+    : Value extends ReadonlyArray<infer Item>
+      ? Spelled<Item>[]
+      : Value extends { $typeName: string }
+        ? Wire<Value>
+        : Value;
+
+/** Fields that a message always has, unless the contract says of one that it may be absent. */
+type Kept =
+  | 'id'
+  | 'epoch'
+  | ('token' | 'name' | 'publicKey' | 'version' | 'os' | 'arch')
+  | ('offset' | 'chunks' | 'stream' | 'data' | 'bytes' | 'sha256')
+  | ('reportId' | 'reason' | 'phase' | 'durationMs' | 'digest');
+
+type KeptOf<Shape> = { [Name in keyof Shape]: undefined extends Shape[Name] ? never : Name }[keyof Shape] &
+  Kept;
+
+/** A message of the contract in JSON, without the runner's id, which is in the path. */
+type Wire<Shape> = { [Name in KeptOf<Shape>]: Spelled<Shape[Name]> } & {
+  [Name in Exclude<keyof Shape, KeptOf<Shape> | '$typeName' | '$unknown' | 'runnerId'>]?: Spelled<
+    NonNullable<Shape[Name]>
+  >;
+};
+
+type With<Shape, Name extends keyof Shape> = Shape & Required<Pick<Shape, Name>>;
 
 /** A phase that a build is in, or is about to enter, and the length of its output by then. */
-export interface EnteredPhase {
-  phase: BuildPhase;
-  phaseOffset: number;
-}
+export type EnteredPhase = Required<Pick<WireLease, 'phase' | 'phaseOffset'>>;
 
-export interface WireLease {
-  id: string;
-  epoch: number;
-  /** The phase that a build is in, or is about to enter. */
-  phase?: BuildPhase;
-  /** Bytes of output that were written before that phase. */
-  phaseOffset?: number;
-}
+export type WireLease = Wire<runner.HeldLease>;
+export type WireIntervals = Wire<runner.Intervals>;
+export type WireDiagnostics = Wire<runner.SelfDiagnostics>;
+export type WireDirectives = Wire<runner.Directives>;
+export type WireBuildSource = Wire<runner.BuildSource>;
+export type WireImageTarget = Wire<runner.ImageTarget>;
+export type WireDeployTarget = Wire<runner.DeployTarget>;
+export type WireBaseImage = Wire<runner.BaseImage>;
+export type WireBuildResult = Wire<runner.BuildResult>;
+export type WireFacts = Wire<runner.Facts>;
 
-export interface WireFacts {
-  version: string;
-  os: string;
-  arch: string;
-  isolation?: string;
-  executor?: string;
-}
-
-export interface WireIntervals {
-  heartbeatMs?: number;
-  pollWaitMs?: number;
-  leaseMs?: number;
-}
-
-export interface EnrollRequest {
-  token: string;
-  name: string;
-  publicKey: string;
-  labels?: Readonly<Record<string, string>>;
-  facts?: WireFacts;
-}
-
-export interface EnrollReply {
-  runnerId?: string;
-  teamId?: string;
-  serverTime?: string;
-  intervals?: WireIntervals;
-}
-
-export interface WireDiagnostics {
-  containerCliVersion?: string;
-  deployCliVersion?: string;
-  workspaceFreeMb?: number;
-}
-
-export interface HeartbeatRequest {
-  /** A call without it does not take the runner over from its daemon. */
-  bootId?: string;
-  leases: WireLease[];
-  diagnostics?: WireDiagnostics;
-  draining?: boolean;
-  facts?: WireFacts;
-  labels?: Readonly<Record<string, string>>;
-  givenBack?: WireLease[];
-}
-
-export type WireLeaseState = 'ok' | 'cancelled' | 'superseded';
-
-export interface WireLeaseStatus {
-  id: string;
-  epoch: number;
-  state?: WireLeaseState;
-  leaseMs?: number;
-}
-
-export interface WireDirectives {
-  sendDiagnostics?: boolean;
-  paused?: boolean;
-  flagged?: boolean;
-  versionTooOld?: boolean;
-  upgradeRecommended?: boolean;
-  minVersion?: string;
-  recommendedVersion?: string;
-}
-
-export interface HeartbeatReply {
-  leases?: WireLeaseStatus[];
-  directives?: WireDirectives;
-  intervals?: WireIntervals;
-  serverTime?: string;
-}
-
-export interface PollRequest {
-  pollId: string;
-  waitMs: number;
-  slots: number;
-  leases: WireLease[];
-  notReady?: string[];
-  /** A call without it does not take the runner over from its daemon. */
-  bootId?: string;
-}
-
-export interface WireLimits {
-  timeoutSeconds?: number;
-  memoryMb?: number;
-  cpus?: number;
-  pids?: number;
-  outputBytes?: number;
-}
-
-export interface RunOffer {
-  id: string;
-  leaseId?: string;
-  epoch: number;
-  leaseMs?: number;
-  image?: string;
-  command?: string[];
-  env?: Record<string, string>;
-  workdir?: string;
-  stdin?: string;
-  network?: string;
-  isolation?: string;
-  limits?: WireLimits;
-  attempt?: number;
-  teamId?: string;
-  shared?: boolean;
-}
-
-export interface PollReply {
-  run?: RunOffer;
-}
-
-export type WireBuildType = 'auto' | 'dockerfile' | 'buildpack';
-
-export interface WireBuildSource {
-  repository?: string;
-  branch?: string;
-  commit?: string;
-  buildPath?: string;
-  submodules?: boolean;
-  username?: string;
-  token?: string;
-  sshKey?: string;
-  knownHosts?: string;
-  dockerfile?: string;
-  context?: string;
-  target?: string;
-  cloneDepth?: number;
-  tags?: boolean;
-}
-
-export interface WireImageTarget {
-  host?: string;
-  namespace?: string;
-  repository?: string;
-  tag?: string;
-  username?: string;
-  password?: string;
-  insecure?: boolean;
-  guarded?: boolean;
-  commitInTag?: boolean;
-  local?: boolean;
-}
-
-export interface WireDeployTarget {
-  kind?: 'container' | 'dokku';
-  app?: string;
-  containerPort?: number;
-  hostPort?: number;
-  environmentId?: string;
-}
-
-export interface WireBuildLimits {
-  timeoutSeconds?: number;
-  memoryMb?: number;
-  cpus?: number;
-  outputBytes?: number;
-}
-
-export interface BuildOffer {
-  id: string;
-  leaseId?: string;
-  epoch: number;
-  leaseMs?: number;
-  attempt?: number;
-  source?: WireBuildSource;
-  buildType?: WireBuildType;
-  variables?: Record<string, string>;
-  secrets?: Record<string, string>;
-  steps?: string[];
-  image?: WireImageTarget;
-  deploy?: WireDeployTarget;
-  deployImage?: string;
-  limits?: WireBuildLimits;
-  builderImage?: string;
-  teamId?: string;
-  shared?: boolean;
-}
-
-export interface BuildPollReply {
-  build?: BuildOffer;
-}
-
-export type WireLogStream = 'stdout' | 'stderr' | 'runner';
-
-export interface WireLogChunk {
-  stream: WireLogStream;
-  /** Base64. */
-  data: string;
-  /** Bytes of output before this chunk that were lost on this machine. */
-  missingBytes?: number;
-}
-
-export interface WireLogsEnd {
-  bytes: number;
-  sha256: string;
-}
-
-export interface LogsRequest {
-  id: string;
-  epoch: number;
-  offset: number;
-  chunks: WireLogChunk[];
-  end?: WireLogsEnd;
-}
-
-export interface LogsReply {
-  nextOffset?: number;
-  complete?: boolean;
-  state?: WireLeaseState;
-}
-
-export type WireEndReason = 'exit' | 'timeout' | 'memory' | 'cancelled' | 'lease_lost' | 'engine_error';
-
-export interface WirePhaseTime {
-  phase: BuildPhase;
-  durationMs: number;
-}
-
-export interface WireBaseImage {
-  name: string;
-  digest: string;
-}
-
-export interface WireBuildResult {
-  commit?: string;
-  ref?: string;
-  buildType?: WireBuildType;
-  image?: string;
-  digest?: string;
-  tag?: string;
-  address?: string;
-  phase?: BuildPhase;
-  phases?: WirePhaseTime[];
-  /** Base64 of a gzipped document. */
-  sbom?: string;
-  sbomProblem?: string;
-  mediaType?: string;
-  platform?: string;
-  baseImages?: WireBaseImage[];
-}
-
-export interface ReportRequest {
-  id: string;
-  epoch: number;
-  reportId: string;
-  reason: WireEndReason;
-  exitCode?: number;
-  message?: string;
-  durationMs?: number;
-  waitedMs?: number;
-  build?: WireBuildResult;
-}
-
-export interface ReportReply {
-  accepted?: boolean;
-  repeated?: boolean;
-}
+export type EnrollRequest = Wire<runner.EnrollRequest>;
+export type EnrollReply = Wire<Omit<runner.EnrollResponse, 'runnerId'>> & { runnerId?: string };
+export type HeartbeatRequest = With<Wire<runner.HeartbeatRequest>, 'leases'>;
+export type HeartbeatReply = Wire<runner.HeartbeatResponse>;
+export type PollRequest = With<Wire<runner.PollRequest>, 'pollId' | 'waitMs' | 'slots' | 'leases'>;
+export type RunOffer = Wire<runner.RunOffer>;
+export type PollReply = Wire<runner.PollResponse>;
+export type BuildOffer = Wire<runner.BuildOffer>;
+export type BuildPollReply = Wire<runner.BuildPollResponse>;
+export type LogsRequest = Wire<runner.LogsRequest>;
+export type LogsReply = Wire<runner.LogsResponse>;
+export type ReportRequest = Wire<runner.ReportRequest>;
+export type ReportReply = Wire<runner.ReportResponse>;
 
 export interface ErrorReply {
   error: {

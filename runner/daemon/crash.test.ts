@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   journalEvents,
-  makeHome,
   readState,
   startFakeDaemon,
   startProcess,
   untilReported,
+  killed,
 } from '../../test/setup/runner/daemon-process.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
-import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
 import type { HeartbeatRequest } from '../control-plane/wire.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
@@ -23,10 +23,9 @@ const bundle = useBundle();
 describe('daemon killed with SIGKILL', () => {
   for (const event of ['offered', 'accepted', 'started'] as const) {
     it(`after the journal said ${event}: the run is executed again by its next grant, and reported once`, async () => {
-      const cp = await controlPlane();
+      const { cp, home } = await enrolledMachine();
       cp.intervals.leaseMs = 1_500;
       cp.offerMs = 1_000;
-      const home = makeHome(cp);
       const run = cp.submit({ command: script({ out: 'done' }, { exit: 0 }) });
       expect(await startFakeDaemon(bundle(), home, { env: { CRASH_AFTER: event } }).exited).toBe('SIGKILL');
       expect(run.reports).toEqual([]);
@@ -46,8 +45,7 @@ describe('daemon killed with SIGKILL', () => {
   }
 
   it('after the journal said ended: the result comes from the outbox, with all output, without running again', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     // The appends fail, so that the output is not delivered before the crash.
     cp.script('logs', ...Array.from({ length: 3 }, () => 'reset' as const));
     const run = cp.submit({
@@ -66,8 +64,7 @@ describe('daemon killed with SIGKILL', () => {
   });
 
   it('after the journal said reported: nothing is sent again', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const run = cp.submit({ command: script({ exit: 0 }) });
     expect(await startFakeDaemon(bundle(), home, { env: { CRASH_AFTER: 'reported' } }).exited).toBe(
       'SIGKILL',
@@ -87,14 +84,12 @@ describe('daemon killed with SIGKILL', () => {
   });
 
   it('2.10 between the answer to the report and its note: the same report again, which changes nothing', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     cp.script('report', 'lose_answer', 'hang');
     const run = cp.submit({ command: script({ exit: 0 }) });
     const first = startFakeDaemon(bundle(), home);
     await waitFor('the repetition', () => cp.of('report').length === 2);
-    first.kill('SIGKILL');
-    await first.exited;
+    await killed(first);
     startFakeDaemon(bundle(), home);
     await waitFor('the end', () =>
       journalEvents(home, run.id).some((event) => event === 'reported' || event === 'dropped'),
@@ -104,14 +99,12 @@ describe('daemon killed with SIGKILL', () => {
   });
 
   it('2.9 while a task runs: its container is reaped before anything new is taken', async () => {
-    const cp = await controlPlane();
+    const { cp, home } = await enrolledMachine();
     cp.intervals.leaseMs = 1_500;
-    const home = makeHome(cp);
     const run = cp.submit({ command: script({ out: 'partial' }, { await: home.file('gate') }, { exit: 0 }) });
     const first = startFakeDaemon(bundle(), home);
     await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
-    first.kill('SIGKILL');
-    await first.exited;
+    await killed(first);
     expect(existsSync(join(home.executorDir, 'containers', `${run.id}@1`))).toBe(true);
     const second = startFakeDaemon(bundle(), home);
     await waitFor(
@@ -131,14 +124,12 @@ describe('daemon killed with SIGKILL', () => {
   });
 
   it('while a task runs: its lease is given back when its container is gone, and nobody waits for its end', async () => {
-    const cp = await controlPlane();
+    const { cp, home } = await enrolledMachine();
     cp.intervals.leaseMs = 600_000;
-    const home = makeHome(cp);
     const run = cp.submit({ command: script({ out: 'once' }, { await: home.file('gate') }, { exit: 0 }) });
     const first = startFakeDaemon(bundle(), home);
     await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
-    first.kill('SIGKILL');
-    await first.exited;
+    await killed(first);
     startFakeDaemon(bundle(), home);
     await waitFor('the second start', () => run.epoch === 2 && run.state === 'running');
     writeFileSync(home.file('gate'), '');
@@ -153,14 +144,12 @@ describe('daemon killed with SIGKILL', () => {
   });
 
   it('gives nothing back of a process of another machine, from which its data folder was copied', async () => {
-    const cp = await controlPlane();
+    const { cp, home } = await enrolledMachine();
     cp.intervals.leaseMs = 600_000;
-    const home = makeHome(cp);
     const run = cp.submit({ command: script({ hang: true }) });
     const first = startFakeDaemon(bundle(), home);
     await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
-    first.kill('SIGKILL');
-    await first.exited;
+    await killed(first);
     const journal = join(home.dataDir, 'journal.jsonl');
     const lines = readFileSync(journal, 'utf8');
     expect(lines).toContain('"machineBoot":"');
@@ -174,23 +163,20 @@ describe('daemon killed with SIGKILL', () => {
   });
 
   it('2.7 the next process takes the identity over at once, and a second one on the same folder is refused', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const first = startFakeDaemon(bundle(), home);
     await waitFor('contact', () => cp.boot !== undefined);
     const rival = startFakeDaemon(bundle(), home);
     await waitFor('the refusal', () => rival.output().includes(`another daemon (pid ${first.pid})`));
     expect(await rival.exited).not.toBe(0);
     const boot = cp.boot;
-    first.kill('SIGKILL');
-    await first.exited;
+    await killed(first);
     startFakeDaemon(bundle(), home);
     await waitFor('the new boot', () => cp.boot !== boot);
   });
 
   it('2.7 a process that another one took over kills its task and exits with 6', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const daemon = startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ hang: true }) });
     await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
@@ -208,8 +194,7 @@ describe('daemon killed with SIGKILL', () => {
 
 describe('status and lock after a crash', () => {
   it('says that nothing runs and how much waits', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     cp.submit({ command: script({ exit: 0 }) });
     await startFakeDaemon(bundle(), home, { env: { CRASH_AFTER: 'ended' } }).exited;
     const status = startProcess(bundle().main, ['status', '--data-dir', home.dataDir]);

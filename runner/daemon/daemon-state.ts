@@ -94,7 +94,7 @@ export interface DaemonParts {
 /** The times of an answered heartbeat, on both clocks: the wall clock is for people. */
 interface Contact {
   atMs: number;
-  /** When the call was sent. */
+  /** The call was sent at this time. */
   sentMonotonicMs: number;
 }
 

@@ -9,9 +9,10 @@ import {
   startFakeDaemon,
   startProcess,
   untilReported,
+  killed,
 } from '../../test/setup/runner/daemon-process.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
-import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { controlPlane, useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import type { HeartbeatRequest, LogsRequest, PollRequest } from '../control-plane/wire.ts';
 import { TIMED } from '../../test/setup/timed.ts';
@@ -20,8 +21,7 @@ const bundle = useBundle();
 
 describe('daemon', () => {
   it('takes a run, streams its output, reports it, and drains on SIGTERM', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const daemon = startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ out: 'one\n' }, { err: 'two\n' }, { exit: 3 }) });
     await untilReported(cp, run.id);
@@ -47,8 +47,7 @@ describe('daemon', () => {
   });
 
   it('runs as many at a time as it has slots, with one poll at a time', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     startFakeDaemon(bundle(), home, { args: ['--slots', '3'] });
     const gate = home.file('gate');
     const runs = [1, 2, 3, 4].map(() => cp.submit({ command: script({ await: gate }) }));
@@ -67,8 +66,7 @@ describe('daemon', () => {
   });
 
   it('sends the first output of a running task within a second', TIMED, async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     startFakeDaemon(bundle(), home);
     const run = cp.submit({
       command: script({ out: 'early' }, { await: home.file('gate') }, { out: 'late' }),
@@ -100,8 +98,7 @@ describe('daemon', () => {
   });
 
   it("2.15 strikes the run's secrets out before anything is written or sent", async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     startFakeDaemon(bundle(), home, { env: { HTTPS_PROXY: 'http://user:proxy-password@127.0.0.1:1' } });
     const env = { API_KEY: 'sk-very-secret-1234' };
     const run = cp.submit({
@@ -119,8 +116,7 @@ describe('daemon', () => {
   });
 
   it('2.17 stays online while paused, and finishes what it holds', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const daemon = startFakeDaemon(bundle(), home, { args: ['--slots', '2'] });
     const gate = home.file('gate');
     const first = cp.submit({ command: script({ await: gate }) });
@@ -139,8 +135,7 @@ describe('daemon', () => {
   });
 
   it('2.18 kills a cancelled run and reports it as cancelled, once', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ out: 'begun' }, { hang: true }) });
     await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
@@ -166,8 +161,7 @@ describe('daemon', () => {
   });
 
   it('shows what it does in the state file, and `status` reads it', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const daemon = startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ hang: true }) });
     await waitFor(
@@ -178,8 +172,7 @@ describe('daemon', () => {
     expect(await status.exited).toBe(0);
     expect(status.output()).toContain(`pid ${daemon.pid}`);
     expect(status.output()).toContain(`${run.id} epoch 1, running`);
-    daemon.kill('SIGKILL');
-    await daemon.exited;
+    await killed(daemon);
     const after = startProcess(bundle().main, ['status', '--json', '--data-dir', home.dataDir]);
     expect(await after.exited).toBe(1);
     expect(JSON.parse(after.output())).toMatchObject({ running: false });
@@ -188,8 +181,7 @@ describe('daemon', () => {
 
 describe('daemon, 2.6 SIGTERM', () => {
   it('lets running work finish and takes no more', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const daemon = startFakeDaemon(bundle(), home, { args: ['--slots', '2'] });
     const gate = home.file('gate');
     const run = cp.submit({ command: script({ await: gate }, { exit: 0 }) });
@@ -208,8 +200,7 @@ describe('daemon, 2.6 SIGTERM', () => {
   });
 
   it('cancels at the second one: killed, not reported, back to the queue', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const daemon = startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ hang: true }) });
     await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
@@ -223,8 +214,7 @@ describe('daemon, 2.6 SIGTERM', () => {
   });
 
   it('cancels when the drain time is over', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const daemon = startFakeDaemon(bundle(), home, { args: ['--drain-timeout', '300ms'] });
     const run = cp.submit({ command: script({ hang: true }) });
     await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
@@ -234,8 +224,7 @@ describe('daemon, 2.6 SIGTERM', () => {
   });
 
   it('ends as asked when the signal comes while it starts', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { home } = await enrolledMachine();
     const daemon = startFakeDaemon(bundle(), home, { env: { SLOW_START: home.file('gate') } });
     await waitFor('the start', () => daemon.output().includes('starting slowly'));
     daemon.kill('SIGTERM');

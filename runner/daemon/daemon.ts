@@ -1,5 +1,5 @@
 /**
- * The daemon: wires the parts, in the order in which they may rely on each other, and takes them down in
+ * The daemon wires the parts, in the order in which they may rely on each other, and takes them down in
  * reverse.
  *
  *   lock → executor, journal, outbox → reap → heartbeat thread → results of the last process → poll loop ⇄
@@ -7,6 +7,7 @@
  *
  * It listens on no port: all connections go out, and people read the state file. This file owns the table of
  * runs.
+ *
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';

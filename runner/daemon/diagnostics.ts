@@ -30,7 +30,10 @@ export async function collectDiagnostics(
   return { containerCliVersion, deployCliVersion, workspaceFreeMb };
 }
 
-/** Returns the first line of `<program> --version`; empty when it is not installed or does not answer. */
+/**
+ * Finds the first line of `<program> --version`. It is empty when the program is not installed or does not
+ * answer.
+ */
 async function versionOf(program: string | undefined): Promise<string> {
   if (program === undefined) return '';
   const result = await runCommand([program, '--version'], { timeoutMs: COMMAND_MS });

@@ -8,10 +8,11 @@ import {
   readState,
   startFakeDaemon,
   untilReported,
+  killed,
 } from '../../test/setup/runner/daemon-process.ts';
 import type { CannedReply } from '../../test/setup/runner/fake-control-plane.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
-import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { controlPlane, useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import type { HeartbeatRequest, LogsRequest, PollRequest } from '../control-plane/wire.ts';
 
@@ -33,8 +34,7 @@ const htmlPage: CannedReply = { status: 200, body: '<html><body>Please log in</b
 
 describe('daemon on a bad network', () => {
   it('2.1 asks again with the same poll id when the answer is lost, and gets the same offer', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const run = cp.submit({ command: script({ exit: 0 }) });
     cp.script('poll', 'lose_answer');
     startFakeDaemon(bundle(), home);
@@ -46,8 +46,7 @@ describe('daemon on a bad network', () => {
   });
 
   it('accepts an offer even when the answer to the accepting heartbeat is lost', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     startFakeDaemon(bundle(), home);
     await waitFor('contact', () => cp.of('heartbeat').length > 0);
     cp.script('heartbeat', 'lose_answer', 'reset');
@@ -69,8 +68,7 @@ describe('daemon on a bad network', () => {
   });
 
   it('2.10 keeps the result while the control plane is away, uses the slot for other work, and delivers it after a restart', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     cp.script('report', ...Array.from({ length: 500 }, () => refusal(503, 'unavailable')));
     const first = cp.submit({ command: script({ exit: 1 }) });
     const daemon = startFakeDaemon(bundle(), home);
@@ -81,8 +79,7 @@ describe('daemon on a bad network', () => {
       () => home.events().filter((event) => event.event === 'end').length === 2,
     );
     await waitFor('both in the outbox', () => readState(home).outbox === 2);
-    daemon.kill('SIGKILL');
-    await daemon.exited;
+    await killed(daemon);
     cp.unscript();
     startFakeDaemon(bundle(), home);
     await untilReported(cp, first.id);
@@ -103,8 +100,7 @@ describe('daemon on a bad network', () => {
   });
 
   it('2.3 sends output again from where the control plane lost it, and everything when the digest differs', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     startFakeDaemon(bundle(), home);
     const run = cp.submit({
       command: script(
@@ -130,8 +126,7 @@ describe('daemon on a bad network', () => {
   });
 
   it('2.3 does not believe an answer that claims more output than was written', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     cp.script('logs', { status: 200, body: { nextOffset: 1_000_000, state: 'ok' } });
     const run = cp.submit({ command: script({ out: 'abc' }, { await: home.file('gate') }, { out: 'def' }) });
     const daemon = startFakeDaemon(bundle(), home);
@@ -144,9 +139,8 @@ describe('daemon on a bad network', () => {
 
 describe('daemon and its leases', () => {
   it('2.5 keeps the lease while the main thread is busy for longer than it', async () => {
-    const cp = await controlPlane();
+    const { cp, home } = await enrolledMachine();
     cp.intervals = { heartbeatMs: 200, pollWaitMs: 2_000, leaseMs: 1_200 };
-    const home = makeHome(cp);
     const run = cp.submit({ command: script({ block: 3_000 }, { out: 'still here' }, { exit: 0 }) });
     startFakeDaemon(bundle(), home);
     await untilReported(cp, run.id);
@@ -155,9 +149,8 @@ describe('daemon and its leases', () => {
   });
 
   it('2.11 kills its task before the lease ends when the control plane cannot be reached, and reports nothing', async () => {
-    const cp = await controlPlane();
+    const { cp, home } = await enrolledMachine();
     cp.intervals.leaseMs = 3_000;
-    const home = makeHome(cp);
     const daemon = startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ hang: true }) });
     await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
@@ -172,8 +165,7 @@ describe('daemon and its leases', () => {
   });
 
   it('2.11 kills a superseded task at once and reports nothing', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ out: 'x' }, { hang: true }) });
     await waitFor('the output', () => run.output.length > 0);
@@ -186,8 +178,7 @@ describe('daemon and its leases', () => {
   });
 
   it('2.11 never starts a grant twice, whatever the control plane says', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const run = cp.submit({ command: script({ exit: 0 }) });
     const daemon = startFakeDaemon(bundle(), home);
     await untilReported(cp, run.id);
@@ -202,8 +193,7 @@ describe('daemon and its leases', () => {
   });
 
   it('leaves an offer alone whose id could be a path', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     cp.script('poll', {
       status: 200,
       body: { run: { id: '../../etc/passwd', epoch: 1, command: ['x'], leaseMs: 15_000 } },
@@ -226,14 +216,13 @@ describe('daemon and its standing', () => {
       expect(daemon.output()).toContain('clock is wrong');
       expect(daemon.output()).not.toContain('revoked');
       const refused = cp.calls.filter((call) => call.status === 401);
-      // One refusal at most for each of the two threads: the offset is shared.
+      // There is one refusal at most for each of the two threads, because the offset is shared.
       expect(refused.length).toBeLessThanOrEqual(2);
     });
   }
 
   it('2.4 stops for good when revoked: task killed, exit code 5, one plain sentence', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const daemon = startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ hang: true }) });
     await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
@@ -261,8 +250,7 @@ describe('daemon and its standing', () => {
   });
 
   it('2.13 2.19 takes no work on a full disk and says why', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const run = cp.submit();
     startFakeDaemon(bundle(), home, { args: ['--min-free-mb', '1048576'] });
     const poll = await waitFor('the reason', () =>
@@ -276,8 +264,7 @@ describe('daemon and its standing', () => {
   });
 
   it('2.19 takes no work while the engine is broken, and again when it works', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const first = startFakeDaemon(bundle(), home);
     await waitFor('contact', () => cp.of('poll').length > 0);
     writeFileSync(join(home.executorDir, 'broken'), '');
@@ -296,8 +283,7 @@ describe('daemon and its standing', () => {
   });
 
   it('names every held lease in each heartbeat, also of a run whose result is on its way', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     cp.script('report', ...Array.from({ length: 4 }, () => refusal(503, 'unavailable')));
     const run = cp.submit({ command: script({ exit: 0 }) });
     startFakeDaemon(bundle(), home);

@@ -1,6 +1,6 @@
 /**
- * The Prometheus text file (format 0.0.4) for node_exporter's textfile collector: no port is opened for it.
- * Replaced as a whole every 15 s.
+ * Writes the Prometheus text file (format 0.0.4) for node_exporter's textfile collector: no port is opened
+ * for it. It is replaced as a whole every 15 s.
  */
 import { rename, writeFile } from 'node:fs/promises';
 import type { Counters, Labels } from './counters.ts';

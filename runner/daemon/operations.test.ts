@@ -1,6 +1,6 @@
 /**
- * Tests the interfaces for operators: status, metrics, versions, an upgrade while work is under way. The
- * daemon is the process that users start.
+ * This file tests the interfaces for operators: status, metrics, versions, an upgrade while work is under
+ * way. The daemon is the process that users start.
  */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
@@ -13,9 +13,10 @@ import {
   startProcess,
   untilReported,
   type RunnerHome,
+  killed,
 } from '../../test/setup/runner/daemon-process.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
-import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { controlPlane, useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import { VERSION } from '../platform/version.ts';
 import type { PollRequest } from '../control-plane/wire.ts';
@@ -48,8 +49,7 @@ async function statusJson(home: RunnerHome): Promise<{ code: unknown; source: st
 
 describe('status socket', () => {
   it('tells what the daemon is doing, at once, to its own user only, and is gone with it', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const daemon = startFakeDaemon(bundle(), home, { args: ['--slots', '2'] });
     await waitFor('the poll', () => cp.of('poll').length > 0);
     const run = cp.submit({ command: script({ out: 'x' }, { await: home.file('gate') }) });
@@ -82,12 +82,10 @@ describe('status socket', () => {
   });
 
   it('shows the last problems without secrets, and takes the place of a killed daemon', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const first = startFakeDaemon(bundle(), home);
     await waitFor('the socket', () => existsSync(join(home.dataDir, 'status.sock')));
-    first.kill('SIGKILL');
-    await first.exited;
+    await killed(first);
     cp.script('poll', { status: 503, body: 'gone to https://me:hunter22@proxy.example' });
     startFakeDaemon(bundle(), home);
     const problems = await waitFor('a problem', async () => {
@@ -104,8 +102,7 @@ describe('status socket', () => {
 
 describe('metrics file', () => {
   it('counts what was done and says at the end that the daemon is down', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const file = home.file('svc_runner.prom');
     const daemon = startFakeDaemon(bundle(), home, { args: ['--metrics-file', file] });
     await waitFor('the first file', () => existsSync(file));
@@ -142,8 +139,7 @@ describe('metrics file', () => {
 
 describe('versions', () => {
   it('2.14 finishes what it holds, says why it takes nothing new, and ends with its own code only when told to', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const daemon = startFakeDaemon(bundle(), home, { args: ['--exit-when-outdated', '--slots', '2'] });
     const run = cp.submit({ command: script({ out: 'x' }, { await: home.file('gate') }) });
     await waitFor('the output', () => run.output.length > 0);
@@ -177,8 +173,7 @@ describe('versions', () => {
   });
 
   it('delivers, as a newer version on the same folder, what the older one left in its outbox, and goes on', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const before = startFakeDaemon(bundle(), home);
     await waitFor('the poll', () => cp.of('poll').length > 0);
     const run = cp.submit({ command: script({ out: 'hello' }, { await: home.file('gate') }) });
@@ -208,10 +203,9 @@ describe('versions', () => {
   });
 
   it('refuses a folder that a newer version wrote, and loses nothing in it', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     writeFileSync(join(home.dataDir, 'format.json'), JSON.stringify({ format: 2, writtenBy: '1.4.0' }));
-    // One after the other: the second would be refused for the lock of the first.
+    // They start one after the other, because the second would be refused for the lock of the first.
     await startFakeDaemon(bundle(), home).exited;
     // The fake's entry has no error line of its own; main.ts prints the sentence.
     const released = startProcess(bundle().main, ['run', '--data-dir', home.dataDir]);

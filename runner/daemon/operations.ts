@@ -1,5 +1,5 @@
 /**
- * The daemon's outputs for operators of this machine besides its log: the status socket, the metrics file,
+ * This file serves the operators of this machine besides the log: it has the status socket, the metrics file,
  * systemd's view; and the end of a version that is given no work any more. No work depends on it: whatever
  * fails here is logged only.
  */
@@ -74,7 +74,7 @@ function metricsWriter(parts: DaemonParts): (up: boolean) => Promise<void> {
   };
 }
 
-/** The line in `systemctl status`. It holds only what changes seldom, so that it is sent seldom. */
+/** Writes the line in `systemctl status`. It holds only what changes seldom, so that it is sent seldom. */
 function statusLine({ version, works, controlPlane, presence, shutdown }: DaemonParts): string {
   const words = [
     shutdown.stopTaking.aborted ? 'draining' : undefined,

@@ -4,18 +4,17 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeHome, startFakeDaemon, untilReported } from '../../test/setup/runner/daemon-process.ts';
+import { startFakeDaemon, untilReported } from '../../test/setup/runner/daemon-process.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
-import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
 
 describe('daemon, cut off for a while', () => {
   it('2.11 frozen for longer than its lease: kills its task when it wakes up, reports nothing, and runs the next grant', async () => {
-    const cp = await controlPlane();
+    const { cp, home } = await enrolledMachine();
     cp.intervals.leaseMs = 1_500;
-    const home = makeHome(cp);
     const run = cp.submit({ command: script({ out: 'x' }, { await: home.file('gate') }, { exit: 0 }) });
     const daemon = startFakeDaemon(bundle(), home);
     await waitFor('the task', () => run.output.length > 0);
@@ -44,8 +43,7 @@ describe('daemon, cut off for a while', () => {
   });
 
   it('2.10 heard but deaf: every answer is lost for a while, and still the run is executed and reported once', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const run = cp.submit({
       command: script({ out: 'a'.repeat(1000) }, { await: home.file('gate') }, { out: 'b' }, { exit: 4 }),
     });
@@ -68,8 +66,7 @@ describe('daemon, cut off for a while', () => {
   });
 
   it("2.8 goes on when the control plane's clock jumps under a running task", async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const run = cp.submit({ command: script({ out: 'x' }, { await: home.file('gate') }, { exit: 0 }) });
     startFakeDaemon(bundle(), home);
     await waitFor('the output', () => run.output.length > 0);
@@ -89,8 +86,7 @@ describe('daemon, cut off for a while', () => {
 
 describe('daemon and what it keeps', () => {
   it('2.15 leaves no secret of a run in any file of its own nor in its log', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const daemon = startFakeDaemon(bundle(), home, { args: ['--log-level', 'debug'] });
     // Delivery is held up, so that spool and outbox are still there to be examined.
     cp.script(

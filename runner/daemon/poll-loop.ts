@@ -1,5 +1,5 @@
 /**
- * The poller of one kind of work; a process has one for each.
+ * This is the poller of one kind of work; a process has one for each.
  *
  *   take a slot → poll (the same pollId until it is answered) → offer: hand over with the slot → take the
  *   next slot
@@ -8,6 +8,7 @@
  * A lost answer loses nothing: the repetition carries the same id and gets the same offer. Two ends: `stop`
  * lets the poll under way come to its end for a moment before it is cut; an offer that arrives after it is
  * left alone, and goes back to the queue after 15 s without counting as an attempt.
+ *
  */
 import { randomUUID } from 'node:crypto';
 import type { Api } from '../control-plane/api.ts';

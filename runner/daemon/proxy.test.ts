@@ -1,6 +1,6 @@
 /**
- * 2.16 The daemon behind a proxy and a private authority: every call of both its threads goes through, and
- * nothing goes past.
+ * This file tests 2.16, the daemon behind a proxy and a private authority: every call of both its threads
+ * goes through, and nothing goes past.
  */
 import { describe, expect, it } from 'vitest';
 import { makeCertificates } from '../../test/setup/runner/certificates.ts';

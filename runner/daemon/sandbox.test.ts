@@ -1,6 +1,6 @@
 /**
- * The released daemon with its real executors: what a task prints, how it is ended, and that nothing of it
- * outlives its daemon's restart.
+ * This file tests the released daemon with its real executors: what a task prints, how it is ended, and that
+ * nothing of it outlives its daemon's restart.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,9 +14,10 @@ import {
   untilReported,
   type DaemonProcess,
   type RunnerHome,
+  killed,
 } from '../../test/setup/runner/daemon-process.ts';
 import { socketsOf } from '../../test/setup/runner/open-sockets.ts';
-import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { controlPlane, useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
 import { sharedByFile } from '../../test/setup/runner/when-done.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
@@ -53,8 +54,7 @@ for (const { name, there } of EXECUTORS) {
   describe.runIf(there)(`daemon with ${name}`, () => {
     // To start a daemon, which tries out its executor, costs as much as some tasks.
     const machine = sharedByFile(async () => {
-      const cp = await controlPlane();
-      const home = makeHome(cp);
+      const { cp, home } = await enrolledMachine();
       return { cp, home, daemon: startDaemon(home, name, '--slots', '2') };
     });
 
@@ -108,8 +108,7 @@ for (const { name, there } of EXECUTORS) {
       await waitFor('the output', () => run.output.length > 0, { withinMs: 25_000 });
       const isSleep = () => processesWith(`sleep\0${mark}\0`).length;
       await waitFor('the task', () => isSleep() === 1);
-      first.kill('SIGKILL');
-      await first.exited;
+      await killed(first);
       run.spec.env = { AGAIN: 'yes' };
       startDaemon(home, name);
       await untilReported(cp, run.id, 25_000);
@@ -122,8 +121,7 @@ for (const { name, there } of EXECUTORS) {
 
 describe.runIf(EXECUTORS[0]?.there === true)('daemon in a checkout', () => {
   it('runs from its sources, heartbeat thread included', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     startProcess(SOURCE_ENTRY, ['run', '--data-dir', home.dataDir, '--executor', 'namespaces']);
     const run = cp.submit({ command: ['true'] });
     await untilReported(cp, run.id, 25_000);
@@ -133,15 +131,13 @@ describe.runIf(EXECUTORS[0]?.there === true)('daemon in a checkout', () => {
 
 describe.runIf(EXECUTORS.every(({ there }) => there))('daemon that changes its executor', () => {
   it('2.9 still kills what the one before left behind', async () => {
-    const cp = await controlPlane();
-    const home = makeHome(cp);
+    const { cp, home } = await enrolledMachine();
     const first = startDaemon(home, 'podman');
     const mark = `32${Date.now() % 1_000_000}`;
     const run = cp.submit({ command: ['sh', '-c', `echo begun; sleep ${mark}`] });
     await waitFor('the output', () => run.output.length > 0, { withinMs: 25_000 });
     await waitFor('the state file', () => readState(home).pid === first.pid);
-    first.kill('SIGKILL');
-    await first.exited;
+    await killed(first);
     const second = startDaemon(home, 'namespaces');
     await waitFor(
       'the reaping',

@@ -1,6 +1,6 @@
 /**
- * The daemon's state for people and tools on this machine: a file, because the daemon listens on no port.
- * Replaced as a whole, a few times a minute.
+ * Writes the daemon's state for people and tools on this machine: a file, because the daemon listens on no
+ * port. It is replaced as a whole, a few times a minute.
  */
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
@@ -21,7 +21,7 @@ export interface DaemonState {
   executor: string;
   startedAt: string;
   writtenAt: string;
-  /** When a heartbeat was answered last. */
+  /** A heartbeat was last answered at this time. */
   lastContactAt?: string;
   /** Absent while the control plane serves runners. */
   away?: Away;

@@ -1,7 +1,7 @@
 /**
- * Serves the daemon's state to people on this machine: `GET /status` on a unix socket in the data folder.
- * Nothing on the network can reach it, and of this machine's users only the one that may enter the folder.
- * `curl --unix-socket <data-dir>/status.sock http://svc-runner/status` works, too.
+ * This file serves the daemon's state to people on this machine: `GET /status` on a unix socket in the data
+ * folder. Nothing on the network can reach it, and of this machine's users only the one that may enter the
+ * folder. `curl --unix-socket <data-dir>/status.sock http://svc-runner/status` works, too.
  */
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, request } from 'node:http';

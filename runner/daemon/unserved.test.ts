@@ -5,7 +5,6 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
-  makeHome,
   readState,
   startFakeDaemon,
   startProcess,
@@ -15,7 +14,7 @@ import {
 } from '../../test/setup/runner/daemon-process.ts';
 import type { CannedReply } from '../../test/setup/runner/fake-control-plane.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
-import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
@@ -43,9 +42,8 @@ const ends = (home: RunnerHome) =>
 
 describe('daemon whose control plane serves no runners for a while', () => {
   it('keeps its state, kills what outlives its lease, says why it waits, and runs the next grant when it is back', async () => {
-    const cp = await controlPlane();
+    const { cp, home } = await enrolledMachine();
     cp.intervals.leaseMs = 1_500;
-    const home = makeHome(cp);
     const run = cp.submit({ command: script({ out: 'x' }, { await: home.file('gate') }, { exit: 0 }) });
     const daemon = startFakeDaemon(bundle(), home);
     await waitFor('the task', () => run.output.length > 0);
@@ -77,9 +75,8 @@ describe('daemon whose control plane serves no runners for a while', () => {
   }, 120_000);
 
   it('keeps a result that came meanwhile in its outbox, and delivers it once when it is back in time', async () => {
-    const cp = await controlPlane();
+    const { cp, home } = await enrolledMachine();
     cp.intervals.leaseMs = 60_000;
-    const home = makeHome(cp);
     const run = cp.submit({
       command: script({ out: 'a' }, { await: home.file('gate') }, { out: 'b' }, { exit: 3 }),
     });
@@ -100,9 +97,8 @@ describe('daemon whose control plane serves no runners for a while', () => {
   }, 120_000);
 
   it('starts and waits while it is off, and stops at once when asked', async () => {
-    const cp = await controlPlane();
+    const { cp, home } = await enrolledMachine();
     cp.outage = SWITCHED_OFF;
-    const home = makeHome(cp);
     const daemon = startFakeDaemon(bundle(), home);
     await said(daemon, GONE);
     await waitFor('the state', () => 'away' in readState(home));

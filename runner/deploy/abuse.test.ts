@@ -1,5 +1,5 @@
 /**
- * The abuse suite of apps: deploys apps of several teams as a machine of the service's pool does, runs every
+ * The abuse suite of apps deploys apps of several teams as a machine of the service's pool does, runs every
  * case of app-abuse/cases.ts in them, and looks for what is left when they are gone.
  */
 import { readFile } from 'node:fs/promises';

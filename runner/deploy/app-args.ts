@@ -10,8 +10,8 @@ import { RANGE_IDS } from '../executor/user-range.ts';
 export const keptLabel = 'svc.kept';
 
 /**
- * The arguments of an app's container. `network` is what AppNetworks.enter returned; without it the app has
- * the engine's own network.
+ * Makes the arguments of an app's container. `network` is what AppNetworks.enter returned; without it the app
+ * has the engine's own network.
  */
 export function isolationArgs(engine: Engine, network: readonly string[] = []): string[] {
   return [

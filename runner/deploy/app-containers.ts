@@ -10,8 +10,8 @@
  */
 import { pause } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
-import { failureText, runCommand, type CommandResult } from '../executor/command.ts';
-import { engineArgv, type Engine } from '../executor/engine.ts';
+import { failureText, type CommandResult } from '../executor/command.ts';
+import { runEngine, type Engine } from '../executor/engine.ts';
 import { startArgs } from './app-args.ts';
 import { appLabel, runnerLabel } from '../network/engine-networks.ts';
 
@@ -40,7 +40,7 @@ export function appNames(app: string): AppNames {
 }
 
 export async function engineCall(engine: Engine, ...args: string[]): Promise<CommandResult> {
-  return await runCommand(engineArgv(engine, ...args), { timeoutMs: CALL_MS + STOP_SECONDS * 1_000 });
+  return await runEngine(engine, CALL_MS + STOP_SECONDS * 1_000, ...args);
 }
 
 /**
@@ -139,8 +139,8 @@ export interface Restored {
 }
 
 /**
- * Runs after the start of a daemon: ends every change of an app that an earlier process had begun, each one
- * whatever becomes of the others.
+ * This runs after the start of a daemon, and ends every change of an app that an earlier process had begun,
+ * each one whatever becomes of the others.
  */
 export async function restoreApps(engine: Engine, runnerId: string): Promise<Restored[]> {
   const listed = await must(

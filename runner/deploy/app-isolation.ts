@@ -4,7 +4,7 @@ import { adviceForPodman } from '../executor/user-range.ts';
 import { missingFilter } from '../network/kernel-filter.ts';
 import { proveApps, type ProofOptions } from './app-proof.ts';
 
-/** Whether apps are contained on this machine. */
+/** Says whether apps are contained on this machine. */
 export type AppIsolation =
   | { contained: true; detail: string }
   /**

@@ -4,8 +4,8 @@
  * podman does not say reliably whether somebody stopped a container, so it starts those too: an app is held
  * by `podman pause`, and ended by the removal of its container.
  */
-import { engineArgv, type Engine } from '../executor/engine.ts';
-import { failureText, runCommand } from '../executor/command.ts';
+import { runEngine, type Engine } from '../executor/engine.ts';
+import { failureText } from '../executor/command.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { appLabel, runnerLabel } from '../network/engine-networks.ts';
@@ -83,9 +83,7 @@ async function listApps(engine: Engine, runnerId: string): Promise<ListedApp[]> 
   // docker prints lines of another form; its daemon starts apps again by itself.
   if (engine.name !== 'podman') return [];
   const filters = [`--filter=label=${runnerLabel}=${runnerId}`, `--filter=label=${appLabel}`];
-  const listed = await runCommand(engineArgv(engine, 'ps', '--all', ...filters, '--format=json'), {
-    timeoutMs: CALL_MS,
-  });
+  const listed = await runEngine(engine, CALL_MS, 'ps', '--all', ...filters, '--format=json');
   if (listed.code !== 0) throw new Error(`apps cannot be listed: ${failureText(listed)}`);
   try {
     return JSON.parse(listed.stdout.trim() || '[]') as ListedApp[];

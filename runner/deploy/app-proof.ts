@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { writeDurably } from '../disk/durable-file.ts';
 import { failureText, runCommand, type CommandResult } from '../executor/command.ts';
 import type { BuildEngine } from '../executor/executor.ts';
-import { engineArgv, type Engine } from '../executor/engine.ts';
+import { runEngine, type Engine } from '../executor/engine.ts';
 import { createAppNetworks, type AppNetworks } from '../network/app-network.ts';
 import type { Endpoint } from '../network/egress.ts';
 import type { Log } from '../platform/log.ts';
@@ -74,7 +74,7 @@ async function prove(options: ProofOptions): Promise<void> {
 }
 
 async function removeProof(engine: Engine, name: string): Promise<void> {
-  await runCommand(engineArgv(engine, 'rm', '--force', '--ignore', '--time=0', name), { timeoutMs: CALL_MS });
+  await runEngine(engine, CALL_MS, 'rm', '--force', '--ignore', '--time=0', name);
 }
 
 interface Proof {
@@ -87,7 +87,7 @@ interface Proof {
 
 async function runProof({ engine, name, image, own, closed }: Proof): Promise<void> {
   const must = async (...args: string[]): Promise<string> => {
-    const result: CommandResult = await runCommand(engineArgv(engine, ...args), { timeoutMs: CALL_MS });
+    const result: CommandResult = await runEngine(engine, CALL_MS, ...args);
     if (result.code !== 0) throw new Error(`a container to prove it failed: ${failureText(result)}`);
     return result.stdout.trim();
   };

@@ -25,7 +25,6 @@ import { lastLines } from '../build/process.ts';
 import { plainHttpHint, REFUSED } from '../build/push.ts';
 import { registryAccess, type RegistryAccess } from '../build/registry-auth.ts';
 import { handOver } from '../build/transfer.ts';
-import { pause } from '../platform/clock.ts';
 import { failureText } from '../executor/command.ts';
 import { engineArgv, type Engine } from '../executor/engine.ts';
 import { changeNames } from '../executor/image-names.ts';
@@ -133,18 +132,12 @@ async function pullWith(
   pull: () => Promise<EngineCallResult>,
 ): Promise<void> {
   const failure = `${image} cannot be pulled`;
-  await withRetries(
-    async () => {
-      const pulled = await pull();
-      if (pulled.code === 0) return;
-      refuseUnreachable(context, pulled, failure);
-      const [host = ''] = image.split('/');
-      const message = `${failure}: ${lastLines(pulled, 3)}${plainHttpHint(pulled, host)}`;
-      throw REFUSED.test(pulled.tail) ? new BuildFailed(message) : new MachineFailed(message);
-    },
-    {
-      note: context.writeLine,
-      wait: async (ms) => await context.control.race(pause(ms, context.control.term)),
-    },
-  );
+  await withRetries(async () => {
+    const pulled = await pull();
+    if (pulled.code === 0) return;
+    refuseUnreachable(context, pulled, failure);
+    const [host = ''] = image.split('/');
+    const message = `${failure}: ${lastLines(pulled, 3)}${plainHttpHint(pulled, host)}`;
+    throw REFUSED.test(pulled.tail) ? new BuildFailed(message) : new MachineFailed(message);
+  }, context);
 }

@@ -1,5 +1,5 @@
 /**
- * Runs the image as a container of this machine's engine.
+ * This file runs the image as a container of this machine's engine.
  *
  *   bring the image → try it as `next` on a free port → healthy → take the place of the earlier one → remove
  *   that
@@ -7,6 +7,7 @@
  * The earlier container is not touched before the new one has proved itself. Only where a fixed port of the
  * host is wanted, which two cannot have at a time, it is stopped for the moment in which the new one is
  * started on that port, and started again when that fails.
+ *
  */
 import { createConnection } from 'node:net';
 import { availableParallelism } from 'node:os';
@@ -72,7 +73,7 @@ export const containerDeployer: Deployer = {
   },
 };
 
-/** Returns the app's containers; throws when they are of another environment. */
+/** Finds the app's containers, and throws when they are of another environment. */
 async function ownContainers(
   { engine: { engine } }: BuildContext,
   { target: { app, environment } }: DeployRequest,
@@ -104,7 +105,7 @@ async function replace(
     port = await prove(context, request, names.next);
   }
   context.control.check();
-  // From here on the new container serves, whatever fails.
+  // The new container serves from here on, whatever fails.
   const left = await promote(engine, names);
   if (left !== undefined)
     await context.writeLine(
@@ -168,8 +169,8 @@ async function run(
 }
 
 /**
- * Passes variables by a file; a value with several lines, which the file cannot hold, by the environment of
- * the engine's client.
+ * Variables are passed by a file; a value with several lines, which the file cannot hold, by the environment
+ * of the engine's client.
  */
 async function variablesOf(
   context: BuildContext,
@@ -199,7 +200,7 @@ interface AppState {
   OOMKilled?: boolean;
 }
 
-/** By port of the container: `8080/tcp`. */
+/** The keys are ports of the container, as in `8080/tcp`. */
 type BoundPorts = Record<string, { HostPort?: string }[] | null> | null;
 
 /** Resolves with the host's port when the container is healthy: its port accepts, or it has stayed up. */

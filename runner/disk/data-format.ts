@@ -1,12 +1,10 @@
 /**
- * The format of everything in the data folder: journal, outbox, spool, config. A newer daemon that changes
- * one of them so that an older one would misread it raises the number; an older daemon then refuses the
- * folder instead of losing the results in it. A newer one reads all older formats.
+ * Everything in the data folder has one format with a number: journal, outbox, spool, config. A newer daemon
+ * that changes one of them so that an older one would misread it raises the number; an older daemon then
+ * refuses the folder instead of losing the results in it. A newer one reads all older formats.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeDurably } from './durable-file.ts';
-import { isMissing } from '../platform/errors.ts';
+import { readIfThere, writeDurably } from './durable-file.ts';
 import { SetupError } from './identity.ts';
 import { VERSION } from '../platform/version.ts';
 
@@ -32,13 +30,8 @@ export async function openDataFormat(dataDir: string): Promise<void> {
 
 /** Returns undefined for a folder from before there was such a file, which is format 1. */
 function readFormat(path: string): FormatFile | undefined {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+  const text = readIfThere(path);
+  if (text === undefined) return undefined;
   const { format, writtenBy } = parse(text, path);
   if (typeof format !== 'number')
     throw new SetupError(

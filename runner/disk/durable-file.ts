@@ -2,13 +2,14 @@
  * Files that survive a crash: a write that has resolved is on the disk, and a reader sees the old text or the
  * new one, never half.
  */
+import { readFileSync } from 'node:fs';
 import { open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isMissing } from '../platform/errors.ts';
 
 /**
- * Replaces a file as a whole: written beside it, synced, renamed, and the folder synced, so that the name
- * itself is durable.
+ * The file is replaced as a whole: its new text is written beside it, synced and renamed, and the folder is
+ * synced, so that the name itself is durable.
  */
 export async function writeDurably(path: string, text: string | Uint8Array, mode = 0o600): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;
@@ -46,5 +47,15 @@ export async function syncFolder(path: string): Promise<void> {
     await folder.sync();
   } finally {
     await folder.close();
+  }
+}
+
+/** Reads a text; undefined stands for a file that is not there. */
+export function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
   }
 }

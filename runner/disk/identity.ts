@@ -1,7 +1,7 @@
 /**
- * The identity of this runner: its data folder, its private key, and the result of its enrollment. The folder
- * is 0700 and the files are 0600; anything looser is refused rather than repaired, because somebody may have
- * read the key already.
+ * This file keeps the identity of this runner: its data folder, its private key, and the result of its
+ * enrollment. The folder is 0700 and the files are 0600; anything looser is refused rather than repaired,
+ * because somebody may have read the key already.
  */
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { link, open, unlink } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import {
   type SigningKey,
 } from '@svc/proto/signature/keys.ts';
 import { syncFolder, writeDurably } from './durable-file.ts';
-import { errorCode, isMissing } from '../platform/errors.ts';
+import { errorCode, isMissing, errorText } from '../platform/errors.ts';
 import type { WireIntervals } from '../control-plane/wire.ts';
 
 /** The result of the enrollment, and the settings that a person may add for `run` (see its help). */
@@ -165,9 +165,7 @@ export function readConfig(paths: DataPaths): RunnerConfig | undefined {
       );
     return { labels: {}, ...config } as RunnerConfig;
   } catch (error) {
-    throw new SetupError(
-      `${paths.config} is unreadable: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new SetupError(`${paths.config} is unreadable: ${errorText(error)}`);
   }
 }
 

@@ -9,9 +9,8 @@
  * ever started is never started again. The last line of a killed process may be torn: it is left out, since
  * the step that it announced was not taken.
  */
-import { open, readFile, type FileHandle } from 'node:fs/promises';
-import { writeDurably } from './durable-file.ts';
-import { isMissing } from '../platform/errors.ts';
+import { open, type FileHandle } from 'node:fs/promises';
+import { readIfThere, writeDurably } from './durable-file.ts';
 import type { BuildPhase } from '../control-plane/wire.ts';
 import type { ProcessMark } from './lock.ts';
 import { refKey, type WorkRef } from '../control-plane/work-ref.ts';
@@ -66,7 +65,7 @@ export interface JournalOptions {
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const now = options.now ?? (() => new Date());
   const latest = new Map<string, JournalEntry>();
-  for (const entry of await readEntries(options.path)) note(latest, entry);
+  for (const entry of readEntries(options.path)) note(latest, entry);
   let lines = 0;
   /** Length of the file's whole lines. */
   let bytes = 0;
@@ -127,9 +126,9 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 }
 
 /** Counts the grants that are not closed, for other processes; the file is left as it is. */
-export async function openGrants(path: string): Promise<number> {
+export function openGrants(path: string): number {
   const latest = new Map<string, JournalEntry>();
-  for (const entry of await readEntries(path)) note(latest, entry);
+  for (const entry of readEntries(path)) note(latest, entry);
   return [...latest.values()].filter((entry) => !isClosed(entry)).length;
 }
 
@@ -153,15 +152,8 @@ function forgetOldest(latest: Map<string, JournalEntry>): void {
   for (const [key] of closed.slice(0, Math.max(0, closed.length - CLOSED_MAX))) latest.delete(key);
 }
 
-async function readEntries(path: string): Promise<JournalEntry[]> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
-  return text.split('\n').flatMap((line) => {
+function readEntries(path: string): JournalEntry[] {
+  return (readIfThere(path) ?? '').split('\n').flatMap((line) => {
     const entry = parseEntry(line);
     return entry === undefined ? [] : [entry];
   });

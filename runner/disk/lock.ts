@@ -1,10 +1,11 @@
 /**
- * One daemon a data folder: a lock file that names its holder. Node has no flock(2), so the holder proves
- * that it lives by its process id together with that process's start time (ids are reused), and, where ids
- * cannot be compared because the folder is shared between containers, by touching the file every few seconds.
+ * A data folder has one daemon: a lock file names its holder. Node has no flock(2), so the holder proves that
+ * it lives by its process id together with that process's start time (ids are reused), and, where ids cannot
+ * be compared because the folder is shared between containers, by touching the file every few seconds.
  *
  * Should two processes still end up with one identity, the control plane's boot id lets only the newer one go
  * on.
+ *
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { link, readFile, stat, utimes, writeFile } from 'node:fs/promises';
@@ -117,7 +118,7 @@ async function requireDead(path: string): Promise<void> {
 }
 
 /**
- * Deletes a dead holder's file. Only the owner of the guard file may, and it checks once more under the
+ * A dead holder's file is deleted. Only the owner of the guard file may, and it checks once more under the
  * guard: otherwise a slow contender could delete the fresh lock of a fast one. Without the guard this does
  * nothing, and the caller tries again.
  */

@@ -1,7 +1,7 @@
 /**
- * Reports without a definite answer, one file each. A report is on the disk before it is sent for the first
- * time and before the run's slot is given to other work, and stays there until the control plane has accepted
- * or refused it, across restarts of the daemon.
+ * This file keeps reports without a definite answer, in one file each. A report is on the disk before it is
+ * sent for the first time and before the run's slot is given to other work, and stays there until the control
+ * plane has accepted or refused it, across restarts of the daemon.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -50,7 +50,7 @@ export function waitedMs(entry: OutboxEntry, machineBoot: string): number {
   return Math.max(0, Math.round(waited));
 }
 
-/** Id of this start of the machine; the monotonic clock of another start means nothing. */
+/** Reads the id of this start of the machine; the monotonic clock of another start means nothing. */
 export function readMachineBoot(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

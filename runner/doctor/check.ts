@@ -1,4 +1,4 @@
-/** The context and the result of the doctor's checks. */
+/** Defines the context and the result of the doctor's checks. */
 import type { RunnerConfig, DataPaths } from '../disk/identity.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
@@ -11,6 +11,18 @@ export interface Finding {
   /** Advice, when it is not `ok`. */
   advice?: string;
 }
+
+const finding =
+  (status: Finding['status']) =>
+  (detail: string, advice?: string): Finding => ({
+    status,
+    detail,
+    ...(advice === undefined ? {} : { advice }),
+  });
+export const ok = finding('ok');
+export const warn = finding('warn');
+export const fail = finding('fail');
+export const skip = finding('skip');
 
 export interface CheckResult extends Finding {
   name: string;
@@ -45,17 +57,18 @@ export function collect(results: CheckResult[]): Check {
     const late = new Promise<Finding>((resolve) => {
       timer = setTimeout(
         () =>
-          resolve({
-            status: 'fail',
-            detail: `no answer within ${CHECK_MS_MAX / 1000} s`,
-            advice: 'something on this machine hangs; look there first',
-          }),
+          resolve(
+            fail(
+              `no answer within ${CHECK_MS_MAX / 1000} s`,
+              'something on this machine hangs; look there first',
+            ),
+          ),
         CHECK_MS_MAX,
       );
     });
-    const finding = await Promise.race([guarded(look), late]);
+    const found = await Promise.race([guarded(look), late]);
     clearTimeout(timer);
-    results.push({ name, ...finding, tookMs: Math.round(monotonicMs() - begunMs) });
+    results.push({ name, ...found, tookMs: Math.round(monotonicMs() - begunMs) });
   };
 }
 
@@ -63,10 +76,6 @@ async function guarded(look: () => Promise<Finding> | Finding): Promise<Finding>
   try {
     return await look();
   } catch (error) {
-    return {
-      status: 'fail',
-      detail: errorText(error),
-      advice: 'this check itself failed; please report it',
-    };
+    return fail(errorText(error), 'this check itself failed; please report it');
   }
 }

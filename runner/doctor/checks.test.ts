@@ -1,4 +1,6 @@
-/** The doctor's checks against real servers on loopback: a registry, certificates, proxies. */
+/**
+ * This file tests the doctor's checks against real servers on loopback: a registry, certificates, proxies.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * The doctor's checks: groups run side by side, their results come in a fixed order. Each is limited in time
- * and has no lasting effect, except for a push that was asked for.
+ * This file runs the doctor's checks: groups run side by side, and their results come in a fixed order. Each
+ * is limited in time and has no lasting effect, except for a push that was asked for.
  */
 import { collect, type CheckContext, type CheckGroup, type CheckResult } from './check.ts';
 import { backlog } from './checks/backlog.ts';

@@ -2,7 +2,8 @@
 import type { Socket } from 'node:net';
 import { connect, rootCertificates, type DetailedPeerCertificate } from 'node:tls';
 import { askForTunnel } from '@svc/proto/proxy/outbound.ts';
-import type { Finding } from './check.ts';
+import { type Finding, fail, ok, warn } from './check.ts';
+import { errorText } from '../platform/errors.ts';
 
 /** Renewal is commonly automatic at 30 days; below this it has failed. */
 const EXPIRY_DAYS_WARN = 14;
@@ -25,25 +26,22 @@ export async function lookAtTls(options: TlsOptions): Promise<Finding> {
   try {
     shown = await handshake(options);
   } catch (error) {
-    return {
-      status: 'fail',
-      detail: `no TLS with ${url.host}: ${error instanceof Error ? error.message : String(error)}`,
-      advice: 'is that address served by https, and does a proxy let it through?',
-    };
+    return fail(
+      `no TLS with ${url.host}: ${errorText(error)}`,
+      'is that address served by https, and does a proxy let it through?',
+    );
   }
   const names = chainOf(shown.certificate);
   const daysLeft = Math.floor((Date.parse(shown.certificate.valid_to) - Date.now()) / DAY_MS);
   const trust = ca === undefined ? 'the usual authorities' : 'the usual authorities and --ca-file';
   const found = `${shown.protocol}, ${names.join(' ← ')}, valid until ${new Date(shown.certificate.valid_to).toISOString().slice(0, 10)}`;
-  if (shown.problem !== undefined)
-    return { status: 'fail', detail: `${found}: ${shown.problem}`, advice: adviceFor(shown.problem) };
+  if (shown.problem !== undefined) return fail(`${found}: ${shown.problem}`, adviceFor(shown.problem));
   if (daysLeft < EXPIRY_DAYS_WARN)
-    return {
-      status: 'warn',
-      detail: `${found}, in ${daysLeft} days`,
-      advice: 'whoever runs the control plane should renew it before then',
-    };
-  return { status: 'ok', detail: `${found}, trusted by ${trust}` };
+    return warn(
+      `${found}, in ${daysLeft} days`,
+      'whoever runs the control plane should renew it before then',
+    );
+  return ok(`${found}, trusted by ${trust}`);
 }
 
 function adviceFor(problem: string): string {

@@ -1,5 +1,5 @@
 /**
- * The abuse suite: runs every case of sandbox-abuse/cases.ts on each executor that this machine has, with a
+ * The abuse suite runs every case of sandbox-abuse/cases.ts on each executor that this machine has, with a
  * real engine and real namespaces.
  */
 import { readFile } from 'node:fs/promises';

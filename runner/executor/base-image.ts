@@ -13,43 +13,10 @@ import type { TarEntry } from '@svc/proto/archive/tar.ts';
 
 const COMMAND_TIMEOUT_MS = 60_000;
 /** Each is copied with its interpreter and its libraries. */
-const TOOLS = [
-  'sh',
-  'cat',
-  'sleep',
-  'head',
-  'tail',
-  'echo',
-  'env',
-  'id',
-  'ls',
-  'dd',
-  'mkdir',
-  'rm',
-  'test',
-  'true',
-  'false',
-  'yes',
-  'wc',
-  'seq',
-  'cp',
-  'mv',
-  'chmod',
-  'date',
-  'grep',
-  'sed',
-  'sort',
-  'tr',
-  'cut',
-  'uname',
-  'touch',
-  'printf',
-  'basename',
-  'dirname',
-  'tee',
-  'mount',
-  'ps',
-];
+const TOOLS =
+  'sh cat sleep head tail echo env id ls dd mkdir rm test true false yes wc seq cp mv chmod date grep sed sort tr cut uname touch printf basename dirname tee mount ps'.split(
+    ' ',
+  );
 
 const FOLDERS: TarEntry[] = [
   ...['bin', 'dev', 'etc', 'proc', 'run', 'sys'].map((path): TarEntry => ({
@@ -68,7 +35,7 @@ function file(path: string, text: string): TarEntry {
   return { type: 'file', path, mode: 0o644, content: Buffer.from(text) };
 }
 
-/** Path of a busybox that runs in any root, or undefined. */
+/** Finds the path of a busybox that runs in any root, or undefined. */
 export async function findStaticBusybox(): Promise<string | undefined> {
   const path = findProgram('busybox');
   if (path === undefined) return undefined;
@@ -110,8 +77,8 @@ export async function baseRootTar(text: string): Promise<Buffer> {
 }
 
 /**
- * Returns the tag of the base image in the engine's local storage; builds it when it does not exist. Tests
- * alone use it without busybox.
+ * It returns the tag of the base image in the engine's local storage, which it builds when it does not exist.
+ * Tests alone use it without busybox.
  */
 export async function ensureBaseImage(engine: string, dataDir: string, useBusybox = true): Promise<string> {
   if (process.platform !== 'linux')

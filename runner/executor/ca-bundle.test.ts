@@ -10,7 +10,7 @@ import { makeCertificates, type Certificates } from '../../test/setup/runner/cer
 import { startFakeProxy } from '../../test/setup/runner/fake-proxy.ts';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 
-/** Serves a repository with one commit as plain files over TLS. */
+/** This serves a repository with one commit as plain files over TLS. */
 async function serveRepository(certificates: Certificates): Promise<string> {
   const folder = tempDir();
   const git = (...args: string[]) =>

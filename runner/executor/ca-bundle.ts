@@ -1,7 +1,7 @@
 /**
- * Certificate authorities for the programs that the daemon starts. git, pack and an engine's client take one
- * file *instead of* their own list, so a private authority alone would exclude the public ones: this file has
- * both. Certificates are public, so containers may read it.
+ * Bundles certificate authorities for the programs that the daemon starts. git, pack and an engine's client
+ * take one file *instead of* their own list, so a private authority alone would exclude the public ones: this
+ * file has both. Certificates are public, so containers may read it.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const SYSTEM_BUNDLES = [
   '/etc/ssl/cert.pem',
 ];
 
-/** Its path in the containers of builds. */
+/** The path of the bundle in the containers of builds. */
 export const CA_BUNDLE_IN_CONTAINER = '/run/svc/ca.pem';
 /** The id by which image builds may mount it: `RUN --mount=type=secret,id=svc-ca …`. */
 export const CA_SECRET = 'svc-ca';

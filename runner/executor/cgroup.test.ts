@@ -1,6 +1,6 @@
 /**
- * Tests the rules of version 2 on a tree of plain files; the namespaces tests use version 1 where the machine
- * has it.
+ * This file tests the rules of version 2 on a tree of plain files; the namespaces tests use version 1 where
+ * the machine has it.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxLimits } from './executor.ts';
 import type { Mount } from './procfs.ts';
-import { readText } from './procfs.ts';
+import { listMounts, readText } from './procfs.ts';
 
 const GROUP = 'svc-runner';
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
@@ -46,7 +46,12 @@ export interface CgroupSources {
 }
 
 /** Returns undefined when no controller can be used. */
-export async function detectCgroups(sources: CgroupSources): Promise<CgroupHost | undefined> {
+export async function detectCgroups(given: Partial<CgroupSources> = {}): Promise<CgroupHost | undefined> {
+  const sources = {
+    mounts: given.mounts ?? (await listMounts()),
+    self: given.self ?? (await readText('/proc/self/cgroup')) ?? '',
+    pid: given.pid ?? process.pid,
+  };
   return (await detectUnified(sources)) ?? (await detectLegacy(sources));
 }
 
@@ -242,7 +247,8 @@ function words(text: string | undefined): string[] {
 }
 
 /**
- * Returns the path relative to the mounted part of the tree: in a container the mount may show only a part.
+ * The result is the path relative to the mounted part of the tree: in a container the mount may show only a
+ * part.
  */
 function relative(own: string, mountRoot: string): string {
   if (mountRoot === '/' || mountRoot === '') return own;

@@ -1,4 +1,7 @@
-/** Runs one short command of the host (an engine call, ldd, mkfifo) with a time limit and without a shell. */
+/**
+ * This file runs one short command of the host (an engine call, ldd, mkfifo) with a time limit and without a
+ * shell.
+ */
 import { spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -82,7 +85,7 @@ export async function runCommand(argv: readonly string[], options: CommandOption
   });
 }
 
-/** The failure of a command for a message: its last non-empty lines. */
+/** Returns the failure of a command for a message, which is its last non-empty lines. */
 export function failureText(result: CommandResult): string {
   if (result.failure !== undefined) return result.failure;
   const lines = `${result.stderr}\n${result.stdout}`.split('\n').filter((line) => line.trim() !== '');

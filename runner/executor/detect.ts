@@ -6,6 +6,7 @@ import { probe } from './engine-setup.ts';
 import type { BuildEngine, DetectOptions, Executor, ExecutorName } from './executor.ts';
 import { createNamespacesExecutor } from './namespaces.ts';
 import { createPodmanExecutor } from './podman.ts';
+import { errorText } from '../platform/errors.ts';
 
 /** `attempts` has one line for each candidate: what was tried, why it does not work here, what to install. */
 export class ExecutorUnavailableError extends Error {
@@ -35,7 +36,7 @@ export async function detectExecutor(options: DetectOptions): Promise<Executor> 
       options.log('sandbox executor chosen', { executor: executor.name, description: executor.describe() });
       return executor;
     } catch (error) {
-      attempts.push(`${candidate.name}: ${error instanceof Error ? error.message : String(error)}`);
+      attempts.push(`${candidate.name}: ${errorText(error)}`);
     }
   }
   throw new ExecutorUnavailableError(attempts);
@@ -66,7 +67,7 @@ export async function surveyExecutors(options: Omit<DetectOptions, 'wanted'>): P
         ...(buildEngine === undefined ? {} : { buildEngine }),
       });
     } catch (error) {
-      found.push({ name, works: false, detail: error instanceof Error ? error.message : String(error) });
+      found.push({ name, works: false, detail: errorText(error) });
     }
   }
   return found;

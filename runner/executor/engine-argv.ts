@@ -7,6 +7,7 @@ import { engineArgv, type Engine } from './engine.ts';
 import type { SandboxSpec } from './executor.ts';
 import { GRACE_MS } from './supervise.ts';
 import { RANGE_IDS } from './user-range.ts';
+import { shmMb, tmpMb, workspaceMb } from './namespace-script.ts';
 
 export const TASK_USER = '65532:65532';
 export const LAUNCH_PATH = '/run/svc/launch';
@@ -95,7 +96,8 @@ function networkArgs(network: SandboxSpec['network']): string[] {
 
 function limits(engine: Engine, { spec, hostCpus }: CreateOptions): string[] {
   const { memoryMb, cpus, pids } = spec.limits;
-  const workspaceBytes = spec.clone === undefined ? workspaceMb(memoryMb) * 1_048_576 : CLONE_FILE_BYTES_MAX;
+  const workspaceBytes =
+    spec.clone === undefined ? workspaceMb(spec.limits) * 1_048_576 : CLONE_FILE_BYTES_MAX;
   return [
     `--pids-limit=${pids}`,
     `--memory=${memoryMb}m`,
@@ -107,17 +109,15 @@ function limits(engine: Engine, { spec, hostCpus }: CreateOptions): string[] {
     `--ulimit=nproc=${engine.processesPerUser}:${engine.processesPerUser}`,
     '--ulimit=core=0:0',
     `--ulimit=fsize=${workspaceBytes}:${workspaceBytes}`,
-    `--shm-size=${Math.max(1, Math.min(64, Math.floor(memoryMb / 8)))}m`,
+    `--shm-size=${shmMb(spec.limits)}m`,
   ];
 }
 
 function mounts(engine: Engine, { spec, launchFile, resolverFile }: CreateOptions): string[] {
-  const { memoryMb } = spec.limits;
-  const tmpMb = Math.max(1, Math.min(256, Math.floor(memoryMb / 4)));
   return [
-    `--tmpfs=/tmp:rw,noexec,nosuid,nodev,size=${tmpMb}m,mode=1777`,
+    `--tmpfs=/tmp:rw,noexec,nosuid,nodev,size=${tmpMb(spec.limits)}m,mode=1777`,
     spec.clone === undefined
-      ? `--tmpfs=/workspace:rw,exec,nosuid,nodev,size=${workspaceMb(memoryMb)}m,mode=1777`
+      ? `--tmpfs=/workspace:rw,exec,nosuid,nodev,size=${workspaceMb(spec.limits)}m,mode=1777`
       : // With `U` the engine gives the folder to the user that `user` is on the host.
         `--volume=${spec.clone.folder}:/workspace:rw,z${engine.ownUsers === undefined ? '' : ',U'}`,
     // With `z` the container may read the files on hosts with SELinux.
@@ -128,14 +128,6 @@ function mounts(engine: Engine, { spec, launchFile, resolverFile }: CreateOption
       ? []
       : [`--volume=${spec.clone.caFile}:${CA_BUNDLE_IN_CONTAINER}:ro,z`]),
   ];
-}
-
-/**
- * tmpfs counts as the task's memory: the sizes leave room, so that a full disk is "no space left" and not a
- * memory kill.
- */
-function workspaceMb(memoryMb: number): number {
-  return Math.max(1, Math.min(1024, Math.floor(memoryMb / 2)));
 }
 
 function podmanOnly(engine: Engine, spec: SandboxSpec): string[] {

@@ -1,12 +1,12 @@
 /**
- * The executor for container engines: naming, the set of running containers, and what earlier daemons left
- * behind.
+ * This file is the executor for container engines: it names containers, keeps the set of running ones, and
+ * removes what earlier daemons left behind.
  */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { WorkRef } from '../control-plane/work-ref.ts';
 import { failureText, runCommand } from './command.ts';
-import { engineArgv } from './engine.ts';
+import { runEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
 import type { EngineCgroups } from './engine-cgroup.ts';
 import { EngineSandbox } from './engine-sandbox.ts';
@@ -127,10 +127,15 @@ export class EngineExecutor implements Executor {
   /** Sends SIGTERM, after the container's own stop timeout (5 s) SIGKILL, then removes everything of it. */
   async #stop(left: Leftover): Promise<void> {
     const { engine } = this.#options;
-    await runCommand(engineArgv(engine, 'stop', left.containerId), { timeoutMs: engine.timeouts.removeMs });
-    const removed = await runCommand(engineArgv(engine, 'rm', '--force', '--volumes', left.containerId), {
-      timeoutMs: engine.timeouts.removeMs,
-    });
+    await runEngine(engine, engine.timeouts.removeMs, 'stop', left.containerId);
+    const removed = await runEngine(
+      engine,
+      engine.timeouts.removeMs,
+      'rm',
+      '--force',
+      '--volumes',
+      left.containerId,
+    );
     if (removed.code !== 0)
       this.#options.log('leftover container not removed, the next reap tries again', {
         name: left.name,
@@ -159,7 +164,7 @@ export class EngineExecutor implements Executor {
 
   #call(...args: string[]): ReturnType<typeof runCommand> {
     const { engine } = this.#options;
-    return runCommand(engineArgv(engine, ...args), { timeoutMs: engine.timeouts.callMs });
+    return runEngine(engine, engine.timeouts.callMs, ...args);
   }
 }
 

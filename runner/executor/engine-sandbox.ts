@@ -14,7 +14,7 @@ import { Transform } from 'node:stream';
 import { failureText, findProgram, runCommand } from './command.ts';
 import type { CommandResult } from './command.ts';
 import { createArgv } from './engine-argv.ts';
-import { engineArgv } from './engine.ts';
+import { engineArgv, runEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
 import type { EngineCgroups } from './engine-cgroup.ts';
 import type { OwnNetwork, SandboxSpec } from './executor.ts';
@@ -233,9 +233,7 @@ export class EngineSandbox implements Sandbox {
   async #remove(): Promise<void> {
     const { engine, name, spec } = this.#options;
     const force = engine.name === 'podman' ? ['--force', '--time=0'] : ['--force'];
-    const removed = await runCommand(engineArgv(engine, 'rm', ...force, '--volumes', name), {
-      timeoutMs: engine.timeouts.removeMs,
-    });
+    const removed = await runEngine(engine, engine.timeouts.removeMs, 'rm', ...force, '--volumes', name);
     if (removed.code === 0) return;
     const filters = [`--filter=label=cp.work=${spec.workId}`, `--filter=label=cp.epoch=${spec.epoch}`];
     const left = await this.#call('ps', '--all', '--quiet', ...filters);
@@ -271,9 +269,7 @@ export class EngineSandbox implements Sandbox {
   }
 
   #call(...args: string[]): Promise<CommandResult> {
-    return runCommand(engineArgv(this.#options.engine, ...args), {
-      timeoutMs: this.#options.engine.timeouts.callMs,
-    });
+    return runEngine(this.#options.engine, this.#options.engine.timeouts.callMs, ...args);
   }
 
   #keepTail(): Transform {

@@ -1,4 +1,5 @@
 /** A container engine of this machine, podman or docker, and the start of its command line. */
+import { runCommand, type CommandResult } from './command.ts';
 
 export type EngineName = 'podman' | 'docker';
 
@@ -47,4 +48,13 @@ export function engineArgv(engine: Engine, ...args: readonly string[]): string[]
   const runtime =
     engine.name === 'podman' && engine.runtime !== undefined ? ['--runtime', engine.runtime] : [];
   return [engine.program, ...runtime, '--log-level=error', ...args];
+}
+
+/** Runs one command of the engine. */
+export async function runEngine(
+  engine: Engine,
+  timeoutMs: number,
+  ...args: readonly string[]
+): Promise<CommandResult> {
+  return await runCommand(engineArgv(engine, ...args), { timeoutMs });
 }

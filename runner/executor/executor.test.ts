@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { InvalidSpecError } from './spec.ts';
 import { detectExecutor } from './detect.ts';
-import type { Executor } from './executor.ts';
+import type { Executor, Running, SandboxSpec } from './executor.ts';
 import {
   RUNNER_ID,
   hostCommandLines,
@@ -42,6 +42,19 @@ for (const kind of KINDS) {
         log: () => undefined,
       });
 
+    const task = (script: string, changes?: Parameters<typeof makeSpec>[1]) =>
+      runToEnd(executor, makeSpec(shell(script), changes));
+    /** Starts a task and waits until it says that it is up. */
+    const begun = async (spec: SandboxSpec) => {
+      const run = await startCollecting(executor, spec);
+      await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
+      return run;
+    };
+    const ended = async ({ running }: { running: Running }) => {
+      running.kill('cancelled', 0);
+      return await running.done;
+    };
+
     beforeAll(async () => {
       dataDir = await makeDataDir();
       executor = await create();
@@ -54,14 +67,14 @@ for (const kind of KINDS) {
 
     describe('endings', () => {
       it('delivers what was printed on both streams and exit code 0', async () => {
-        const run = await runToEnd(executor, makeSpec(shell('echo out; echo err >&2')));
+        const run = await task('echo out; echo err >&2');
         expect(run).toMatchObject({ reason: 'exit', exitCode: 0, stdout: 'out\n', stderr: 'err\n' });
         expect(run.durationMs).toBeGreaterThan(0);
       });
 
       it('hands through every kind of exit code', async () => {
         for (const code of [1, 3, 125, 126, 127, 128, 200, 255]) {
-          expect(await runToEnd(executor, makeSpec(shell(`exit ${code}`)))).toMatchObject({
+          expect(await task(`exit ${code}`)).toMatchObject({
             reason: 'exit',
             exitCode: code,
           });
@@ -74,7 +87,7 @@ for (const kind of KINDS) {
           ['TERM', 143],
           ['KILL', 137],
         ] as const) {
-          const run = await runToEnd(executor, makeSpec(shell(`kill -${signal} $$; sleep 5`)));
+          const run = await task(`kill -${signal} $$; sleep 5`);
           expect(run).toMatchObject({ reason: 'exit', exitCode, signal: `SIG${signal}` });
         }
       });
@@ -101,10 +114,7 @@ for (const kind of KINDS) {
       });
 
       it('ends a task that takes too much memory with reason memory', async () => {
-        const run = await runToEnd(
-          executor,
-          makeSpec(shell('dd if=/dev/zero of=/dev/null bs=300M count=1; exit $?')),
-        );
+        const run = await task('dd if=/dev/zero of=/dev/null bs=300M count=1; exit $?');
         expect(run).toMatchObject({ reason: 'memory', exitCode: 137 });
         // podman's monitor would leave a file of that name where the daemon was started.
         expect(existsSync('oom')).toBe(false);
@@ -112,22 +122,16 @@ for (const kind of KINDS) {
       });
 
       it('lets a task finish after SIGTERM when it is cancelled', async () => {
-        const run = await startCollecting(
-          executor,
+        const run = await begun(
           makeSpec(shell('trap "echo bye; exit 9" TERM; echo up; while :; do sleep 0.1; done')),
         );
-        await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
         run.running.kill('cancelled');
         expect(await run.running.done).toMatchObject({ reason: 'cancelled', exitCode: 9 });
         expect(run.text()).toBe('up\nbye\n');
       });
 
       it('kills a task that ignores SIGTERM after the grace, and keeps the first reason', async () => {
-        const run = await startCollecting(
-          executor,
-          makeSpec(shell('trap "" TERM; echo up; while :; do sleep 1; done')),
-        );
-        await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
+        const run = await begun(makeSpec(shell('trap "" TERM; echo up; while :; do sleep 1; done')));
         const killedAt = performance.now();
         run.running.kill('lease_lost', 700);
         run.running.kill('cancelled', 60_000);
@@ -141,18 +145,14 @@ for (const kind of KINDS) {
 
       it('can be killed before the task has started', async () => {
         const run = await startCollecting(executor, makeSpec(['sleep', '60']));
-        run.running.kill('cancelled', 0);
-        expect(await run.running.done).toMatchObject({ reason: 'cancelled' });
+        expect(await ended(run)).toMatchObject({ reason: 'cancelled' });
       });
     });
 
     describe('what a task cannot do', () => {
       it('leaves no process behind by setsid and double forks', async () => {
         const marker = `${4000 + (process.pid % 1000)}.25`;
-        const run = await runToEnd(
-          executor,
-          makeSpec(shell(`(setsid sh -c 'sleep ${marker} & sleep ${marker}' &) ; sleep 0.2; echo left`)),
-        );
+        const run = await task(`(setsid sh -c 'sleep ${marker} & sleep ${marker}' &) ; sleep 0.2; echo left`);
         expect(run).toMatchObject({ reason: 'exit', exitCode: 0, stdout: 'left\n' });
         expect((await hostCommandLines()).filter((line) => line.includes(marker))).toEqual([]);
       });
@@ -163,11 +163,11 @@ for (const kind of KINDS) {
         });
         const run = await runToEnd(executor, spec);
         expect(run.stderr).toMatch(/fork|Resource temporarily unavailable/);
-        expect(await runToEnd(executor, makeSpec(shell('echo well')))).toMatchObject({ stdout: 'well\n' });
+        expect(await task('echo well')).toMatchObject({ stdout: 'well\n' });
       });
 
       it('has no network but its own loopback', async () => {
-        const run = await runToEnd(executor, makeSpec(shell('cat /proc/net/dev; cat /proc/net/route')));
+        const run = await task('cat /proc/net/dev; cat /proc/net/route');
         const interfaces = run.stdout
           .split('\n')
           .map((line) => /^\s*(\w+):/.exec(line)?.[1])
@@ -177,21 +177,16 @@ for (const kind of KINDS) {
       });
 
       it('writes only to /tmp and /workspace, and executes nothing from /tmp', async () => {
-        const run = await runToEnd(
-          executor,
-          makeSpec(
-            shell(
-              'for path in /x /bin/x /etc/x /usr/x /etc/passwd /proc/sys/kernel/core_pattern; do (echo x >"$path") 2>/dev/null && echo "wrote $path"; done; ' +
-                'echo "echo ran" >/tmp/x; echo "echo ran" >/workspace/x; chmod +x /tmp/x /workspace/x; /tmp/x; /workspace/x; pwd',
-            ),
-          ),
+        const run = await task(
+          'for path in /x /bin/x /etc/x /usr/x /etc/passwd /proc/sys/kernel/core_pattern; do (echo x >"$path") 2>/dev/null && echo "wrote $path"; done; ' +
+            'echo "echo ran" >/tmp/x; echo "echo ran" >/workspace/x; chmod +x /tmp/x /workspace/x; /tmp/x; /workspace/x; pwd',
         );
         expect(run.stdout).toBe('ran\n/workspace\n');
         expect(run.stderr).toMatch(/[Pp]ermission denied/);
       });
 
       it('is an ordinary user without capabilities or a way to new privileges', async () => {
-        const run = await runToEnd(executor, makeSpec(shell('id -u; id -G; cat /proc/self/status')));
+        const run = await task('id -u; id -G; cat /proc/self/status');
         expect(run.stdout).toMatch(new RegExp(`^${kind.taskUid}\n${kind.taskUid}\n`));
         for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'])
           expect(run.stdout).toMatch(new RegExp(`${set}:\\s+0{16}`));
@@ -202,26 +197,16 @@ for (const kind of KINDS) {
       });
 
       it('makes no namespaces and mounts nothing', async () => {
-        const run = await runToEnd(
-          executor,
-          makeSpec(
-            shell(
-              'for kind in -U -m -n -p; do unshare $kind true && echo "unshared $kind"; done; mount -t tmpfs none /workspace && echo mounted; true',
-            ),
-          ),
+        const run = await task(
+          'for kind in -U -m -n -p; do unshare $kind true && echo "unshared $kind"; done; mount -t tmpfs none /workspace && echo mounted; true',
         );
         expect(run.stdout).toBe('');
       });
 
       it('sees neither the daemon, its data, nor the accounts of the host', async () => {
         await writeFile(join(dataDir.path, 'key'), 'private');
-        const run = await runToEnd(
-          executor,
-          makeSpec(
-            shell(
-              `cat /proc/1/environ; cat '${dataDir.path}/key' /etc/shadow; ls /root /home /var/lib; cat /etc/passwd; ls /proc`,
-            ),
-          ),
+        const run = await task(
+          `cat /proc/1/environ; cat '${dataDir.path}/key' /etc/shadow; ls /root /home /var/lib; cat /etc/passwd; ls /proc`,
         );
         expect(run.stdout).not.toContain('private');
         expect(run.stdout).not.toContain('PGUSER');
@@ -231,10 +216,7 @@ for (const kind of KINDS) {
       });
 
       it('cannot fill the memory of the host through /workspace', async () => {
-        const run = await runToEnd(
-          executor,
-          makeSpec(shell('dd if=/dev/zero of=/workspace/big bs=1M count=60; ls -s /workspace/big')),
-        );
+        const run = await task('dd if=/dev/zero of=/workspace/big bs=1M count=60; ls -s /workspace/big');
         expect(run.stderr).toMatch(/No space left|File too large|file size/i);
         expect(run.reason).toBe('exit');
       });
@@ -245,8 +227,7 @@ for (const kind of KINDS) {
         const secret = `s3cret'"\n$HOME ${process.pid}`;
         const env = { TOKEN: secret, PATH: '/usr/bin:/bin' };
         const spec = makeSpec(shell('printf "%s|" "$TOKEN"; env; echo up; sleep 30'), { env });
-        const run = await startCollecting(executor, spec);
-        await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
+        const run = await begun(spec);
         expect(run.text()).toContain(`${secret}|`);
         expect(run.text()).toContain('HOME=/workspace');
         expect((await hostCommandLines()).filter((line) => line.includes("s3cret'"))).toEqual([]);
@@ -258,8 +239,7 @@ for (const kind of KINDS) {
           expect(inspected.stdout).toContain(`"cp.work": "${spec.workId}"`);
           expect(inspected.stdout).not.toContain('s3cret');
         }
-        run.running.kill('cancelled', 0);
-        await run.running.done;
+        await ended(run);
       });
 
       it('gets nothing of the daemon’s environment', async () => {
@@ -298,7 +278,7 @@ for (const kind of KINDS) {
       });
 
       it('may open /dev/stdout and /dev/stderr by name', async () => {
-        const run = await runToEnd(executor, makeSpec(shell('echo one >/dev/stdout; echo two >/dev/stderr')));
+        const run = await task('echo one >/dev/stdout; echo two >/dev/stderr');
         expect(run).toMatchObject({ stdout: 'one\n', stderr: 'two\n' });
       });
     });
@@ -330,10 +310,7 @@ for (const kind of KINDS) {
       });
 
       it('cuts output at the limit with one marker and lets the task go on', async () => {
-        const run = await runToEnd(
-          executor,
-          makeSpec(shell('yes 12345678 | head -c 1000000; exit 5'), { limits: { outputBytes: 1000 } }),
-        );
+        const run = await task('yes 12345678 | head -c 1000000; exit 5', { limits: { outputBytes: 1000 } });
         expect(run).toMatchObject({ reason: 'exit', exitCode: 5 });
         expect(run.stdout).toHaveLength(1000 + '\n[output truncated at 1000 bytes]\n'.length);
         expect(run.stdout.endsWith('\n[output truncated at 1000 bytes]\n')).toBe(true);
@@ -361,8 +338,7 @@ for (const kind of KINDS) {
         const reaped = await other.reap(({ id }) => id !== spec.workId);
         expect(reaped).toEqual([{ id: spec.workId, epoch: 7 }]);
         expect((await orphan.running.done).reason).not.toBe('cancelled');
-        live.running.kill('cancelled', 0);
-        expect(await live.running.done).toMatchObject({ reason: 'cancelled' });
+        expect(await ended(live)).toMatchObject({ reason: 'cancelled' });
         expect(await other.reap(() => false)).toEqual([]);
       });
     });
@@ -394,8 +370,7 @@ for (const kind of KINDS) {
         const spec = makeSpec(['sleep', '30']);
         const first = await startCollecting(executor, spec);
         await expect(executor.start(spec, () => undefined)).rejects.toThrow('already running');
-        first.running.kill('cancelled', 0);
-        await first.running.done;
+        await ended(first);
       });
     });
   });

@@ -8,6 +8,7 @@
  */
 import type { WorkRef } from '../control-plane/work-ref.ts';
 import type { Engine } from './engine.ts';
+import type { WireEndReason } from '../control-plane/wire.ts';
 
 export type ExecutorName = 'podman' | 'docker' | 'namespaces';
 
@@ -16,14 +17,7 @@ export type ExecutorName = 'podman' | 'docker' | 'namespaces';
  * properly, through no fault of the task (image missing, engine dead or hanging); `message` gives the cause.
  * `output` is reserved: output past its limit is cut with a visible marker and the task keeps running.
  */
-export type EndReason =
-  | 'exit'
-  | 'timeout'
-  | 'memory'
-  | 'cancelled'
-  | 'lease_lost'
-  | 'output'
-  | 'engine_error';
+export type EndReason = WireEndReason | 'output';
 
 export type KillReason = 'cancelled' | 'lease_lost';
 
@@ -159,7 +153,7 @@ export interface Executor {
 export interface BuildEngine {
   engine: Engine;
   rootless: boolean;
-  /** For secrets: in memory where possible, and closed to other users. */
+  /** The folder for secrets, which is in memory where possible, and closed to other users. */
   privateFolder: string;
   /** The image of build steps. */
   stepImage: string;

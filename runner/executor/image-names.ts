@@ -3,8 +3,8 @@
  * names of an image, adds one and writes them all, so that of two calls at once for the same image (two teams
  * deploy it) the later one takes away the name that the earlier one gave.
  */
-import { runCommand, type CommandResult } from './command.ts';
-import { engineArgv, type Engine } from './engine.ts';
+import { type CommandResult } from './command.ts';
+import { runEngine, type Engine } from './engine.ts';
 
 let last: Promise<unknown> = Promise.resolve();
 
@@ -14,7 +14,7 @@ export async function changeNames(
   timeoutMs: number,
   ...args: string[]
 ): Promise<CommandResult> {
-  const done = last.then(async () => await runCommand(engineArgv(engine, ...args), { timeoutMs }));
+  const done = last.then(async () => await runEngine(engine, timeoutMs, ...args));
   last = done;
   return await done;
 }

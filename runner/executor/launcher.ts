@@ -10,23 +10,9 @@
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** Names that a shell owns or refuses to export as given. */
-const SHELL_OWNED = new Set([
-  'svc_path',
-  'svc_dir',
-  'IFS',
-  'PS1',
-  'PS2',
-  'PS4',
-  'OPTIND',
-  'PPID',
-  'UID',
-  'EUID',
-  'SHELLOPTS',
-  'BASHOPTS',
-  '_',
-  'LINENO',
-  'RANDOM',
-]);
+const SHELL_OWNED = new Set(
+  'svc_path svc_dir IFS PS1 PS2 PS4 OPTIND PPID UID EUID SHELLOPTS BASHOPTS _ LINENO RANDOM'.split(' '),
+);
 
 /**
  * Script text that replaces the shell by the command in "$@". Nothing but the variables' values depends on

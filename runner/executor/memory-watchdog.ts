@@ -21,7 +21,7 @@ export interface WatchdogOptions {
   onOver: (usedBytes: number) => void;
 }
 
-/** One sample at a time: the next one is only planned when the last has ended. */
+/** There is one sample at a time: the next one is only planned when the last has ended. */
 export function watchMemory(options: WatchdogOptions): MemoryWatchdog {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;

@@ -273,7 +273,7 @@ export class NamespaceSandbox implements Sandbox {
     await atMost(this.#closed, LAST_MESSAGES_MS);
   }
 
-  /** Waits for a signal on a line of its own; all other messages until then are the error. */
+  /** This waits for a signal on a line of its own; all other messages until then are the error. */
   async #waitFor(signal: string): Promise<void> {
     const deadline = performance.now() + SETUP_TIMEOUT_MS;
     const received = () => this.#messages.split('\n').includes(signal);
@@ -292,8 +292,8 @@ export class NamespaceSandbox implements Sandbox {
   }
 
   /**
-   * Runs between `up` and `go`: maps the users, limits the group, writes a record; nothing of the task has
-   * run yet.
+   * This runs between `up` and `go`. It maps the users, limits the group and writes a record; nothing of the
+   * task has run yet.
    */
   async #admit(child: ChildProcess): Promise<void> {
     const { ids, spec, folder } = this.#options;

@@ -39,28 +39,10 @@ const DEVICE_LINKS = ['/dev/fd', '/dev/stdin', '/dev/stdout', '/dev/stderr'];
  * Files about the machine as a whole rather than about the sandbox: the list that container runtimes mask,
  * and some more.
  */
-const PROC_MASKED = [
-  'kcore',
-  'keys',
-  'key-users',
-  'kmsg',
-  'kallsyms',
-  'latency_stats',
-  'timer_list',
-  'timer_stats',
-  'sched_debug',
-  'sysrq-trigger',
-  'kpagecgroup',
-  'kpagecount',
-  'kpageflags',
-  'config.gz',
-  'iomem',
-  'ioports',
-  'vmallocinfo',
-  'slabinfo',
-  'modules',
-  'cmdline',
-];
+const PROC_MASKED =
+  'kcore keys key-users kmsg kallsyms latency_stats timer_list timer_stats sched_debug sysrq-trigger kpagecgroup kpagecount kpageflags config.gz iomem ioports vmallocinfo slabinfo modules cmdline'.split(
+    ' ',
+  );
 const PROC_HIDDEN_DIRS = ['acpi', 'scsi', 'asound', 'driver'];
 const PROC_READ_ONLY = ['bus', 'fs', 'irq', 'sys'];
 /**

@@ -1,4 +1,7 @@
-/** Tests the rules for the namespaces executor alone; those for every executor are in executor.test.ts. */
+/**
+ * This file tests the rules for the namespaces executor alone; those for every executor are in
+ * executor.test.ts.
+ */
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { chmod, chown, mkdir, readdir, writeFile } from 'node:fs/promises';

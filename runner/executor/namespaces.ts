@@ -1,5 +1,5 @@
 /**
- * Sandboxes from Linux namespaces with util-linux alone, for machines without a container engine.
+ * Makes sandboxes from Linux namespaces with util-linux alone, for machines without a container engine.
  *
  * As in a container there are: own user, mount, pid, network, ipc, uts and cgroup namespaces; a read-only
  * root that holds programs and libraries only; a user that exists nowhere else on the host; no capability and
@@ -10,6 +10,7 @@
  *
  * test/setup/runner/sandbox-abuse/cases.ts, from which docs/sandbox.md is made, lists what a container
  * withstands and this does not. A team that needs more asks for isolation `container`.
+ *
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,26 +23,12 @@ import type { Executor, OnOutput, Running, SandboxSpec } from './executor.ts';
 import { NamespaceSandbox } from './namespace-sandbox.ts';
 import type { IdMap, SandboxHost, SandboxRecord } from './namespace-sandbox.ts';
 import { readHostLayout } from './namespace-script.ts';
-import { bootId, inheritedDescriptors, listMounts, readText, startTimeOf } from './procfs.ts';
+import { bootId, inheritedDescriptors, readText, startTimeOf, mapCovers } from './procfs.ts';
 import { seccompLoader } from './seccomp-loader.ts';
 import { checkSpec } from './spec.ts';
 import { supervise } from './supervise.ts';
 
-const TOOLS = [
-  'unshare',
-  'setpriv',
-  'prlimit',
-  'mount',
-  'umount',
-  'pivot_root',
-  'mkfifo',
-  'mkdir',
-  'rmdir',
-  'ln',
-  'cat',
-  'rm',
-  'sh',
-];
+const TOOLS = 'unshare setpriv prlimit mount umount pivot_root mkfifo mkdir rmdir ln cat rm sh'.split(' ');
 /**
  * `--keep-caps` and `--map-user` are needed; a release that lacks one fails the probe with its own message.
  */
@@ -60,25 +47,18 @@ export interface NamespacesOptions {
   dataDir: string;
   runnerId: string;
   log: (message: string, fields?: object) => void;
-  /** False for tests of the sampling fallback. */
+  /** It is false for tests of the sampling fallback. */
   useCgroups?: boolean;
 }
 
-/** Throws with the missing part; does not run anything yet. */
+/** It throws with the missing part, and does not run anything yet. */
 export async function createNamespacesExecutor(options: NamespacesOptions): Promise<Executor> {
   if (process.platform !== 'linux') throw new Error(`Linux only, this is ${process.platform}`);
   const missing = TOOLS.filter((tool) => findProgram(tool) === undefined);
   if (missing.length > 0)
     throw new Error(`missing ${missing.join(', ')}; install util-linux, mount and coreutils`);
   await checkVersion();
-  const cgroups =
-    options.useCgroups === false
-      ? undefined
-      : await detectCgroups({
-          mounts: await listMounts(),
-          self: (await readText('/proc/self/cgroup')) ?? '',
-          pid: process.pid,
-        });
+  const cgroups = options.useCgroups === false ? undefined : await detectCgroups();
   const nextIds = await idAllocator();
   const host = {
     layout: await readHostLayout(),
@@ -227,13 +207,8 @@ async function idAllocator(): Promise<() => IdMap> {
 }
 
 async function firstMappedBase(bases: readonly number[]): Promise<number> {
-  const covers = (text: string, base: number) =>
-    text.split('\n').some((line) => {
-      const [inside = NaN, , count = NaN] = line.trim().split(/\s+/).map(Number);
-      return inside <= base && base + 2 * ID_SLOTS <= inside + count;
-    });
   const maps = await Promise.all(['/proc/self/uid_map', '/proc/self/gid_map'].map(readText));
-  const base = bases.find((candidate) => maps.every((map) => covers(map ?? '', candidate)));
+  const base = bases.find((candidate) => maps.every((map) => mapCovers(map ?? '', candidate, 2 * ID_SLOTS)));
   if (base === undefined)
     throw new Error('the runner is root in a user namespace that maps fewer than 64000 users');
   return base;

@@ -1,10 +1,11 @@
 /**
- * Moves a task's two pipes to the consumer.
+ * This file moves a task's two pipes to the consumer.
  *
  * There is one reader for each pipe and one delivery at a time: the consumer never sees two open calls, and
  * while it is busy nothing is read, so the pipe fills up and the kernel stops the task. At most one pipe
  * buffer and one chunk of each stream are held in memory. After the cap the pipes are still read, and the
  * data discarded, so that the task can run on.
+ *
  */
 import type { Readable } from 'node:stream';
 import type { OnOutput, OutputStream } from './executor.ts';

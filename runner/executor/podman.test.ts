@@ -1,4 +1,4 @@
-/** Tests the rules for podman alone; those for every executor are in executor.test.ts. */
+/** This file tests the rules for podman alone; those for every executor are in executor.test.ts. */
 import { lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -99,7 +99,7 @@ describe.runIf(there)('podman executor', () => {
   });
 
   describe.runIf(process.getuid?.() === 0)('as root, with a range of users for containers', () => {
-    /** Returns the host's uids of the processes with this command line. */
+    /** Finds the host's uids of the processes with this command line. */
     const usersOf = async (line: string): Promise<number[]> => {
       const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
       const read = async (path: string) => await readFile(path, 'utf8').catch(() => ''); // It has ended meanwhile.

@@ -1,5 +1,5 @@
 /**
- * The executor for podman: picks an OCI runtime that works here by running a container with all limits set.
+ * The executor for podman picks an OCI runtime that works here by running a container with all limits set.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -9,7 +9,7 @@ export async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-/** Direct children of all threads of a process, oldest first. */
+/** Finds the direct children of all threads of a process, oldest first. */
 export async function childrenOf(pid: number): Promise<number[]> {
   let threads: string[];
   try {
@@ -36,8 +36,8 @@ async function childrenByScan(pid: number): Promise<number[]> {
 }
 
 /**
- * The process and everything below it. Inside a pid namespace orphans go to its init, so init's tree is the
- * namespace.
+ * Finds the process and everything below it. Inside a pid namespace orphans go to its init, so init's tree is
+ * the namespace.
  */
 export async function treeOf(pid: number): Promise<number[]> {
   const found = [pid];
@@ -121,4 +121,12 @@ export function parseMountinfo(text: string): Mount[] {
         superOptions: superOptions.split(','),
       };
     });
+}
+
+/** Tells whether a map of users or groups has a range of ids. */
+export function mapCovers(map: string, base: number, count: number): boolean {
+  return map.split('\n').some((line) => {
+    const [inside = NaN, , length = NaN] = line.trim().split(/\s+/).map(Number);
+    return inside <= base && base + count <= inside + length;
+  });
 }

@@ -19,7 +19,7 @@ const LABELS = { podman: '.Labels', docker: '.Config.Labels' } as const;
 export const NOT_THERE =
   /image not known|no such image|unable to find image|does not resolve to an image|not found in local storage/i;
 
-/** Whose work names an image. */
+/** The one whose work names an image. */
 export interface ImageScope {
   images: Pick<TeamImages, 'find' | 'brought'>;
   /** Absent from a control plane that does not send it: then no team's images are found. */

@@ -112,7 +112,7 @@ const when = (operation: number, value: number, then: readonly Instruction[]): I
   ...then,
 ];
 
-/** The instructions for the kernel, in order. */
+/** Makes the instructions for the kernel, in order. */
 export function filter(): Instruction[] {
   const absent = new Set<string>(ABSENT);
   return [

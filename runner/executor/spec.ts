@@ -121,6 +121,6 @@ function checkLimit(name: string, value: number, range: Range): void {
 }
 
 /** Shortens any text to one line. */
-function quote(text: string): string {
+export function quote(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }

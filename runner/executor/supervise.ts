@@ -14,6 +14,8 @@ import type { Readable } from 'node:stream';
 import type { EndReason, KillReason, OnOutput, Outcome, Running } from './executor.ts';
 import { pumpOutput } from './output-pump.ts';
 import type { OutputPump } from './output-pump.ts';
+import { errorText } from '../platform/errors.ts';
+import { constants } from 'node:os';
 
 export const GRACE_MS = 5_000;
 /** SIGTERM may come before the engine knows the container; it is tried again after this time. */
@@ -241,7 +243,7 @@ export async function atMost(promise: Promise<unknown>, ms: number): Promise<voi
 }
 
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }
 
 /** Exit codes above 128 read as a shell reads them; a task that itself exits with 137 looks the same. */
@@ -249,23 +251,8 @@ export function signalOfExitCode(code: number | undefined): string | undefined {
   return code === undefined ? undefined : SIGNALS[code - 128];
 }
 
-const SIGNALS: Readonly<Record<number, string>> = {
-  1: 'SIGHUP',
-  2: 'SIGINT',
-  3: 'SIGQUIT',
-  4: 'SIGILL',
-  5: 'SIGTRAP',
-  6: 'SIGABRT',
-  7: 'SIGBUS',
-  8: 'SIGFPE',
-  9: 'SIGKILL',
-  10: 'SIGUSR1',
-  11: 'SIGSEGV',
-  12: 'SIGUSR2',
-  13: 'SIGPIPE',
-  14: 'SIGALRM',
-  15: 'SIGTERM',
-  24: 'SIGXCPU',
-  25: 'SIGXFSZ',
-  31: 'SIGSYS',
-};
+const SIGNALS: Readonly<Record<number, string>> = Object.fromEntries(
+  'HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ SYS'
+    .split(' ')
+    .map((name) => [constants.signals[`SIG${name}` as NodeJS.Signals], `SIG${name}`]),
+);

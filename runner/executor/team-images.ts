@@ -1,18 +1,20 @@
 /**
- * The images of teams in the machine's engine: deploys bring them there. Each has one name in the engine,
- * which says nothing of where it is from; the names by which its team knows it are noted here, in one file of
- * the data folder, and count for that team alone. So no team's work can name another team's image.
+ * This file knows the images of teams in the machine's engine, to which deploys bring them. Each has one name
+ * in the engine, which says nothing of where it is from; the names by which its team knows it are noted here,
+ * in one file of the data folder, and count for that team alone. So no team's work can name another team's
+ * image.
  *
  * Deploys of earlier versions brought images under their own names. Those that apps run from are noted once,
  * when the file is made.
+ *
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fullName, parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
 import { writeDurably } from '../disk/durable-file.ts';
 import { wallMs } from '../platform/clock.ts';
-import { failureText, runCommand } from './command.ts';
-import { engineArgv, type Engine } from './engine.ts';
+import { failureText } from './command.ts';
+import { runEngine, type Engine } from './engine.ts';
 import { changeNames } from './image-names.ts';
 
 /** The repository, in the engine, of all images that builds and deploys made or brought. */
@@ -22,7 +24,7 @@ export const BUILT_LABEL = 'svc.work';
 
 export interface TeamImage {
   id: string;
-  /** In the engine. */
+  /** The name in the engine. */
   name: string;
 }
 
@@ -100,7 +102,7 @@ function inFull(reference: string): string {
 }
 
 async function call(engine: Engine, ...args: string[]): Promise<string> {
-  const done = await runCommand(engineArgv(engine, ...args), { timeoutMs: engine.timeouts.removeMs });
+  const done = await runEngine(engine, engine.timeouts.removeMs, ...args);
   if (done.code !== 0) throw new Error(`${engine.name} ${args[0]} failed: ${failureText(done)}`);
   return done.stdout.trim();
 }

@@ -1,7 +1,7 @@
 /**
- * Containers with users of their own: inside, a task has the user that the image names; on the host it is one
- * of 65,536 users that nothing else has, nor any other container at that time. podman as root takes them from
- * the range of the user `containers`.
+ * Gives containers users of their own: inside, a task has the user that the image names; on the host it is
+ * one of 65,536 users that nothing else has, nor any other container at that time. podman as root takes them
+ * from the range of the user `containers`.
  */
 import { readText } from './procfs.ts';
 

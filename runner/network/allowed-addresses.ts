@@ -1,6 +1,6 @@
 /**
- * The operator's exceptions as addresses: the kernel filters no names, so names are looked up again and
- * again.
+ * Looks up the operator's exceptions as addresses: the kernel filters no names, so names are looked up again
+ * and again.
  */
 import { lookup } from 'node:dns/promises';
 import { isIP, isIPv4 } from 'node:net';

@@ -1,10 +1,11 @@
 /**
- * The networks of this runner's apps. Each app has one of its own, whose packets the kernel filters
- * (app-rules.ts): out to public addresses, and in by the published port alone. Rules are made before a
- * network's first container, looked at every few seconds (a reload of a firewall takes them away), and put
+ * This file keeps the networks of this runner's apps. Each app has one of its own, whose packets the kernel
+ * filters (app-rules.ts): out to public addresses, and in by the published port alone. Rules are made before
+ * a network's first container, looked at every few seconds (a reload of a firewall takes them away), and put
  * back.
  *
  * This file owns the networks and the rules: changes come one after the other.
+ *
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -60,7 +61,7 @@ export interface AppNetworksOptions {
   site?: Site | undefined;
 }
 
-/** Where this machine finds names. */
+/** This machine finds names there. */
 export interface Site {
   resolverFiles: readonly string[];
   resolve(name: string): Promise<string[]>;
@@ -83,7 +84,7 @@ class Networks {
   readonly #owner: string;
   readonly #resolvFile: string;
   readonly #allowed: ReturnType<typeof createAllowedAddresses>;
-  /** By app; undefined before the engine was asked. */
+  /** The keys are apps. It is undefined before the engine was asked. */
   #networks: Map<string, EngineNetwork> | undefined;
   readonly #entered = new Set<string>();
   #held: HeldRules | undefined;
@@ -194,7 +195,7 @@ class Networks {
     this.#held = held;
   }
 
-  /** In place: containers have the file itself mounted. */
+  /** Writes in place, because containers have the file itself mounted. */
   async #writeResolvers(text: string): Promise<void> {
     const there = await readFile(this.#resolvFile, 'utf8').catch(() => undefined);
     if (there === text) return;

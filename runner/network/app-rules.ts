@@ -54,7 +54,7 @@ export function rulesOf({ owner, networks, resolvers, allowed }: AppRules): stri
     ...allowed.map(({ address, port }) => `-d ${address}/32 -p tcp -m tcp --dport ${port} -j RETURN`),
     '! -p tcp -j DROP',
     `-p tcp -m tcp --dport ${MAIL_PORT} -j DROP`,
-    // Every address of this machine, the public ones too.
+    // This covers every address of this machine, the public ones too.
     '-m addrtype --dst-type LOCAL -j DROP',
     ...NON_PUBLIC_NETWORKS.map((network) => `-d ${network} -j DROP`),
   ];

@@ -1,13 +1,13 @@
 /**
- * The name server of a build's network. It answers with a unique address of 198.18.0.0/15, which is reserved
- * for tests, for each name, so that a connection to that address identifies the name. The daemon then
- * resolves, checks and dials the name in one step (egress.ts).
+ * This file is the name server of a build's network. It answers with a unique address of 198.18.0.0/15, which
+ * is reserved for tests, for each name, so that a connection to that address identifies the name. The daemon
+ * then resolves, checks and dials the name in one step (egress.ts).
  */
 
 /** The addresses start at the second network of 198.18.0.0/15; the first holds the name server. */
 const FIRST = (198 << 24) | (18 << 16) | (1 << 8);
 export const NAME_SERVER = '198.18.0.1';
-/** So many names may one call of an engine ask for. */
+/** One call of an engine may ask for so many names. */
 const NAMES_MAX = 8_192;
 
 const [TYPE_A, CLASS_IN] = [1, 1];
@@ -70,7 +70,7 @@ export function questionOf(packet: Buffer): Question | undefined {
 /** Asks whether a name exists: `unknown` when no server answers. */
 export type Exists = (name: string) => Promise<'yes' | 'no' | 'unknown'>;
 
-/** Returns the reply to a packet; undefined when the packet is ignored. */
+/** Makes the reply to a packet. It is undefined when the packet is ignored. */
 export async function replyTo(packet: Buffer, names: Names, exists: Exists): Promise<Buffer | undefined> {
   if (packet.length < HEADER_BYTES) return undefined;
   const question = questionOf(packet);
@@ -91,7 +91,8 @@ function reply(
   { code, end, address }: { code: number; end: number; address?: string },
 ): Buffer {
   const head = Buffer.from(packet.subarray(0, end));
-  // The flags of the reply: a response, recursion available, and the request's own flag of recursion desired.
+  // The flags say that this is a response, that recursion is available, and what the request said of
+  // recursion desired.
   head.writeUInt16BE(0x8080 | (packet.readUInt16BE(2) & 0x0100) | code, 2);
   head.writeUInt16BE(end > HEADER_BYTES ? 1 : 0, 4);
   head.writeUInt16BE(address === undefined ? 0 : 1, 6);

@@ -1,6 +1,6 @@
 /**
- * Tests the egress of a build's network: the addresses that it dials, by names and without, and that no
- * packet breaks its name server.
+ * This file tests the egress of a build's network: the addresses that it dials, by names and without, and
+ * that no packet breaks its name server.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -154,7 +154,7 @@ async function network(rules: Partial<EgressRules>, answers: Record<string, stri
   return {
     called,
     refused,
-    /** What the network's name server says of a name. */
+    /** Asks what the network's name server says of a name. */
     async lookUp(name: string): Promise<string> {
       const script = `const r=new (require('dns').promises.Resolver)();r.setServers(['${NAME_SERVER}']);r.resolve4('${name}').then(([a])=>console.log(a),e=>console.log(e.code))`;
       const enter = [...enterArgv(within), process.execPath, '-e', script];

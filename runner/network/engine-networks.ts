@@ -1,6 +1,6 @@
-/** Networks of the engine, one for each app: a bridge of IPv4 without a name server. */
-import { failureText, runCommand, type CommandResult } from '../executor/command.ts';
-import { engineArgv, type Engine } from '../executor/engine.ts';
+/** Makes networks of the engine, one for each app: a bridge of IPv4 without a name server. */
+import { failureText, type CommandResult } from '../executor/command.ts';
+import { runEngine, type Engine } from '../executor/engine.ts';
 
 const CALL_MS = 30_000;
 /**
@@ -23,7 +23,7 @@ export const appLabel = 'svc.app';
 export interface EngineNetwork {
   name: string;
   app: string;
-  /** In CIDR notation. */
+  /** The subnet is in CIDR notation. */
   subnet: string;
 }
 
@@ -89,5 +89,5 @@ async function listAll(engine: Engine): Promise<Listed[]> {
 }
 
 async function call(engine: Engine, ...args: string[]): Promise<CommandResult> {
-  return await runCommand(engineArgv(engine, 'network', ...args), { timeoutMs: CALL_MS });
+  return await runEngine(engine, CALL_MS, 'network', ...args);
 }

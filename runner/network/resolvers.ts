@@ -12,7 +12,7 @@ const FILES = ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf'];
 const SERVERS_MAX = 3;
 
 export interface Resolvers {
-  /** Of IPv4. Empty when apps can resolve no names here. */
+  /** The addresses are of IPv4. There are none when apps can resolve no names here. */
   addresses: string[];
   /** The text of the resolv.conf of apps. */
   text: string;

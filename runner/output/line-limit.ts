@@ -1,7 +1,7 @@
 /**
- * Limits the length of lines: the rest of a longer line is left out, and a mark at its end says how much. It
- * comes after the masking, so that it never cuts a secret in two before it is found. A carriage return ends a
- * line too: progress bars draw one for hours.
+ * This file limits the length of lines: the rest of a longer line is left out, and a mark at its end says how
+ * much. It comes after the masking, so that it never cuts a secret in two before it is found. A carriage
+ * return ends a line too: progress bars draw one for hours.
  */
 import { characterBoundary, type StreamMasker } from './masking.ts';
 

@@ -15,6 +15,7 @@ import { BATCH_BYTES_MAX, type Spool, type SpoolBatch } from './log-spool.ts';
 import type { Presence } from '../control-plane/presence.ts';
 import { CallError, type Failure } from '../control-plane/retryable.ts';
 import { WORK_CALLS, type LogsReply, type WireLeaseState, type WorkKind } from '../control-plane/wire.ts';
+import { errorText } from '../platform/errors.ts';
 
 /** Delay of the first call after a silence, counted from the first byte. */
 const FIRST_BYTE_MS = 100;
@@ -192,17 +193,14 @@ function plausibleOffset(options: LogSenderOptions, reply: LogsReply, batch: Spo
   return batch.nextOffset;
 }
 
-/** Waits before the next try; returns an outcome when there will be none. */
+/** This waits before the next try, and returns an outcome when there will be none. */
 async function afterFailure(
   options: LogSenderOptions,
   state: SendState,
   error: unknown,
 ): Promise<LogsOutcome | undefined> {
   if (!(error instanceof CallError)) {
-    return undeliverable(
-      options,
-      `output cannot be read back from the spool: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    return undeliverable(options, `output cannot be read back from the spool: ${errorText(error)}`);
   }
   const { failure } = error;
   if (failure.verdict === 'aborted') return 'stopped';

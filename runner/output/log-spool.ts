@@ -252,7 +252,7 @@ async function scan(file: FileHandle, hash: Hash): Promise<{ fileBytes: number; 
   }
 }
 
-/** Returns the frame at this place of the file; undefined at the end or where it is not whole. */
+/** Reads the frame at this place of the file. It is undefined at the end or where it is not whole. */
 async function readFrame(file: FileHandle, position: number): Promise<Frame | undefined> {
   const buffer = Buffer.allocUnsafe(HEADER_BYTES + FRAME_BYTES_MAX);
   const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
@@ -283,7 +283,7 @@ function frameIn(buffer: Buffer): Frame | undefined {
  * the start.
  */
 function createReader(file: FileHandle): (offset: number, end: number) => Promise<SpoolBatch> {
-  /** A frame boundary: its place in the file, and the offset of the frame's first byte. */
+  /** The mark is a frame boundary: its place in the file, and the offset of the frame's first byte. */
   let mark = { position: 0, offset: 0 };
 
   return async (offset, end) => {

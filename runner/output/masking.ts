@@ -41,7 +41,7 @@ export function createMasker(secrets: Iterable<string>): Masker {
   };
 }
 
-/** All spellings of all secrets. */
+/** Finds all spellings of all secrets. */
 function patternsOf(secrets: Iterable<string>): Pattern[] {
   const parts = new Set([...secrets].flatMap(partsOf));
   const spellings = new Set([...parts].flatMap(spellingsOf));
@@ -207,7 +207,8 @@ interface Input {
 }
 
 /**
- * Length of the longest pattern at this place, 0 for none; `unfinished` when a longer one may still follow.
+ * Finds the length of the longest pattern at this place, which is 0 for none, and `unfinished` when a longer
+ * one may still follow.
  */
 function matchAt(index: PatternIndex, { data, final }: Input, at: number): number | 'unfinished' {
   const left = data.length - at;

@@ -1,4 +1,4 @@
-/** What the masker looks for: bytes as they are, and text of which each byte may be percent-encoded. */
+/** The masker looks for these: bytes as they are, and text of which each byte may be percent-encoded. */
 
 /** The masker's index looks at this many first bytes of a pattern; every spelling has at least as many. */
 export const PREFIX_BYTES = 4;
@@ -43,7 +43,7 @@ function matchEncoded(bytes: Buffer, data: Buffer, from: number): number | 'unfi
 
 const [PERCENT, PLUS, SPACE] = [0x25, 0x2b, 0x20];
 
-/** What the data leaves out at its end counts as right. */
+/** Compares with what is there: a byte that the data leaves out at its end counts as right. */
 function isEncoded(byte: number, data: Buffer, at: number): boolean {
   const digits = data.toString('latin1', at + 1, at + 3).toLowerCase();
   return hexOf(byte).startsWith(digits);

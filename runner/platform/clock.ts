@@ -4,13 +4,13 @@
  * (`performance.now()` is not: each thread has its own zero).
  */
 
-/** Milliseconds on the machine's monotonic clock, with fractions. */
+/** Reads the machine's monotonic clock in milliseconds, with fractions. */
 export function monotonicMs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1e6;
 }
 
-/** Milliseconds since 1970 on this machine's own clock, right or wrong. */
+/** Reads this machine's own clock, right or wrong, in milliseconds since 1970. */
 export function wallMs(): number {
   return Date.now();
 }

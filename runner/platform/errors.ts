@@ -4,7 +4,7 @@ export function isMissing(error: unknown): boolean {
   return errorCode(error) === 'ENOENT';
 }
 
-/** Node's code of a system error, `ENOSPC` and the like. */
+/** Reads Node's code of a system error, `ENOSPC` and the like. */
 export function errorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;

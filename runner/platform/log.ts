@@ -1,8 +1,10 @@
 /**
- * The daemon's own log: JSON lines on standard error, or short lines for people when that is a terminal.
+ * Makes the daemon's own log: JSON lines on standard error, or short lines for people when that is a
+ * terminal.
  *
  * It never holds a key, a token or a value of a task's environment: callers pass chosen fields only, and
  * whatever looks like a credential is redacted when a line is written.
+ *
  */
 import { pino, type DestinationStream } from 'pino';
 
@@ -32,9 +34,8 @@ export function createLog(options: LogOptions): Log {
   return pino({ level: options.level, base: {}, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 }
 
-export function stderrLog(level: LogLevel): Log {
-  return createLog({ level, human: process.stderr.isTTY, write: (text) => void process.stderr.write(text) });
-}
+/** A log that keeps nothing. */
+export const SILENT: Log = pino({ level: 'silent' });
 
 /** Enrollment tokens, private keys, bearer credentials and passwords inside of URLs. */
 const CREDENTIALS: readonly (readonly [RegExp, string])[] = [

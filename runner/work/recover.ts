@@ -167,7 +167,7 @@ async function closeOutput(journal: Journal, spool: Spool, outcome: LogsOutcome)
   await spool.remove();
 }
 
-/** Resumes the delivery of every report in the outbox. Does not wait for the answers. */
+/** The delivery of every report in the outbox is resumed. This does not wait for the answers. */
 export async function redeliver(options: RecoverOptions): Promise<void> {
   for (const entry of options.outbox.entries()) {
     await redeliverOne(options, entry);

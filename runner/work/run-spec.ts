@@ -1,6 +1,6 @@
 /**
- * Runs as a kind of work: makes the executor's spec of an offer. The server fills in every limit; the
- * defaults here are the server's, for an offer without them.
+ * Runs are a kind of work: this file makes the executor's spec of an offer. The server fills in every limit;
+ * the defaults here are the server's, for an offer without them.
  */
 import type { Executor, SandboxSpec } from '../executor/executor.ts';
 import { InvalidSpecError } from '../executor/spec.ts';

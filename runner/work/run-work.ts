@@ -194,7 +194,7 @@ interface Accepted<O extends Offer> {
   masker: Masker;
 }
 
-/** Runs the task to its end; everything that goes wrong on this machine is an outcome. */
+/** The task is run to its end; everything that goes wrong on this machine is an outcome. */
 async function execute<O extends Offer>(
   { offer, lease, spool, masker }: Accepted<O>,
   options: RunWorkOptions<O>,
@@ -244,7 +244,7 @@ async function execute<O extends Offer>(
   return outcome;
 }
 
-/** Kills the task when its lease or this process ends; returns how to stop watching. */
+/** The task is killed when its lease or this process ends. Returns how to stop watching. */
 function killOnLeaseEnd(running: RunningWork, lease: Lease, options: WorkOptions): () => void {
   // The task must be dead before the lease ends: the lease is given up a margin before, and half of that is
   // the task's own time to end.

@@ -27,7 +27,7 @@ const purls = ({ packages }: Catalogue) => packages.map(({ purl }) => purl);
 
 const npm = (name: string, version = '1.0.0') => JSON.stringify({ name, version });
 
-/** What Go's linker writes into a program. */
+/** Makes what Go's linker writes into a program. */
 function goProgram(modules: string, flags = 2): Uint8Array {
   const list = `${'#'.repeat(16)}${modules}${'#'.repeat(16)}`;
   const text = `\x7fELF${' '.repeat(12)}\xff Go buildinf:\x08${String.fromCharCode(flags)}${' '.repeat(16)}\x08go1.22.1`;

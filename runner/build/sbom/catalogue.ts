@@ -1,7 +1,7 @@
 /**
- * Lists the packages of an image from the tar stream of its files. Each kind of database has a reader, chosen
- * by the path; all else is skipped. The stream comes from a customer's image: whatever it holds makes the
- * catalogue shorter and says so in `unread` or `dropped`, and never makes it fail.
+ * This file lists the packages of an image from the tar stream of its files. Each kind of database has a
+ * reader, chosen by the path; all else is skipped. The stream comes from a customer's image: whatever it
+ * holds makes the catalogue shorter and says so in `unread` or `dropped`, and never makes it fail.
  */
 import { errorText } from '../../platform/errors.ts';
 import { Collection, type Catalogue } from './collection.ts';

@@ -102,7 +102,7 @@ describe('toCycloneDx()', () => {
 
   it('gives equal bytes for equal input, with a serial number of the digest', () => {
     expect(print().text).toBe(print().text);
-    // Python: uuid.uuid5(uuid.NAMESPACE_URL, 'sha256:abab…')
+    // Python prints the same for uuid.uuid5(uuid.NAMESPACE_URL, 'sha256:abab…').
     expect(print().document.serialNumber).toBe('urn:uuid:9cee660b-b2ca-516a-b8b5-88e6d2e104a0');
   });
 });

@@ -1,12 +1,15 @@
 /**
- * Prints a catalogue as CycloneDX 1.6 JSON. It holds no time and no random number, so that equal input gives
- * equal bytes, and with them an equal digest.
+ * This file prints a catalogue as CycloneDX 1.6 JSON. It holds no time and no random number, so that equal
+ * input gives equal bytes, and with them an equal digest.
  */
 import { createHash } from 'node:crypto';
 import { imagePurl } from '@svc/proto/packages/purl.ts';
 import type { Catalogue, FoundPackage } from './collection.ts';
 
-/** That of RFC 4122 for URLs: it has none for digests, and any one that stays the same will do. */
+/**
+ * The namespace is that of RFC 4122 for URLs: it has none for digests, and any one that stays the same will
+ * do.
+ */
 const NAMESPACE = Buffer.from('6ba7b8119dad11d180b400c04fd430c8', 'hex');
 /** References within the document; those of packages are their purls, which begin with `pkg:`. */
 const IMAGE_REF = 'image';
@@ -65,7 +68,7 @@ export function toCycloneDx({ catalogue, image, digest, toolVersion }: CycloneDx
   return Buffer.from(JSON.stringify(document));
 }
 
-/** `again`: its place, where the one before has the same purl. */
+/** `again` is its place, where the one before has the same purl. */
 function componentOf({ purl, name, version, licenses, source }: FoundPackage, again: number): object {
   return {
     type: 'library',

@@ -12,7 +12,7 @@ const TEXT_LENGTH_MAX = 200;
 /** Controls, marks that turn the direction of writing, halves of a character. */
 const UNREADABLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
-/** What a reader of a database answers: `undefined` stands for an entry that names no package. */
+/** A reader of a database answers these; `undefined` stands for an entry that names no package. */
 export type Findings = Iterable<Finding | undefined>;
 
 /** One line at a time, because a hostile text of 16 MiB would split into as many strings. */
@@ -61,12 +61,12 @@ export function recordOf(value: unknown): Readonly<Record<string, unknown>> | un
     : undefined;
 }
 
-/** Whether a text beside the purl, such as a licence, may go into the catalogue. */
+/** Tells whether a text beside the purl, such as a licence, may go into the catalogue. */
 export function isReadable(text: string): boolean {
   return text !== '' && text.length <= TEXT_LENGTH_MAX && text.search(UNREADABLE) < 0;
 }
 
-/** A text with paths of the image in it, for people. */
+/** Makes a text with paths of the image in it readable for people. */
 export function madeReadable(text: string): string {
   return text.slice(0, TEXT_LENGTH_MAX).replaceAll(UNREADABLE, '?');
 }

@@ -24,7 +24,7 @@ function buildInfo(version: string, list: string, flags = 2): Buffer {
   return Buffer.concat([header, text(version), text(Buffer.concat([MARK, Buffer.from(list), MARK]))]);
 }
 
-/** A program with its build information at an offset. */
+/** Makes a program with its build information at an offset. */
 function program(info: Buffer, at = 4_096): Buffer {
   const bytes = Buffer.alloc(at + info.length + 5_000, 0x90);
   ELF.copy(bytes);

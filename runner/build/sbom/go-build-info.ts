@@ -95,8 +95,8 @@ function readInfo(info: Buffer): Finding[] | undefined {
 }
 
 /**
- * A text behind its length, seven bits a byte, the lowest first; a set eighth bit means that another one
- * follows.
+ * Reads a text behind its length, which has seven bits a byte, the lowest first; a set eighth bit means that
+ * another one follows.
  */
 function readText(info: Buffer, start: number): { text: string; end: number } | undefined {
   let length = 0;

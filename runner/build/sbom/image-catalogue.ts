@@ -1,7 +1,7 @@
 /**
- * Lists the packages of an image of the build's engine: a container is created and never started, its files
- * pass by as a tar stream, and it is removed whatever happened. Nothing of the image runs, and nothing of it
- * is written to the disk by this runner.
+ * This file lists the packages of an image of the build's engine: a container is created and never started,
+ * its files pass by as a tar stream, and it is removed whatever happened. Nothing of the image runs, and
+ * nothing of it is written to the disk by this runner.
  */
 import { TransformStream } from 'node:stream/web';
 import { errorText } from '../../platform/errors.ts';

@@ -7,7 +7,7 @@ const METADATA_FIELDS = new Set(['Name', 'Version', 'License', 'License-Expressi
 const LICENSE_LENGTH_MAX = 200;
 const CLASSIFIER = /^Classifier: License ::(?:.* ::)? *(.+)$/gm;
 
-/** `node_modules/x/package.json`. */
+/** Reads `node_modules/x/package.json`. */
 export function* readPackageJson(text: string): Findings {
   const { name, version, license, licenses } = jsonObject(text) ?? {};
   const [, namespace, bareName] = (typeof name === 'string' && NPM_NAME.exec(name)) || [];
@@ -28,8 +28,8 @@ function licenseName(value: unknown): string[] {
 }
 
 /**
- * `x.dist-info/METADATA`, and `x.egg-info` of before: fields as in a letter, an empty line, and the
- * description.
+ * Reads `x.dist-info/METADATA`, and `x.egg-info` of before: they have fields as in a letter, an empty line,
+ * and the description.
  */
 export function* readPythonMetadata(text: string): Findings {
   const end = /\r?\n\r?\n/.exec(text)?.index ?? text.length;

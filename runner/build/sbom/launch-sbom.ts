@@ -22,7 +22,7 @@ export function* readLaunchSbom(text: string): Findings {
 type Component = Readonly<Record<string, unknown>>;
 
 /**
- * Parents before their children; undefined stands for what is past a bound. It keeps a stack of its own,
+ * Parents come before their children; undefined stands for what is past a bound. It keeps a stack of its own,
  * because a document nests as deep as it likes.
  */
 function* componentsOf(document: Component | undefined): Generator<Component | undefined, void, undefined> {
@@ -61,7 +61,7 @@ function findingOf(component: Component): Finding | undefined {
   return { purl, licenses: licenses.flatMap(licenseName) };
 }
 
-/** A choice of CycloneDX: an expression, or a licence with an id of SPDX or a name. */
+/** Reads a choice of CycloneDX, which is an expression, or a licence with an id of SPDX or a name. */
 function licenseName(choice: unknown): string[] {
   const record = recordOf(choice);
   const license = recordOf(record?.['license']);

@@ -1,4 +1,4 @@
-/** What a build reports of its image's packages: a gzipped document, or why there is none. */
+/** This file makes what a build reports of its image's packages: a gzipped document, or why there is none. */
 import { gzipSync } from 'node:zlib';
 import { VERSION } from '../../platform/version.ts';
 import type { WireBuildResult } from '../../control-plane/wire.ts';

@@ -16,7 +16,7 @@ const APK_FIELDS = new Set(['P', 'V', 'A', 'L', 'o']);
 const ASSIGNMENT = /^(ID|NAME|VERSION_ID)=(?:"((?:[^"\\]|\\.)*)"|'?([^'"]*)'?)$/;
 const ID = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** `var/lib/dpkg/status`, and the files of `status.d`, which name no state. */
+/** Reads `var/lib/dpkg/status`, and the files of `status.d`, which name no state. */
 export function* readDpkg(text: string): Findings {
   for (const fields of paragraphsOf(text, DPKG_FIELDS)) {
     if (REMOVED.test(fields.get('Status') ?? '')) continue;
@@ -27,7 +27,7 @@ export function* readDpkg(text: string): Findings {
   }
 }
 
-/** `lib/apk/db/installed`. */
+/** Reads `lib/apk/db/installed`. */
 export function* readApk(text: string): Findings {
   for (const fields of paragraphsOf(text, APK_FIELDS)) {
     const [name, version, arch, source, license] = ['P', 'V', 'A', 'o', 'L'].map((key) => fields.get(key));
@@ -53,7 +53,9 @@ function systemPackage(type: 'deb' | 'apk', found: SystemPackage): Finding | und
   };
 }
 
-/** `etc/os-release`: assignments of the shell. Undefined without a usable id. */
+/**
+ * Reads `etc/os-release`, which has assignments of the shell. The result is undefined without a usable id.
+ */
 export function readOsRelease(text: string): OperatingSystem | undefined {
   const values = new Map<string, string>();
   for (const line of linesOf(text)) {

@@ -8,7 +8,7 @@ import { openByteStream, type ByteStream } from './byte-stream.ts';
 const BLOCK = 512;
 const STREAM_BYTES_MAX = 8 * 1_024 ** 3;
 const ENTRIES_MAX = 2_000_000;
-/** Of a pax header, and of a long name. */
+/** The limit of a pax header, and of a long name. */
 const HEADER_BYTES_MAX = 1_048_576;
 /** Of a body that is read at once. */
 export const BODY_BYTES_MAX = 16 * 1_048_576;
@@ -25,7 +25,9 @@ export interface TarEntry {
   readonly executable: boolean;
   /** The entry that a hard link means. */
   readonly linkPath?: string;
-  /** The whole body; undefined when it is longer than `bytesMax`, which is at most BODY_BYTES_MAX. */
+  /**
+   * Reads the whole body. It is undefined when it is longer than `bytesMax`, which is at most BODY_BYTES_MAX.
+   */
   read(bytesMax?: number): Promise<Buffer | undefined>;
   /** The rest of the body, piece by piece, whatever its length. */
   pieces(): AsyncIterable<Buffer>;
@@ -198,7 +200,7 @@ function isBodiless(typeFlag: string): boolean {
   return /[1-6]/.test(typeFlag);
 }
 
-/** Octal digits, or a binary number behind a byte 0x80. */
+/** Reads octal digits, or a binary number behind a byte 0x80. */
 function readSize(field: Buffer): number {
   if ((field[0] ?? 0) < 0x80) return sizeOf(textOf(field).trim() || '0', 8);
   const value = BigInt(`0x${field.subarray(1).toString('hex')}`);
@@ -235,7 +237,7 @@ function textOf(field: Buffer): string {
   return field.toString('utf8', 0, end < 0 ? field.length : end);
 }
 
-/** Returns an empty path for the root itself. */
+/** The path is empty for the root itself. */
 function normalPath(path: string): string | undefined {
   if (path.length > PATH_LENGTH_MAX || path.includes('\0')) return undefined;
   const parts = path.split('/').filter((part) => part !== '' && part !== '.');

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { openGrants } from '../../disk/journal.ts';
 import { listSpools } from '../../output/log-spool.ts';
 import { isMissing } from '../../platform/errors.ts';
-import type { CheckContext, CheckGroup, Finding } from '../check.ts';
+import { type CheckContext, type CheckGroup, type Finding, ok, warn } from '../check.ts';
 
 export const backlog: CheckGroup = async (context, check) =>
   await check('backlog', async () => await look(context));
@@ -18,12 +18,8 @@ async function look({ paths }: CheckContext): Promise<Finding> {
     }),
   ]);
   const detail = `${grants} open grants in the journal, ${results} results and ${spools.bytes} bytes of output wait`;
-  if (results === 0) return { status: 'ok', detail };
-  return {
-    status: 'warn',
-    detail,
-    advice: 'they are delivered as soon as a daemon runs here and reaches the control plane',
-  };
+  if (results === 0) return ok(detail);
+  return warn(detail, 'they are delivered as soon as a daemon runs here and reaches the control plane');
 }
 
 async function resultsIn(folder: string): Promise<number> {

@@ -21,23 +21,19 @@ import {
 } from '../../control-plane/http-client.ts';
 import { readKey, type RunnerConfig } from '../../disk/identity.ts';
 import { lockHolder } from '../../disk/lock.ts';
-import type { Log } from '../../platform/log.ts';
+import { SILENT } from '../../platform/log.ts';
 import { CallError } from '../../control-plane/retryable.ts';
 import { readState } from '../../daemon/state-file.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { VersionSupport } from '../../control-plane/version-policy.ts';
-import type { CheckContext, CheckGroup, Finding } from '../check.ts';
+import { type CheckContext, type CheckGroup, type Finding, fail, ok, skip, warn } from '../check.ts';
 import { lookAtTls, TLS_ADVICE } from '../tls.ts';
 
 const ATTEMPT_MS = 10_000;
 
 export const controlPlane: CheckGroup = async (context, check) => {
   if (context.baseUrl === undefined || !URL.canParse(context.baseUrl)) {
-    await check('network', () => ({
-      status: 'skip',
-      detail: 'no control plane is known',
-      advice: 'give --url, or enroll first',
-    }));
+    await check('network', () => skip('no control plane is known', 'give --url, or enroll first'));
     return;
   }
   const url = new URL(context.baseUrl);
@@ -68,12 +64,11 @@ function proxyFinding(url: URL, proxy: URL | undefined, unknown: readonly string
     proxy === undefined
       ? `none for ${url.host} (HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked at)`
       : `${proxy.protocol}//${proxy.host}${proxy.username === '' ? '' : ', with a user name'}, from the environment`;
-  if (unknown.length === 0) return { status: 'ok', detail };
-  return {
-    status: 'warn',
-    detail: `${detail}; NO_PROXY names ${unknown.join(', ')}, which exempts nothing`,
-    advice: 'NO_PROXY takes host names, domains, addresses, networks such as 10.0.0.0/8, and stars',
-  };
+  if (unknown.length === 0) return ok(detail);
+  return warn(
+    `${detail}; NO_PROXY names ${unknown.join(', ')}, which exempts nothing`,
+    'NO_PROXY takes host names, domains, addresses, networks such as 10.0.0.0/8, and stars',
+  );
 }
 
 async function checkDns(url: URL, isProxy: boolean): Promise<Finding> {
@@ -81,13 +76,12 @@ async function checkDns(url: URL, isProxy: boolean): Promise<Finding> {
   const what = isProxy ? `proxy ${host}` : host;
   try {
     const addresses = await lookup(host, { all: true });
-    return { status: 'ok', detail: `${what} is ${addresses.map(({ address }) => address).join(', ')}` };
+    return ok(`${what} is ${addresses.map(({ address }) => address).join(', ')}`);
   } catch (error) {
-    return {
-      status: 'fail',
-      detail: `${what} cannot be resolved: ${errorCode(error) ?? errorText(error)}`,
-      advice: "check the address and this machine's name servers",
-    };
+    return fail(
+      `${what} cannot be resolved: ${errorCode(error) ?? errorText(error)}`,
+      "check the address and this machine's name servers",
+    );
   }
 }
 
@@ -96,12 +90,11 @@ async function checkTls(context: CheckContext, url: URL, proxy: URL | undefined)
     return await lookAtTls({ url, proxy, ca: context.settings.ca, timeoutMs: ATTEMPT_MS });
   const local = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
   return local
-    ? { status: 'skip', detail: 'plain http to this machine itself' }
-    : {
-        status: 'warn',
-        detail: `${url.origin} is plain http: requests are signed, but everybody on the way can read them`,
-        advice: 'enroll with an https address',
-      };
+    ? skip('plain http to this machine itself')
+    : warn(
+        `${url.origin} is plain http: requests are signed, but everybody on the way can read them`,
+        'enroll with an https address',
+      );
 }
 
 const CONNECT_ADVICE =
@@ -117,53 +110,41 @@ async function checkReachable(
   try {
     const reply = await http.send({ method: 'GET', url, timeoutMs: ATTEMPT_MS, bytesMax: 65_536 });
     const tookMs = reply.receivedAtMs - reply.sentAtMs;
-    if (reply.status === 200)
-      return { finding: { status: 'ok', detail: `${url.href} answers in ${tookMs} ms${through}` }, reply };
+    if (reply.status === 200) return { finding: ok(`${url.href} answers in ${tookMs} ms${through}`), reply };
     return {
-      finding: {
-        status: 'warn',
-        detail: `${url.href} answers ${reply.status}${through}`,
-        advice: 'something answers there; see the check "identity"',
-      },
+      finding: warn(
+        `${url.href} answers ${reply.status}${through}`,
+        'something answers there; see the check "identity"',
+      ),
       reply,
     };
   } catch (error) {
     const code = error instanceof TransportError ? error.code : '';
     const tls = /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code);
     return {
-      finding: {
-        status: 'fail',
-        detail: `${errorText(error)}${through}`,
-        advice: tls ? TLS_ADVICE : CONNECT_ADVICE,
-      },
+      finding: fail(`${errorText(error)}${through}`, tls ? TLS_ADVICE : CONNECT_ADVICE),
     };
   }
 }
 
 function checkClock(reply: HttpReply | undefined): Finding {
   const offsetMs = reply === undefined ? undefined : offsetFromDateField(reply.headers.date, reply);
-  if (offsetMs === undefined) return { status: 'skip', detail: 'the control plane sent no time' };
+  if (offsetMs === undefined) return skip('the control plane sent no time');
   const seconds = Math.round(Math.abs(offsetMs) / 1000);
   const found = `${seconds} s ${offsetMs > 0 ? 'behind' : 'ahead of'} the control plane's`;
   switch (judgeOffset(offsetMs, { enrolling: false })) {
     case 'use':
-      return {
-        status: 'ok',
-        detail: `agrees with the control plane's, within ${OFFSET_NOTABLE_MS / 1000} s`,
-      };
+      return ok(`agrees with the control plane's, within ${OFFSET_NOTABLE_MS / 1000} s`);
     case 'use_and_log':
-      return {
-        status: 'warn',
-        detail: found,
-        advice:
-          'requests are signed with the corrected time, so it works; still, let a time service set the clock (timedatectl set-ntp true)',
-      };
+      return warn(
+        found,
+        'requests are signed with the corrected time, so it works; still, let a time service set the clock (timedatectl set-ntp true)',
+      );
     case 'refuse':
-      return {
-        status: 'fail',
-        detail: `${found}, more than the ${OFFSET_REFUSED_MS / 3_600_000} hours up to which it is corrected`,
-        advice: "set this machine's clock: timedatectl set-ntp true",
-      };
+      return fail(
+        `${found}, more than the ${OFFSET_REFUSED_MS / 3_600_000} hours up to which it is corrected`,
+        "set this machine's clock: timedatectl set-ntp true",
+      );
   }
 }
 
@@ -174,7 +155,7 @@ async function checkRunner(
 ): Promise<void> {
   if (config === undefined || http === undefined) {
     const detail = config === undefined ? 'not enrolled' : 'not reachable';
-    await check('identity', () => ({ status: 'skip', detail }));
+    await check('identity', () => skip(detail));
     return;
   }
   let support: VersionSupport | undefined;
@@ -197,13 +178,6 @@ async function checkRunner(
   if (known !== undefined) await check('version', () => versionFinding(known));
 }
 
-const SILENT: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
-
 /**
  * By a heartbeat without leases, which repeats whether the daemon drains. It has no boot id, which would take
  * the runner over from its daemon. A poll would not do: one of a runner that is not enrolled is empty as
@@ -218,7 +192,7 @@ async function askIdentity(
     const { value } = await api.call('heartbeat', { leases: [], draining }, { timeoutMs: ATTEMPT_MS });
     const { versionTooOld, upgradeRecommended, minVersion, recommendedVersion } = value.directives ?? {};
     return {
-      finding: { status: 'ok', detail: `the control plane knows ${runnerId} and accepts its signature` },
+      finding: ok(`the control plane knows ${runnerId} and accepts its signature`),
       support: {
         tooOld: versionTooOld === true,
         upgradeRecommended: upgradeRecommended === true,
@@ -229,7 +203,7 @@ async function askIdentity(
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
     const advice = IDENTITY_ADVICE[error.failure.code] ?? 'see the message; the daemon would go on trying';
-    return { finding: { status: 'fail', detail: error.message, advice } };
+    return { finding: fail(error.message, advice) };
   }
 }
 
@@ -246,19 +220,14 @@ const IDENTITY_ADVICE: Readonly<Record<string, string>> = {
 function versionFinding(support: VersionSupport): Finding {
   const { minVersion, recommendedVersion } = support;
   if (support.tooOld)
-    return {
-      status: 'fail',
-      detail: `svc-runner ${VERSION} is below ${minVersion}, the least that is given work`,
-      advice: `install svc-runner ${recommendedVersion || minVersion} and restart the daemon; what it holds is finished first`,
-    };
+    return fail(
+      `svc-runner ${VERSION} is below ${minVersion}, the least that is given work`,
+      `install svc-runner ${recommendedVersion || minVersion} and restart the daemon; what it holds is finished first`,
+    );
   if (support.upgradeRecommended)
-    return {
-      status: 'warn',
-      detail: `svc-runner ${VERSION} works, ${recommendedVersion} is recommended`,
-      advice: `install svc-runner ${recommendedVersion} when it suits`,
-    };
-  return {
-    status: 'ok',
-    detail: `svc-runner ${VERSION}${minVersion === '' ? '' : `, the least is ${minVersion}`}`,
-  };
+    return warn(
+      `svc-runner ${VERSION} works, ${recommendedVersion} is recommended`,
+      `install svc-runner ${recommendedVersion} when it suits`,
+    );
+  return ok(`svc-runner ${VERSION}${minVersion === '' ? '' : `, the least is ${minVersion}`}`);
 }

@@ -4,39 +4,29 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { looseModeOf } from '../../disk/identity.ts';
 import { lockHolder } from '../../disk/lock.ts';
-import type { CheckContext, CheckGroup, Finding } from '../check.ts';
+import { type CheckContext, type CheckGroup, type Finding, fail, ok } from '../check.ts';
 
 export const dataFolder: CheckGroup = async (context, check) =>
   await check('data folder', async () => await look(context));
 
 async function look({ paths: { dataDir } }: CheckContext): Promise<Finding> {
   if (!existsSync(dataDir))
-    return {
-      status: 'fail',
-      detail: `${dataDir} does not exist`,
-      advice: `enroll this machine: svc-runner enroll --help`,
-    };
+    return fail(`${dataDir} does not exist`, `enroll this machine: svc-runner enroll --help`);
   const mode = looseModeOf(dataDir);
   if (mode !== undefined)
-    return {
-      status: 'fail',
-      detail: `${dataDir} has mode ${mode}, others may look into it`,
-      advice: `chmod 700 ${dataDir}`,
-    };
+    return fail(`${dataDir} has mode ${mode}, others may look into it`, `chmod 700 ${dataDir}`);
   const { uid } = statSync(dataDir);
   if (process.getuid !== undefined && process.getuid() !== 0 && uid !== process.getuid()) {
-    return {
-      status: 'fail',
-      detail: `${dataDir} belongs to user ${uid}, this is user ${process.getuid()}`,
-      advice: 'run the doctor as the user that runs the daemon',
-    };
+    return fail(
+      `${dataDir} belongs to user ${uid}, this is user ${process.getuid()}`,
+      'run the doctor as the user that runs the daemon',
+    );
   }
   const probe = join(dataDir, `doctor.${process.pid}.tmp`);
   await writeFile(probe, 'x', { mode: 0o600 });
   await rm(probe);
   const holder = await lockHolder(dataDir);
-  return {
-    status: 'ok',
-    detail: `${dataDir}, private and writable${holder === undefined ? '' : `, in use by the daemon with pid ${holder.pid}`}`,
-  };
+  return ok(
+    `${dataDir}, private and writable${holder === undefined ? '' : `, in use by the daemon with pid ${holder.pid}`}`,
+  );
 }

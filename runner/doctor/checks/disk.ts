@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { freeMb } from '../../disk/free-space.ts';
-import type { CheckContext, CheckGroup, Finding } from '../check.ts';
+import { type CheckContext, type CheckGroup, type Finding, fail, ok, warn } from '../check.ts';
 
 export const disk: CheckGroup = async (context, check) =>
   await check('disk', async () => await look(context));
@@ -12,12 +12,7 @@ async function look({ paths, settings }: CheckContext): Promise<Finding> {
   const free = await freeMb(folder);
   const found = `${free} MB free at ${folder}, ${settings.minFreeMb} MB needed`;
   if (free < settings.minFreeMb)
-    return {
-      status: 'fail',
-      detail: found,
-      advice: 'free some space (old images: podman image prune); until then no work is taken',
-    };
-  if (free < settings.minFreeMb * 2)
-    return { status: 'warn', detail: found, advice: 'one build may fill that; free some space' };
-  return { status: 'ok', detail: found };
+    return fail(found, 'free some space (old images: podman image prune); until then no work is taken');
+  if (free < settings.minFreeMb * 2) return warn(found, 'one build may fill that; free some space');
+  return ok(found);
 }

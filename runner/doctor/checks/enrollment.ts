@@ -1,7 +1,7 @@
 /** Checks that config and key exist and are readable. */
 import { errorText } from '../../platform/errors.ts';
 import { readConfig, readKey, type RunnerConfig } from '../../disk/identity.ts';
-import type { CheckContext, CheckGroup, Finding } from '../check.ts';
+import { type CheckContext, type CheckGroup, type Finding, fail, ok } from '../check.ts';
 
 export const enrollment: CheckGroup = async (context, check) =>
   await check('enrollment', () => look(context));
@@ -11,17 +11,10 @@ function look({ paths }: CheckContext): Finding {
   let config: RunnerConfig | undefined;
   try {
     config = readConfig(paths);
-    if (config === undefined) return { status: 'fail', detail: 'not enrolled', advice };
+    if (config === undefined) return fail('not enrolled', advice);
     const { keyid } = readKey(paths.key);
-    return {
-      status: 'ok',
-      detail: `${config.runnerId} (${config.name}) at ${config.baseUrl}, key ${keyid.slice(0, 8)}…`,
-    };
+    return ok(`${config.runnerId} (${config.name}) at ${config.baseUrl}, key ${keyid.slice(0, 8)}…`);
   } catch (error) {
-    return {
-      status: 'fail',
-      detail: errorText(error),
-      advice: config === undefined ? advice : `${advice} --replace`,
-    };
+    return fail(errorText(error), config === undefined ? advice : `${advice} --replace`);
   }
 }

@@ -8,12 +8,10 @@ import { detectIsolation, type Isolation } from '../../build/builder.ts';
 import { detectAppIsolation, type AppIsolation } from '../../deploy/app-isolation.ts';
 import { appsOutside } from '../../deploy/app-keeper.ts';
 import type { BuildEngine } from '../../executor/executor.ts';
-import type { Log } from '../../platform/log.ts';
-import type { CheckContext, CheckGroup, Finding } from '../check.ts';
+import { SILENT } from '../../platform/log.ts';
+import { type CheckContext, type CheckGroup, type Finding, fail, ok, warn } from '../check.ts';
 
 const DETAIL_LENGTH_MAX = 300;
-const nothing = () => undefined;
-const NO_LOG: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 export const executors: CheckGroup = async (context, check) => {
   let survey: ExecutorSurvey[] = [];
@@ -70,11 +68,10 @@ export function containmentFinding(engine: string, isolation: Isolation): Findin
         ? {}
         : { advice: `${isolation.flaws}; builds are held by the containment alone until then` }),
     };
-  return {
-    status: 'warn',
-    detail: `images are built with ${engine}, and builds are not contained: ${isolation.why} (${isolation.engine})${without}`,
-    advice: `a Dockerfile can reach this machine, so a machine that builds for many teams refuses builds; ${isolation.flaws ?? 'mend what is named here'}`,
-  };
+  return warn(
+    `images are built with ${engine}, and builds are not contained: ${isolation.why} (${isolation.engine})${without}`,
+    `a Dockerfile can reach this machine, so a machine that builds for many teams refuses builds; ${isolation.flaws ?? 'mend what is named here'}`,
+  );
 }
 
 function chosenOf(
@@ -88,26 +85,21 @@ function verdict(context: CheckContext, survey: readonly ExecutorSurvey[]): Find
   const { executor: wanted } = context.settings;
   const chosen = chosenOf(context, survey);
   if (chosen === undefined)
-    return {
-      status: 'fail',
-      detail:
-        wanted === undefined ? 'none works here' : `${wanted}, the only one allowed, does not work here`,
-      advice: 'mend one of those below; podman is the simplest to install',
-    };
-  return {
-    status: 'ok',
-    detail: `runs use ${chosen.name}${wanted === undefined ? ', the strongest that works here' : ', as configured'}`,
-  };
+    return fail(
+      wanted === undefined ? 'none works here' : `${wanted}, the only one allowed, does not work here`,
+      'mend one of those below; podman is the simplest to install',
+    );
+  return ok(
+    `runs use ${chosen.name}${wanted === undefined ? ', the strongest that works here' : ', as configured'}`,
+  );
 }
 
 function users({ sharedUsers }: ExecutorSurvey): Finding {
-  if (sharedUsers === undefined) return { status: 'ok', detail: 'each task has users of its own' };
-  return {
-    status: 'warn',
-    detail:
-      'tasks are users of this machine, and all of them the same: one that leaves its container can touch what is of another',
-    advice: sharedUsers,
-  };
+  if (sharedUsers === undefined) return ok('each task has users of its own');
+  return warn(
+    'tasks are users of this machine, and all of them the same: one that leaves its container can touch what is of another',
+    sharedUsers,
+  );
 }
 
 function engineOf(
@@ -123,25 +115,21 @@ function engineOf(
 /** Reports whether apps are contained on this machine, and which of this runner are not. */
 export function appsFinding(isolation: AppIsolation, open: boolean, outside: readonly string[]): Finding {
   if (!isolation.contained)
-    return {
-      status: 'warn',
-      detail: `apps are not contained: ${isolation.why}`,
-      advice:
-        'a deployed app can reach this machine and its site, so a machine that many teams deploy to refuses deploys; mend what is named here',
-    };
+    return warn(
+      `apps are not contained: ${isolation.why}`,
+      'a deployed app can reach this machine and its site, so a machine that many teams deploy to refuses deploys; mend what is named here',
+    );
   if (open)
-    return {
-      status: 'warn',
-      detail: 'apps have the network of the engine, as configured: they reach this machine and its site',
-      advice: 'without --app-network open each has a network of its own; deploy it again after that',
-    };
+    return warn(
+      'apps have the network of the engine, as configured: they reach this machine and its site',
+      'without --app-network open each has a network of its own; deploy it again after that',
+    );
   if (outside.length > 0)
-    return {
-      status: 'warn',
-      detail: `no network of their own have apps of an earlier version: ${outside.join(', ')}`,
-      advice: 'deploy them again',
-    };
-  return { status: 'ok', detail: isolation.detail };
+    return warn(
+      `no network of their own have apps of an earlier version: ${outside.join(', ')}`,
+      'deploy them again',
+    );
+  return ok(isolation.detail);
 }
 
 /**
@@ -155,7 +143,7 @@ async function apps({ settings, paths, config }: CheckContext, engine: BuildEngi
       buildEngine: engine,
       runnerId: 'doctor',
       dataDir,
-      log: NO_LOG,
+      log: SILENT,
     });
     const outside =
       isolation.contained && config !== undefined ? await appsOutside(engine.engine, config.runnerId) : [];
@@ -175,9 +163,8 @@ async function builds(context: CheckContext, survey: readonly ExecutorSurvey[]):
       ),
     );
   }
-  return {
-    status: 'warn',
-    detail: 'no container engine works here, so this runner takes sandbox runs and no builds',
-    advice: 'install podman (apt-get install podman) if this machine is to build images',
-  };
+  return warn(
+    'no container engine works here, so this runner takes sandbox runs and no builds',
+    'install podman (apt-get install podman) if this machine is to build images',
+  );
 }

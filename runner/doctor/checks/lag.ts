@@ -1,7 +1,9 @@
-/** Measures the event loop's lag: a machine so busy that this process hardly runs would lose leases. */
+/**
+ * This file measures the event loop's lag: a machine so busy that this process hardly runs would lose leases.
+ */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pause } from '../../platform/clock.ts';
-import type { CheckGroup, Finding } from '../check.ts';
+import { type CheckGroup, type Finding, ok, warn } from '../check.ts';
 
 const LAG_MS_MAX = 200;
 const LAG_LOOK_MS = 500;
@@ -14,10 +16,9 @@ async function look(): Promise<Finding> {
   await pause(LAG_LOOK_MS);
   delay.disable();
   const lagMs = Math.max(0, Math.round(delay.max / 1e6) - 10);
-  if (lagMs <= LAG_MS_MAX) return { status: 'ok', detail: `this process was delayed by at most ${lagMs} ms` };
-  return {
-    status: 'warn',
-    detail: `this process was delayed by ${lagMs} ms`,
-    advice: 'the machine is overloaded: give tasks smaller --cpus or use fewer slots',
-  };
+  if (lagMs <= LAG_MS_MAX) return ok(`this process was delayed by at most ${lagMs} ms`);
+  return warn(
+    `this process was delayed by ${lagMs} ms`,
+    'the machine is overloaded: give tasks smaller --cpus or use fewer slots',
+  );
 }

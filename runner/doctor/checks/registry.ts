@@ -8,17 +8,18 @@ import { lastRegistry } from '../../disk/last-registry.ts';
 import { credentialsFor } from '../registry/credentials.ts';
 import { createRegistryClient, parseTarget, RegistryError, type RegistryTarget } from '../registry/client.ts';
 import { pushTinyImage } from '../registry/push-test.ts';
-import type { CheckContext, CheckGroup, Finding } from '../check.ts';
+import { type CheckContext, type CheckGroup, type Finding, fail, ok, skip } from '../check.ts';
 
 export const registry: CheckGroup = async (context, check) => {
   const { settings, env, paths } = context;
   const named = context.registry ?? (await lastRegistry(paths.dataDir));
   if (named === undefined) {
-    await check('registry', () => ({
-      status: 'skip',
-      detail: 'none named, and no build was pushed from here yet',
-      advice: 'to look at the one that builds push to: svc-runner doctor --registry <host>[/<namespace>]',
-    }));
+    await check('registry', () =>
+      skip(
+        'none named, and no build was pushed from here yet',
+        'to look at the one that builds push to: svc-runner doctor --registry <host>[/<namespace>]',
+      ),
+    );
     return;
   }
   const http = createHttpClient({ env, ...(settings.ca === undefined ? {} : { ca: settings.ca }) });
@@ -35,7 +36,7 @@ async function look(context: CheckContext, named: string, http: HttpClient): Pro
     target = parseTarget(named);
   } catch (error) {
     if (!(error instanceof RegistryError)) throw error;
-    return { status: 'fail', detail: error.message, advice: 'give --registry <host>[/<namespace>]' };
+    return fail(error.message, 'give --registry <host>[/<namespace>]');
   }
   const credentials = await credentialsFor(target.host, context.env);
   const who =
@@ -43,13 +44,11 @@ async function look(context: CheckContext, named: string, http: HttpClient): Pro
   const client = createRegistryClient({ target, http, credentials });
   try {
     await client.begin();
-    if (!context.pushTest)
-      return { status: 'ok', detail: `${client.origin} takes pushes to ${client.repository} ${who}` };
+    if (!context.pushTest) return ok(`${client.origin} takes pushes to ${client.repository} ${who}`);
     const digest = await pushTinyImage(client);
-    return {
-      status: 'ok',
-      detail: `pushed ${target.host}/${client.repository}:svc-runner-doctor ${who}, ${digest}; it may be removed`,
-    };
+    return ok(
+      `pushed ${target.host}/${client.repository}:svc-runner-doctor ${who}, ${digest}; it may be removed`,
+    );
   } catch (error) {
     if (!(error instanceof RegistryError)) throw error;
     // Builds may get credentials from the team's entry, so a user without any is no failure.

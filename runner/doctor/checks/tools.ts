@@ -1,7 +1,7 @@
 /** Checks the programs that builds and deploys use besides the engine. */
 import { PACK_VERSION } from '../../build/pinned.ts';
 import { failureText, findProgram, runCommand } from '../../executor/command.ts';
-import type { CheckGroup, Finding } from '../check.ts';
+import { type CheckGroup, type Finding, fail, ok, skip, warn } from '../check.ts';
 
 const VERSION_MS = 10_000;
 /** This version can fetch one commit and uses protocol version 2 by default. */
@@ -19,56 +19,40 @@ async function git(): Promise<Finding> {
   const needed = `git ${GIT_MIN.major}.${GIT_MIN.minor} or newer`;
   const found = await versionOf('git', '--version');
   if (found === undefined)
-    return {
-      status: 'warn',
-      detail: 'git is not installed, so builds that clone fail',
-      advice: `install ${needed}: apt-get install git`,
-    };
-  if ('problem' in found) return { status: 'fail', detail: found.problem, advice: `install ${needed}` };
+    return warn('git is not installed, so builds that clone fail', `install ${needed}: apt-get install git`);
+  if ('problem' in found) return fail(found.problem, `install ${needed}`);
   const [, major, minor] = /(\d+)\.(\d+)/.exec(found.line) ?? [];
   const old =
     Number(major) < GIT_MIN.major || (Number(major) === GIT_MIN.major && Number(minor) < GIT_MIN.minor);
   return old
-    ? {
-        status: 'warn',
-        detail: found.line,
-        advice: `install ${needed}; older ones may not fetch single commits`,
-      }
-    : { status: 'ok', detail: found.line };
+    ? warn(found.line, `install ${needed}; older ones may not fetch single commits`)
+    : ok(found.line);
 }
 
 async function pack(): Promise<Finding> {
   const advice = `for buildpack builds, put pack ${PACK_VERSION} on the PATH: https://github.com/buildpacks/pack/releases/tag/v${PACK_VERSION}`;
   const found = await versionOf('pack', 'version');
-  if (found === undefined)
-    return { status: 'skip', detail: 'not installed; builds of type buildpack fail here', advice };
-  if ('problem' in found) return { status: 'warn', detail: found.problem, advice };
+  if (found === undefined) return skip('not installed; builds of type buildpack fail here', advice);
+  if ('problem' in found) return warn(found.problem, advice);
   const [version = ''] = found.line.split('+');
   return version === PACK_VERSION
-    ? { status: 'ok', detail: `pack ${version}, the pinned version` }
-    : {
-        status: 'warn',
-        detail: `pack ${version || 'of an unknown version'} is here, pinned is ${PACK_VERSION}; builds of type buildpack fail`,
+    ? ok(`pack ${version}, the pinned version`)
+    : warn(
+        `pack ${version || 'of an unknown version'} is here, pinned is ${PACK_VERSION}; builds of type buildpack fail`,
         advice,
-      };
+      );
 }
 
 async function dokku(): Promise<Finding> {
   const found = await versionOf('dokku', '--version');
   if (found === undefined)
-    return {
-      status: 'skip',
-      detail: 'not installed; deploys to dokku fail here',
-      advice:
-        'needed only for deploy targets of kind dokku: https://dokku.com/docs/getting-started/installation/',
-    };
+    return skip(
+      'not installed; deploys to dokku fail here',
+      'needed only for deploy targets of kind dokku: https://dokku.com/docs/getting-started/installation/',
+    );
   if ('problem' in found)
-    return {
-      status: 'warn',
-      detail: found.problem,
-      advice: "may the daemon's user call dokku? See: sudo dokku version",
-    };
-  return { status: 'ok', detail: found.line };
+    return warn(found.problem, "may the daemon's user call dokku? See: sudo dokku version");
+  return ok(found.line);
 }
 
 /** Returns undefined when it is not installed. */

@@ -3,7 +3,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { failureText, findProgram, runCommand } from '../../executor/command.ts';
-import type { CheckGroup, Finding } from '../check.ts';
+import { type CheckGroup, type Finding, ok, skip, warn } from '../check.ts';
 
 const TRY_MS = 5_000;
 /** Settings by which distributions restrict user namespaces. */
@@ -20,23 +20,20 @@ const SWITCHES: readonly (readonly [path: string, bad: string, mend: string])[] 
 export const userNamespaces: CheckGroup = async (_context, check) => await check('user ns', look);
 
 async function look(): Promise<Finding> {
-  if (process.platform !== 'linux') return { status: 'skip', detail: `none on ${process.platform}` };
+  if (process.platform !== 'linux') return skip(`none on ${process.platform}`);
   const unshare = findProgram('unshare');
-  if (unshare === undefined)
-    return { status: 'warn', detail: 'unshare is not installed', advice: 'install util-linux' };
+  if (unshare === undefined) return warn('unshare is not installed', 'install util-linux');
   const tried = await runCommand([unshare, '--user', '--map-root-user', 'true'], { timeoutMs: TRY_MS });
   const who = process.getuid?.() === 0 ? 'root' : `user ${process.getuid?.()}`;
-  if (tried.code === 0) return { status: 'ok', detail: `${who} may make user namespaces` };
+  if (tried.code === 0) return ok(`${who} may make user namespaces`);
   const mends: string[] = [];
   for (const [path, bad, mend] of SWITCHES) if ((await valueOf(path)) === bad) mends.push(mend);
-  return {
-    status: 'warn',
-    detail: `${who} may not make user namespaces: ${failureText(tried)}`,
-    advice:
-      mends.length > 0
-        ? `rootless podman needs them: ${mends.join('; ')}`
-        : 'rootless podman needs them; in a container the outer engine must allow it',
-  };
+  return warn(
+    `${who} may not make user namespaces: ${failureText(tried)}`,
+    mends.length > 0
+      ? `rootless podman needs them: ${mends.join('; ')}`
+      : 'rootless podman needs them; in a container the outer engine must allow it',
+  );
 }
 
 async function valueOf(path: string): Promise<string | undefined> {

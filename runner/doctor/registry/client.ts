@@ -8,6 +8,7 @@ import {
   type HttpRequest,
 } from '../../control-plane/http-client.ts';
 import type { Credentials } from './credentials.ts';
+import { errorText } from '../../platform/errors.ts';
 
 export interface RegistryTarget {
   host: string;
@@ -153,7 +154,7 @@ async function bearer({ http, origin, repository, challenge, credentials }: Bear
   const reply = await http
     .send({ method: 'GET', url: realm, timeoutMs: ATTEMPT_MS, bytesMax: REPLY_BYTES_MAX, headers })
     .catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorText(error);
       throw new RegistryError('unreachable', `${realm.origin}: ${why}`);
     });
   if (reply.status !== 200)

@@ -29,7 +29,7 @@ function places(env: NodeJS.ProcessEnv): string[] {
   return [
     env['REGISTRY_AUTH_FILE'],
     env['XDG_RUNTIME_DIR'] && join(env['XDG_RUNTIME_DIR'], 'containers', 'auth.json'),
-    // podman's default for root without a session.
+    // This is podman's default for root without a session.
     process.getuid?.() === 0 ? '/run/containers/0/auth.json' : undefined,
     join(home, '.config', 'containers', 'auth.json'),
     join(env['DOCKER_CONFIG'] || join(home, '.docker'), 'config.json'),

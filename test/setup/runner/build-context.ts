@@ -1,6 +1,6 @@
 /**
- * The context of a build for tests of one phase: a real workspace, programs that record their arguments, and
- * no engine.
+ * Makes the context of a build for tests of one phase: a real workspace, programs that record their
+ * arguments, and no engine.
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

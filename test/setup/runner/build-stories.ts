@@ -2,7 +2,7 @@
  * Shared helpers for tests of whole builds: a repository, a registry, and inspection of the engine from
  * outside.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { startGitServer, type GitServer, type TreeEntry } from '../git-server.ts';
@@ -12,6 +12,7 @@ import { dropRules } from '../../../runner/network/kernel-filter.ts';
 import { findStaticBusybox } from '../../../runner/executor/base-image.ts';
 import { startProcess, type Bundle, type DaemonProcess, type RunnerHome } from './daemon-process.ts';
 import { OWN_IDS } from './fake-runs.ts';
+import { shareProofs } from './proofs.ts';
 import { whenDone } from './when-done.ts';
 
 export async function gitServer(options?: Parameters<typeof startGitServer>[0]): Promise<GitServer> {
@@ -45,18 +46,8 @@ STOPSIGNAL SIGKILL
 CMD ["/bin/busybox", "httpd", "-f", "-p", "8080", "-h", "/www"]
 `;
 
-/** All tests of a file run on one machine, so their daemons share the proofs of its containment. */
-const proofs = new Map<string, string>();
-
 export function startBuilder(bundle: Bundle, home: RunnerHome, ...args: string[]): DaemonProcess {
-  for (const name of ['containment.json', 'app-containment.json']) {
-    const path = join(home.dataDir, name);
-    const proof = proofs.get(name);
-    if (proof !== undefined) writeFileSync(path, proof);
-    whenDone(() => {
-      if (existsSync(path)) proofs.set(name, readFileSync(path, 'utf8'));
-    });
-  }
+  shareProofs(home.dataDir);
   return startProcess(bundle.main, [
     'run',
     '--data-dir',
@@ -126,7 +117,7 @@ function namesIn(folder: string): string[] {
  */
 export function removeImagesAfterAll(): void {
   afterAll(async () => {
-    // What a deploy fetched has a name of the runner and no label.
+    // An image that a deploy fetched has a name of the runner and no label.
     const listed = await podman('images', '--format={{.Repository}}:{{.Tag}} {{.ID}} {{.Labels}}');
     const ids = listed
       .split('\n')

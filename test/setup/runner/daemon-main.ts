@@ -1,7 +1,7 @@
 /**
- * Runs the real daemon with the fake executor, as a process of its own. FAKE_EXECUTOR_DIR is the fake's
- * folder. CRASH_AFTER names a journal event: the process kills itself with SIGKILL as soon as that line is on
- * the disk and before any call reports it. SLOW_START names a file that the executor waits for.
+ * This file runs the real daemon with the fake executor, as a process of its own. FAKE_EXECUTOR_DIR is the
+ * fake's folder. CRASH_AFTER names a journal event: the process kills itself with SIGKILL as soon as that
+ * line is on the disk and before any call reports it. SLOW_START names a file that the executor waits for.
  */
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';

@@ -142,7 +142,7 @@ export const SOURCE_ENTRY = [
   join(RUNNER, 'main.ts'),
 ];
 
-/** Starts the daemon with the fake executor on this home. */
+/** This starts the daemon with the fake executor on this home. */
 export function startFakeDaemon(
   bundle: Bundle,
   home: RunnerHome,
@@ -177,4 +177,10 @@ export function journalEvents(home: RunnerHome, id: string): string[] {
 
 export async function untilReported(plane: FakeControlPlane, id: string, timeoutMs?: number): Promise<void> {
   await waitFor(`the report of ${id}`, () => plane.runs.get(id)?.state === 'ended', { withinMs: timeoutMs });
+}
+
+/** Kills a daemon as a crash does, and waits for its end. */
+export async function killed(daemon: DaemonProcess): Promise<void> {
+  daemon.kill('SIGKILL');
+  await daemon.exited;
 }

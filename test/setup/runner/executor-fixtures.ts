@@ -1,6 +1,6 @@
 /**
- * Helpers for tests of executors: specs with small limits, a collected run, and inspection of the host from
- * outside the sandbox.
+ * This file helps tests of executors: it has specs with small limits, a collected run, and inspection of the
+ * host from outside the sandbox.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

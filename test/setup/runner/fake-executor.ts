@@ -1,10 +1,11 @@
 /**
- * An executor without sandboxes. A run's "container" is a file, so that it outlives a killed daemon and can
- * be reaped; every start and end is a line of a second file, so that a test can count executions across
- * processes.
+ * This file is an executor without sandboxes. A run's "container" is a file, so that it outlives a killed
+ * daemon and can be reaped; every start and end is a line of a second file, so that a test can count
+ * executions across processes.
  *
  * Commands: `echo <words>`, `exit <code>`, `script <JSON steps>` with steps `{out}`, `{err}`, `{await:
  * file}`, `{exit}`, `{fail}`, `{hang: true}`, `{block: ms}` (keeps the main thread busy).
+ *
  */
 import {
   appendFileSync,

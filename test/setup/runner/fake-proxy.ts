@@ -1,5 +1,6 @@
 /**
- * An HTTP proxy for tests: CONNECT tunnels and plain requests in absolute form, with or without a password.
+ * This file is an HTTP proxy for tests: it takes CONNECT tunnels and plain requests in absolute form, with or
+ * without a password.
  */
 import { createServer, request as requestHttp } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';

@@ -1,4 +1,7 @@
-/** The work of the fake control plane: offers, leases, output and reports, by the rules of the real one. */
+/**
+ * This file does the work of the fake control plane: offers, leases, output and reports, by the rules of the
+ * real one.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import type {
   BuildOffer,

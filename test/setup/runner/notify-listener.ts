@@ -1,6 +1,6 @@
 /**
- * systemd's end of NOTIFY_SOCKET for tests. Node has no datagram sockets of that kind, so a python program
- * listens; it also answers the barrier, as systemd does.
+ * This file is systemd's end of NOTIFY_SOCKET for tests. Node has no datagram sockets of that kind, so a
+ * python program listens; it also answers the barrier, as systemd does.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,6 +1,9 @@
-/** Shared helpers for tests of the daemon: one bundle for each test file, one control plane for each test. */
+/**
+ * This file helps tests of the daemon: there is one bundle for each test file, and one control plane for each
+ * test.
+ */
 import { beforeAll } from 'vitest';
-import { buildBundle, type Bundle } from './daemon-process.ts';
+import { buildBundle, makeHome, type Bundle, type RunnerHome } from './daemon-process.ts';
 import { startFakeControlPlane, type FakeControlPlane, type FakeOptions } from './fake-control-plane.ts';
 import { whenDone } from './when-done.ts';
 
@@ -21,4 +24,10 @@ export async function controlPlane(options?: FakeOptions): Promise<FakeControlPl
   const plane = await startFakeControlPlane(options);
   whenDone(async () => await plane.close());
   return plane;
+}
+
+/** Starts a control plane and makes a machine that is enrolled there. */
+export async function enrolledMachine(): Promise<{ cp: FakeControlPlane; home: RunnerHome }> {
+  const cp = await controlPlane();
+  return { cp, home: makeHome(cp) };
 }

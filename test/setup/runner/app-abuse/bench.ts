@@ -1,6 +1,6 @@
 /**
- * The environment of cases.ts: apps of two teams on one machine of many teams, one app of a machine's own
- * team with an open network, and what is around them.
+ * This file sets up the environment of cases.ts: apps of two teams on one machine of many teams, one app of a
+ * machine's own team with an open network, and what is around them.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -35,21 +35,21 @@ const APPLETS = 'cat dd head httpd mount sleep tail unshare yes';
 export interface App {
   name: string;
   container: string;
-  /** Its address in its own network, and this machine's address there. */
+  /** The app's address in its own network, and this machine's address there. */
   address: string;
   gateway: string;
-  /** On this machine, at each of its addresses. */
+  /** The port is published on this machine, at each of its addresses. */
   hostPort: number;
 }
 
 export interface Bench {
   readonly site: Site;
-  /** Of one team. */
+  /** The app of one team. */
   readonly own: App;
   readonly sibling: App;
-  /** Of another team. */
+  /** The app of another team. */
   readonly foreign: App;
-  /** On a machine of its own team, with `--app-network open`: it shows what the rules hold off. */
+  /** An app on a machine of its own team, with `--app-network open`, which shows what the rules hold off. */
   readonly open: App;
   /** A server on every address of this machine. */
   readonly hostPort: number;
@@ -61,7 +61,7 @@ export interface Bench {
   run(app: App, script: string): Promise<string>;
   /** Returns the targets that answer in the app's network. */
   reached(app: App, targets: readonly Target[]): Promise<string[]>;
-  /** Whether an address answers ICMP to a process with all capabilities in the app's network. */
+  /** Tells whether an address answers ICMP to a process with all capabilities in the app's network. */
   pings(app: App, address: string): Promise<boolean>;
   podman(...args: string[]): Promise<string>;
   state(app: App): Promise<string>;

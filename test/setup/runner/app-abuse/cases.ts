@@ -1,6 +1,6 @@
 /**
- * What a hostile app tries, with the expected result. abuse.test.ts deploys apps of several teams on this
- * machine and runs this list in them; docs/sandbox.md holds its table.
+ * This file lists what a hostile app tries, with the expected result. abuse.test.ts deploys apps of several
+ * teams on this machine and runs this list in them; docs/sandbox.md holds its table.
  */
 import { expect } from 'vitest';
 import { spelled, type Target } from './probe.ts';
@@ -16,7 +16,7 @@ export interface AppAbuseCase {
 const tcp = (host: string, port: number): Target => ({ host, port });
 const udp = (host: string, port: number): Target => ({ host, port, udp: true });
 
-/** What the filter holds off: an app with an open network reaches it. */
+/** Expects that the filter holds the targets off, and that an app with an open network reaches them. */
 async function expectHeldOff(bench: Bench, targets: readonly Target[]): Promise<void> {
   const [open, own] = await Promise.all([
     bench.reached(bench.open, targets),
@@ -32,7 +32,10 @@ async function expectFiltered(bench: Bench, app: App): Promise<void> {
   expect(await bench.reached(app, targets)).toEqual([spelled(tcp(PUBLIC, 443))]);
 }
 
-/** Without those of the networks of apps, which no other container reaches either. */
+/**
+ * Finds the machine's addresses without those of the networks of apps, which no other container reaches
+ * either.
+ */
 const machineAddresses = (bench: Bench) =>
   bench.hostAddresses().filter((address) => !address.startsWith('198.19.'));
 
@@ -64,7 +67,7 @@ export const APP_ABUSE_CASES: readonly AppAbuseCase[] = [
       expect(said).toMatch(/unshare: .*not permitted/);
       expect(said).toMatch(/mount: .*(?:denied|not permitted)/);
       expect(said).toMatch(/disable_ipv6: Read-only file system/);
-      // CAP_NET_BIND_SERVICE alone.
+      // The mask is CAP_NET_BIND_SERVICE alone.
       expect(said).toMatch(/^CapBnd:\s+0000000000000400$/m);
       expect(said).toMatch(/^Seccomp:\s+2$/m);
     },

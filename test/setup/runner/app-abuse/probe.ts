@@ -32,7 +32,7 @@ export function spelled({ host, port, udp }: Target): string {
   return `${udp === true ? 'udp' : 'tcp'} ${host} ${port}`;
 }
 
-/** Returns those that answer. */
+/** Finds those that answer. */
 export async function probeNetwork(namespace: string, targets: readonly Target[]): Promise<string[]> {
   const argv = [
     'nsenter',

@@ -12,7 +12,7 @@ import { probeNetwork, type Target } from './probe.ts';
 export const PUBLIC = '93.184.216.34';
 export const METADATA = '169.254.169.254';
 export const NAME_SERVER = '10.254.7.53';
-/** What the operator allows, by its address and by its name. */
+/** The operator allows this one, by its address and by its name. */
 export const ALLOWED = '10.254.7.9';
 export const ALLOWED_BY_NAME = '10.254.7.10';
 export const PRIVATE = ['10.254.7.7', '172.31.254.7', '192.168.254.7', '100.64.254.7', '198.18.254.7'];
@@ -51,7 +51,7 @@ export async function makeSite(): Promise<Site> {
     await runCommand(['ip', 'link', 'del', here], { timeoutMs: CALL_MS });
     await runCommand(['ip', 'netns', 'del', name], { timeoutMs: CALL_MS });
   };
-  // What a process that was killed left has the same addresses.
+  // A process that was killed may have left a site that has the same addresses.
   const script = `for left in $(ip netns list | sed -n 's/^svc-site-\\([0-9]*\\).*/\\1/p'); do
   [ -d /proc/$left ] || { ip link del svch$left; ip netns del svc-site-$left; }
 done

@@ -1,6 +1,6 @@
 /**
- * The environment of cases.ts: builds of hostile Dockerfiles by two teams, contained as on any runner, and
- * the data that none of them may see or change.
+ * This file sets up the environment of cases.ts: builds of hostile Dockerfiles by two teams, contained as on
+ * any runner, and the data that none of them may see or change.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -94,7 +94,7 @@ export function escape(script: string): string {
   ].join('\n');
 }
 
-/** Steps in one image with a shell; each is a line of sh. */
+/** Makes steps in one image with a shell; each is a line of sh. */
 export function steps(...scripts: string[]): string {
   return [
     'FROM scratch',
@@ -175,7 +175,7 @@ export async function createBench(dataDir: string, runtime: string | undefined):
   };
 }
 
-/** Mounts at or of the folder; other tests mount and unmount their own meanwhile. */
+/** Finds the mounts at or of the folder; other tests mount and unmount their own meanwhile. */
 async function mountsOf(folder: string): Promise<string[]> {
   const mounts = await listMounts();
   return mounts.map(({ root, point }) => `${root} at ${point}`).filter((mount) => mount.includes(folder));

@@ -1,6 +1,6 @@
 /**
- * The attacks of a hostile Dockerfile, with the expected result and the result with docker. abuse.test.ts
- * runs this list on this machine, and docs/sandbox.md holds its table.
+ * This file lists the attacks of a hostile Dockerfile, with the expected result and the result with docker.
+ * abuse.test.ts runs this list on this machine, and docs/sandbox.md holds its table.
  */
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';

@@ -13,7 +13,7 @@ import type { AbuseCase } from './run-cases.ts';
 interface Trap {
   port: number;
   connections(): number;
-  /** What the last connection began with. */
+  /** Returns what the last connection began with. */
   received(): string;
 }
 
@@ -46,7 +46,7 @@ async function gitServer(): Promise<GitServer> {
   return server;
 }
 
-/** Serves repositories at `http://public.test`. */
+/** This serves repositories at `http://public.test`. */
 async function publicGit(bench: Bench) {
   const server = await gitServer();
   bench.names.set('public.test', [[PUBLIC]]);
@@ -214,7 +214,7 @@ export const GIT_ABUSE_CASES: readonly AbuseCase[] = [
       bench.called.length = 0;
       for (const address of ['https://public.test/x', 'https://public.test:8443/x'])
         expect((await bench.clone(address, { publicPort: tls.port })).failure).not.toMatch(REFUSED);
-      // A handshake of TLS.
+      // The byte begins a handshake of TLS.
       expect(tls.received().charCodeAt(0)).toBe(0x16);
       await bench.clone('git@public.test:x', { publicPort: ssh.port, sshKey: 'none' });
       expect(ssh.received()).toMatch(/^SSH-2\.0-/);

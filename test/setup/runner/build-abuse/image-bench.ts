@@ -1,6 +1,6 @@
 /**
- * The environment of image-cases.ts: a daemon of the service's pool on which team_a has deployed an image
- * that it built and one that it did not, and team_b tries.
+ * This file sets up the environment of image-cases.ts: a daemon of the service's pool on which team_a has
+ * deployed an image that it built and one that it did not, and team_b tries.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ export interface Kept {
   name: string;
   byDigest: string;
   byTag: string;
-  /** Its name in the machine's engine. */
+  /** The image's name in the machine's engine. */
   inEngine: string;
   id: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Ways to another team's images on a machine of the service's pool. Run by image-abuse.test.ts with the
- * released daemon; docs/sandbox.md holds the table.
+ * This file lists ways to another team's images on a machine of the service's pool. They are run by
+ * image-abuse.test.ts with the released daemon; docs/sandbox.md holds the table.
  */
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, onTestFinished } from 'vitest';

@@ -1,4 +1,7 @@
-/** The environment of cases.ts: runs on one executor, and a search of the host for leftovers of a run. */
+/**
+ * This file sets up the environment of cases.ts: runs on one executor, and a search of the host for leftovers
+ * of a run.
+ */
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -165,7 +168,9 @@ async function leftovers(options: {
   dataDir: string;
   storage: string | undefined;
 }): Promise<string[]> {
-  const ours = (text: string) => options.workIds.some((id) => text.includes(`cp-${id}-`));
+  // The names are looked at for the few texts that can hold one: there are thousands, at each look.
+  const ours = (text: string) =>
+    text.includes('cp-') && options.workIds.some((id) => text.includes(`cp-${id}-`));
   const groups = (await listMounts()).filter((mount) => mount.type.startsWith('cgroup'));
   const folders = [
     ...(await foldersBelow(groups.map((mount) => mount.point))),

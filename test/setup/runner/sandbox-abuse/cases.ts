@@ -390,7 +390,7 @@ export const ABUSE_CASES: readonly AbuseCase[] = [
   },
 ];
 
-/** The rows of docs/sandbox.md. */
+/** Makes the rows of docs/sandbox.md. */
 export function abuseTable(): string {
   const rows = ABUSE_CASES.map(({ abuse, held, namespaces }) =>
     [abuse, held, namespaces ?? 'held'].join(' | '),
