@@ -15,7 +15,7 @@ export interface Check {
 }
 
 export interface Verification {
-  /** All of them hold. */
+  /** Every check holds. */
   readonly ok: boolean;
   readonly checks: readonly Check[];
   readonly predicateType?: string;

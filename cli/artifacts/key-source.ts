@@ -19,7 +19,7 @@ export const KEYS_ARG = {
     'Public keys: a file or an https address with the list of /signing-keys, a JWK set, or PEM. Default: /signing-keys of the server in use.',
 } as const;
 
-/** `given`: a file or an address. Undefined: the server in use is asked. */
+/** Reads the keys of `given`, a file or an address, or asks the server in use where it is undefined. */
 export async function findKeys(
   context: Context,
   given: string | undefined,
@@ -42,7 +42,7 @@ async function keysOfServer(context: Context): Promise<readonly VerificationKey[
   return keysOf(answer, `${baseUrl}/signing-keys`);
 }
 
-/** Without a credential: the address may be anybody's. */
+/** Sends no credential, because the address may be anybody's. */
 async function fetched({ io, signal }: Context, address: string): Promise<Buffer> {
   if (!URL.canParse(address) || isExposed(address))
     throw new UsageError(`--keys is "${address}", expected a file or an https address`);

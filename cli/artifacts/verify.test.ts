@@ -107,7 +107,7 @@ interface Asking {
   readonly keys?: unknown;
 }
 
-/** Offline: there is no server at the address. */
+/** It is offline, as there is no server at the address. */
 async function verify(signed: unknown, { of = digest, keys = listed() }: Asking = {}) {
   const text = (value: unknown): string | Uint8Array =>
     typeof value === 'string' || value instanceof Uint8Array ? value : JSON.stringify(value);

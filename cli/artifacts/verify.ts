@@ -1,4 +1,4 @@
-/** `svc artifacts verify`: a signed statement, checked on this machine. */
+/** `svc artifacts verify` checks a signed statement on this machine. */
 import { createReadStream } from 'node:fs';
 import { readUpTo } from '../shell/bytes.ts';
 import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';

@@ -1,5 +1,6 @@
 /**
- * `svc audit verify` and `svc admin-audit verify`: what was found, and an exit code that a script can go by.
+ * `svc audit verify` and `svc admin-audit verify` say what was found, and end with a code that a script can
+ * go by.
  */
 import type { AdminAuditServiceVerifyResponse, AuditVerifyResponse, ChainReport } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';

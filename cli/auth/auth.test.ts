@@ -32,7 +32,7 @@ const account = {
   scopes: [],
 };
 
-/** Without a credential in the environment. */
+/** There is no credential in the environment. */
 function auth(line: string, options: FakeIoOptions = {}): Promise<Outcome> {
   return svc(api, `auth ${line}`, {
     ...options,

@@ -1,4 +1,4 @@
-/** `svc budgets set`: the generated command, where `--hold` stands for the effect. */
+/** `svc budgets set` is the generated command, with `--hold` in place of the effect. */
 import { defineOwn, type ContextOf, type GeneratedSpec, type Own, type OwnArgs } from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';
 

@@ -1,4 +1,4 @@
-/** `svc ci connect --repo github.com/acme/app`: host and path of a repository in one. */
+/** `svc ci connect --repo github.com/acme/app` takes host and path of a repository in one. */
 import type { CiConnection } from '@svc/sdk';
 import { defineOwn, type ContextOf, type GeneratedSpec, type Own, type OwnArgs } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
@@ -50,7 +50,9 @@ async function connectRepository(context: ContextOf<typeof ARGS>): Promise<void>
   for (const step of connection.nextSteps ?? []) await output.note(step);
 }
 
-/** Host and path of `host/owner/name`, `https://host/owner/name.git` and `git@host:owner/name.git`. */
+/**
+ * Splits host from path in `host/owner/name`, `https://host/owner/name.git` and `git@host:owner/name.git`.
+ */
 export function splitRepository(text: string): { repositoryHost: string; repositoryPath: string } {
   const bare = text.trim().replace(/^[a-z+]+:\/\//i, '');
   const [, repositoryHost = '', repositoryPath = ''] =

@@ -32,8 +32,8 @@ export const JOB_ARGS = {
 } satisfies OwnArgs;
 
 /**
- * Undefined: no CI system is told. Of several one is chosen and the choice is told, unless `strict` refuses
- * that.
+ * Returns undefined where no CI system is told. Of several one is chosen and the choice is told, unless
+ * `strict` refuses that.
  */
 export async function detectJob(
   { io, args, output }: ContextOf<typeof JOB_ARGS>,

@@ -1,4 +1,4 @@
-/** Completion for bash 3.2 and later, without the bash-completion package. */
+/** This file prints completion for bash 3.2 and later, without the bash-completion package. */
 import { flagWords, nextWords, quote, type CompletionTree, type Flag } from './completion-tree.ts';
 
 export function bashScript(tree: CompletionTree): string {

@@ -1,4 +1,6 @@
-/** Completion for fish: one `complete` line a word, under a condition on the command so far. */
+/**
+ * This file prints completion for fish: one `complete` line a word, under a condition on the command so far.
+ */
 import { nextWords, type CompletionTree, type Flag } from './completion-tree.ts';
 
 export function fishScript(tree: CompletionTree): string {

@@ -1,4 +1,4 @@
-/** Completion for zsh: words and flags with their descriptions. */
+/** This file prints completion for zsh: words and flags with their descriptions. */
 import { nextWords, quote, type CompletionTree, type Flag } from './completion-tree.ts';
 
 export function zshScript(tree: CompletionTree): string {
@@ -50,7 +50,7 @@ if [[ $funcstack[1] == _svc ]]; then _svc "$@"; else compdef _svc svc; fi
 `;
 }
 
-/** `'--team:Team id'`; a colon in the word itself is escaped. */
+/** Writes `'--team:Team id'`; a colon in the word itself is escaped. */
 function described({ flag, description }: Flag): string {
   return quote(`--${flag}:${description.replaceAll('\\', '\\\\')}`);
 }

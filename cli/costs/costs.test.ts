@@ -1,4 +1,4 @@
-/** `svc costs …` for people and for scripts. */
+/** These tests show `svc costs …` to people and to scripts. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

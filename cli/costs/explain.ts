@@ -1,4 +1,4 @@
-/** `svc costs explain`: the receipt of a run or a build, down to milliseconds times price. */
+/** `svc costs explain` shows the receipt of a run or a build, down to milliseconds times price. */
 import type { Receipt, ReceiptLine } from '@svc/sdk';
 import type { GeneratedSpec, Own } from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';

@@ -1,4 +1,4 @@
-/** `svc costs summary`: what a month has come to, and what it is likely to. */
+/** `svc costs summary` shows what a month has come to, and what it is likely to come to. */
 import type { CostPart, CostSummary } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';
@@ -47,7 +47,7 @@ function describe(answer: CostSummary, { output: { paint } }: Context, nowMs: nu
   ];
 }
 
-/** As a statement has it, which is rounded line by line. */
+/** Returns the sum as a statement has it, which is rounded line by line. */
 function netOf(answer: CostSummary): string {
   return answer.netCents === 0 ? amount(answer.net, answer) : cents(answer.netCents, answer);
 }

@@ -1,4 +1,4 @@
-/** `svc costs verify`: what differs, and an exit code that a script can go by. */
+/** `svc costs verify` says what differs, and ends with a code that a script can go by. */
 import type { CostsVerifyResponse } from '@svc/sdk';
 import type { GeneratedSpec, Own } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';

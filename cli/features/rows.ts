@@ -1,6 +1,6 @@
 /**
- * A map of resolved features as rows of a table: what staff are shown, or the bare `true` that everybody else
- * is.
+ * This file prints a map of resolved features as rows of a table: what staff are shown, or the bare `true`
+ * that everybody else is shown.
  */
 import type { ResolvedFeature } from '@svc/sdk';
 import type { Output } from '../shell/output.ts';
@@ -15,7 +15,7 @@ export function isTable({ format }: Output): boolean {
   return format === 'table' || format === 'tsv';
 }
 
-/** In the order of the answer, which is that of the manifest. */
+/** Prints the features in the order of the answer, which is that of the manifest. */
 export async function printFeatures(output: Output, features: FeatureMap): Promise<void> {
   const rows = Object.entries(features).map(([key, feature]) =>
     typeof feature === 'object' ? { key, ...feature } : { key, enabled: feature },

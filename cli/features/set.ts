@@ -1,6 +1,7 @@
 /**
- * `svc features set`. Whether a reason is needed, and which, the server decides: the command line only passes
- * on what was given, so that a missing one is its `reason_required` and not a second rule beside it.
+ * `svc features set` switches a feature. The server decides whether a reason is needed, and which: the
+ * command line only passes on what was given, so that a missing one is its `reason_required` and not a second
+ * rule beside it.
  */
 import type {
   AffectedFeature,
@@ -76,7 +77,7 @@ function blockers({ reason, blockedBy }: PlatformFeature): string {
   return blockedBy.length === 0 ? reason : `${blockedBy.join(', ')} (${reason})`;
 }
 
-/** Advice about a refusal; the message itself is the server's. */
+/** It returns advice about a refusal; the message itself is the server's. */
 function advice(error: SvcApiError): readonly string[] {
   if (error.code === 'reason_required')
     return ['say why with --reason "...", or see what it would change with --dry-run'];

@@ -1,6 +1,6 @@
 /**
- * `svc features watch`. The stream says that something changed, not what, so the list is read again at each
- * event and compared. As JSON the events come as the API sends them.
+ * `svc features watch` follows a stream. It says that something changed, not what, so the list is read again
+ * at each event and compared. As JSON the events come as the API sends them.
  */
 import type { FeaturesChanged, PlatformFeature } from '@svc/sdk';
 import { PlatformFeatures, type Client } from '@svc/sdk';

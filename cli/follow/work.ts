@@ -16,14 +16,14 @@ import { copyOutput, type WorkOutput } from './output.ts';
 import { tellMeanwhile, waitingTeller, type Waits, type WaitingTeller } from './waiting.ts';
 import { patience, watch, type Patience } from './watch.ts';
 
-/** `R`: what it is found by. */
+/** Describes work that is waited for; it is found by a reference of the type `R`. */
 export interface Work<T extends Waits, R = T> {
   readonly what: 'run' | 'build';
   readonly get: (client: Client, reference: R, signal: AbortSignal) => Promise<T>;
   readonly isOver: (value: T) => boolean;
   readonly describe: (value: T) => string;
   readonly exitCode: (value: T) => number;
-  /** Behind `svc runs wait` and `svc runs cancel`. */
+  /** Words that stand behind `svc runs wait` and `svc runs cancel`. */
   readonly reference: (value: T) => string;
   readonly output: (reference: R) => WorkOutput;
 }

@@ -1,4 +1,4 @@
-/** `svc policies simulate`: what a document would have refused, and why. */
+/** `svc policies simulate` tells what a document would have refused, and why. */
 import { Policies, type Simulation, type SimulatedGate } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';

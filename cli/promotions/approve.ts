@@ -1,4 +1,4 @@
-/** `svc promotions approve`: nobody approves what was not shown. */
+/** `svc promotions approve` lets nobody approve what was not shown. */
 import { Promotions, type Promotion } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { agree } from '../shell/confirm.ts';

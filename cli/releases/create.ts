@@ -1,4 +1,6 @@
-/** `svc releases create`: of artifacts by their ids, or of the image that a build published. */
+/**
+ * `svc releases create` makes a release of artifacts by their ids, or of the image that a build published.
+ */
 import { Artifacts, Builds, Environments, SvcApiError } from '@svc/sdk';
 import type { Artifact, Build, Release } from '@svc/sdk';
 import { describeFlag, type Context, type GeneratedSpec, type Own } from '../shell/command.ts';

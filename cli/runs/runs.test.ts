@@ -121,7 +121,7 @@ describe('svc runs wait', () => {
     api.on(
       'GET /sandbox-runs/run_1',
       { body: { ...queued, state: 'running' } },
-      // Four: more than one call's own retries cover.
+      // There are four, which is more than the retries of one call cover.
       ...Array.from({ length: 4 }, () => ({
         ...apiError(503, 'unavailable', 'restarting'),
         headers: { 'retry-after-ms': '1' },

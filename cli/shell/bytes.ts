@@ -1,6 +1,6 @@
-/** Bytes of files and answers whose length somebody else decided. */
+/** Reads bytes of files and answers whose length somebody else decided. */
 
-/** All of them, or a part that is longer than `bytesMax`: whoever asks refuses it by its length. */
+/** Returns all of them, or a part that is longer than `bytesMax`: whoever asks refuses it by its length. */
 export async function readUpTo(chunks: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> {
   const read: Uint8Array[] = [];
   let length = 0;

@@ -1,4 +1,4 @@
-/** Colours, or none. */
+/** Paints text in colours, or in none. */
 
 export type Color = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 export type Paint = (color: Color, text: string) => string;
@@ -66,7 +66,7 @@ const OF_WORD: Readonly<Record<string, Color>> = {
   disabled: 'dim',
 };
 
-/** States in their colour; words that say no state stay as they are. */
+/** It returns the colour of a state; words that say no state have none. */
 export function colorOfState(word: string): Color | undefined {
   return Object.hasOwn(OF_WORD, word) ? OF_WORD[word] : undefined;
 }

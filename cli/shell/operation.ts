@@ -26,7 +26,7 @@ export function operationOf({ spec }: Pick<Context, 'spec'>): Operation {
   return spec.operation;
 }
 
-/** A list as rows when a table is wanted; as the API answered it otherwise. */
+/** Prints a list as rows when a table is wanted, and as the API answered it otherwise. */
 export async function printAnswer({ spec, output }: Context, answer: unknown): Promise<void> {
   const isTable = output.format === 'table' || output.format === 'tsv';
   const inner = isRecord(answer) && spec.rows !== undefined ? answer[spec.rows] : answer;
@@ -36,7 +36,7 @@ export async function printAnswer({ spec, output }: Context, answer: unknown): P
 }
 
 /**
- * All pages, or as many rows as `--limit` says. The last page is asked for with exactly what is still
+ * Lists all pages, or as many rows as `--limit` says. The last page is asked for with exactly what is still
  * missing, so that the cursor told at the end is the one behind the last row.
  */
 async function listPages(context: Context, client: Client, operation: Operation): Promise<void> {
@@ -76,7 +76,7 @@ function readLimit(value: unknown): number {
   return value;
 }
 
-/** On standard error, so that the secret itself can be piped. */
+/** Warns on standard error, so that the secret itself can be piped. */
 export async function warnOfSecrets({ spec, output }: Context): Promise<void> {
   if (spec.secrets.length === 0) return;
   const names = spec.secrets.join(' and ');

@@ -172,7 +172,8 @@ function escapeJson(text: string): string {
 }
 
 /**
- * Widths of the first page hold for all: later pages are written when they come and cannot move what stands.
+ * Lays out rows. Widths of the first page hold for all: later pages are written when they come and cannot
+ * move what stands.
  */
 class Layout {
   readonly #io: Io;
@@ -219,7 +220,7 @@ class Layout {
   }
 }
 
-/** A list of plain values has one column, `value`. */
+/** It returns the value of a column; a list of plain values has one, `value`. */
 function cellValue(row: unknown, path: string): unknown {
   return isRecord(row) ? getPath(row, path) : row;
 }
@@ -234,7 +235,9 @@ function guessColumns(page: readonly unknown[]): readonly string[] {
   return [...new Set([...first, ...names])].slice(0, GUESSED_COLUMNS_MAX);
 }
 
-/** `--json=id,state`. Absent fields are null, so that every object has the same shape. */
+/**
+ * It picks the fields of `--json=id,state`. Absent ones are null, so that every object has the same shape.
+ */
 class FieldPicker {
   readonly #fields: readonly string[];
   readonly #found = new Set<string>();

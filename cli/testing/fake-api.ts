@@ -1,4 +1,7 @@
-/** The far end of the wire: a real HTTP server with scripted answers, which remembers what it was asked. */
+/**
+ * This file stands at the far end of the wire: a real HTTP server with scripted answers, which remembers what
+ * it was asked.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +17,7 @@ export interface FakeRequest {
 
 export type Answer =
   | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
-  /** For streams and for silence. */
+  /** A function answers with a stream, or with silence. */
   | ((response: ServerResponse, asked: FakeRequest) => void);
 
 export interface FakeApi {
@@ -89,7 +92,7 @@ export function apiError(
   return { status, body: { error }, headers: { 'x-request-id': 'req_1' } };
 }
 
-/** A log stream; `end: 'open'` leaves it open. */
+/** It answers a log stream; `end: 'open'` leaves it open. */
 export function logStream(events: readonly object[], end: 'done' | 'open' = 'done'): Answer {
   return (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
