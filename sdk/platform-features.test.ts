@@ -1,6 +1,6 @@
 /**
- * `sdk.platformFeatures` on the wire, and its types: what is written here as a caller would write it also has
- * to compile.
+ * These tests send `sdk.platformFeatures` on the wire, and hold its types: what is written here as a caller
+ * would write it also has to compile.
  */
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
 import { startFakeServer, type FakeServer } from './core/testing/fake-server.ts';

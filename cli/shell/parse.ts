@@ -1,4 +1,4 @@
-/** This file parses one command's words strictly against its table, by citty. It is pure. */
+/** The words of one command are parsed strictly against its table, by citty. It is pure. */
 import { parseArgs } from 'citty';
 import type { FieldSpec } from '../command.ts';
 import { commandLine, type ShellField, type Spec } from './command.ts';

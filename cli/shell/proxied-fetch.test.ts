@@ -1,4 +1,4 @@
-/** Tests `svc` behind a proxy: what the proxy is asked for, and what goes past it. */
+/** They test `svc` behind a proxy: what the proxy is asked for, and what goes past it. */
 import { createServer } from 'node:https';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';

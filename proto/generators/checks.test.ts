@@ -676,7 +676,7 @@ message TwinRouteRequest {
 message TwinRouteResponse {
   int64 big = 1;
   map<int32, string> by_number = 2;
-  // Absent until then.
+  // It is absent until then.
   google.protobuf.Timestamp ended_at = 3;
   Word word = 4;
   Bares bares = 5;

@@ -1,7 +1,7 @@
 /**
- * Rules of a good contract that need the built model. Each problem names the RPC, says what is wrong and what
- * is allowed; nothing here stops at the first one. Descriptors alone say much of this too late: in a request,
- * or in a customer's build.
+ * This file checks the rules of a good contract that need the built model. Each problem names the RPC, says
+ * what is wrong and what is allowed; nothing here stops at the first one. Descriptors alone say much of this
+ * too late: in a request, or in a customer's build.
  */
 import { withArticle } from '../http/article.ts';
 import { checkMessages } from './check-messages.ts';
@@ -37,7 +37,7 @@ const LOWER_CAMEL = /^[a-z][A-Za-z0-9]*$/;
 const QUERY_KINDS: readonly string[] = ['string', 'integer', 'number', 'boolean', 'enum', 'timestamp'];
 const TIMEOUT_MS_MAX = 7 * 86_400_000;
 
-/** `features`: the keys of the manifest. */
+/** Checks the model; `features` are the keys of the manifest. */
 export function checkModel(model: Model, features: readonly string[], problems: Problems): void {
   for (const service of model.services) {
     checkService(service, problems);
@@ -296,7 +296,7 @@ function checkColumns(rpc: RpcModel, problems: Problems): void {
   }
 }
 
-/** The problem of a JSON path, or nothing. */
+/** It returns the problem of a JSON path, or nothing. */
 function columnTarget(message: MessageModel, path: readonly string[]): string | undefined {
   const [head = '', ...rest] = path;
   const field = message.fields.find((candidate) => candidate.json === head);

@@ -26,7 +26,7 @@ const SERVICE_METHOD = 2;
 
 const byFile = new WeakMap<FileDescriptorProto, Map<string, string>>();
 
-/** Returns the comment above the element, a line for each paragraph, or `''`. */
+/** It returns the comment above the element, a line for each paragraph, or `''`. */
 export function commentOf(desc: Commented): string {
   const file =
     desc.kind === 'field' || desc.kind === 'enum_value' || desc.kind === 'rpc' ? desc.parent.file : desc.file;

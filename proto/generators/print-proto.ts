@@ -1,7 +1,7 @@
 /**
- * Prints a file descriptor back as proto source. Covers what proto2 and proto3 files without services hold,
- * which is all that buf/validate/validate.proto needs; anything else is an error rather than a file that
- * silently lacks a part.
+ * It prints a file descriptor back as proto source. Covers what proto2 and proto3 files without services
+ * hold, which is all that buf/validate/validate.proto needs; anything else is an error rather than a file
+ * that silently lacks a part.
  */
 import {
   type DescFile,
@@ -40,8 +40,8 @@ const SCALARS: Partial<Record<Type, string>> = {
 };
 
 /**
- * The file as proto source. `file` must have been made with everything it imports, so that its options can be
- * read.
+ * It prints the file as proto source. `file` must have been made with everything it imports, so that its
+ * options can be read.
  */
 export function printProto(file: DescFile): string {
   const { proto } = file;
@@ -156,7 +156,7 @@ function snake(jsonName: string): string {
   return jsonName.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A JSON value in protobuf's text format. JSON's string escapes are a subset of the text format's. */
+/** Writes a JSON value in protobuf's text format. JSON's string escapes are a subset of the text format's. */
 function textValue(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(textValue).join(', ')}]`;
   if (value !== null && typeof value === 'object') {

@@ -1,8 +1,8 @@
 /**
- * Count before content: what a request can hold at most is read off its contract, and a body is held to that
- * before it is decoded. A body of 1 KB may unpack to a million empty values, and each of them costs a
- * microsecond or more once it is a message to be decoded and validated; to count them costs a nanosecond.
- * What passes here is decoded and validated at a price that the contract bounds.
+ * Counts before it looks at content: what a request can hold at most is read off its contract, and a body is
+ * held to that before it is decoded. A body of 1 KB may unpack to a million empty values, and each of them
+ * costs a microsecond or more once it is a message to be decoded and validated; to count them costs a
+ * nanosecond. What passes here is decoded and validated at a price that the contract bounds.
  */
 import { getOption, hasOption, ScalarType, type DescField, type DescMessage } from '@bufbuild/protobuf';
 import {

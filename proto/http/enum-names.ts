@@ -1,6 +1,4 @@
-/**
- * JSON spelling of enum values: the documented words (`running`), while the contracts keep prefixed names.
- */
+/** Spells enum values in JSON: the documented words (`running`), while the contracts keep prefixed names. */
 import { getOption, hasOption, type DescEnum, type DescEnumValue } from '@bufbuild/protobuf';
 import { value as valueOption } from '../gen/svc/options/v1/options_pb.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What may be written for a field of an enum: words, as everywhere outside of the wire format, without those
- * that its rules leave out.
+ * Lists what may be written for a field of an enum: words, as everywhere outside of the wire format, without
+ * those that its rules leave out.
  */
 import { getOption, hasOption, type DescField } from '@bufbuild/protobuf';
 import { field as validateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
@@ -21,7 +21,10 @@ export function enumWords(field: DescField): readonly string[] {
   return words;
 }
 
-/** Of the field, or of its items. The zero value says that nothing is stated. */
+/**
+ * Tells whether the rules of a field, or of its items, take a value. The zero value says that nothing is
+ * stated.
+ */
 export function takes(rules: EnumRules | undefined, number: number): boolean {
   if (number === 0 || rules?.notIn.includes(number) === true) return false;
   return rules === undefined || rules.in.length === 0 || rules.in.includes(number);
@@ -34,7 +37,7 @@ export function enumRules({ type }: FieldRules): EnumRules | undefined {
   return inner === undefined ? undefined : enumRules(inner);
 }
 
-/** For error messages. */
+/** Lists the words in error messages. */
 export function wordsText(field: DescField): string {
   return enumWords(field).join(', ');
 }

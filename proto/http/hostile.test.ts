@@ -55,7 +55,7 @@ function dial(door: TestDoor, ...writes: string[]): Wire {
   return wire;
 }
 
-/** The whole answer to one raw request on a connection of its own. */
+/** Reads the whole answer to one raw request on a connection of its own. */
 async function send(
   door: TestDoor,
   text: string,

@@ -1,8 +1,8 @@
 /**
- * JSON values to messages, compiled once per message type. Strict where the protobuf JSON mapping is lenient,
- * so that a mistake is told instead of ignored: unknown fields, numbers as strings, unknown enum values and
- * half surrogate pairs are refused, each with its JSON path. `null` stands for an absent field, as in
- * protobuf.
+ * Turns JSON values into messages, compiled once per message type. Strict where the protobuf JSON mapping is
+ * lenient, so that a mistake is told instead of ignored: unknown fields, numbers as strings, unknown enum
+ * values and half surrogate pairs are refused, each with its JSON path. `null` stands for an absent field, as
+ * in protobuf.
  */
 import {
   create,
@@ -40,7 +40,7 @@ type Decode = (value: unknown, path?: Path) => Message;
 
 const cache = new WeakMap<DescMessage, Decode>();
 
-/** The decoder of a message type; compiled on first use. */
+/** Returns the decoder of a message type, which is compiled on first use. */
 export function decoder(desc: DescMessage): Decode {
   const known = cache.get(desc);
   if (known !== undefined) return known;
@@ -135,7 +135,7 @@ function fieldReader(field: DescField): ValueReader {
   return singleReader(field);
 }
 
-/** One value of a field: the field itself, an item of the list, a value of the map. */
+/** Reads one value of a field: the field itself, an item of the list, a value of the map. */
 export function singleReader(field: DescField): ValueReader {
   if (field.message !== undefined) {
     const decode = decoder(field.message);
@@ -239,7 +239,7 @@ function wellKnownDecoder(desc: DescMessage): Decode | undefined {
   };
 }
 
-/** The texts and keys of a free-form value; its depth is bounded already. */
+/** It checks the texts and keys of a free-form value; its depth is bounded already. */
 function checkTree<T>(value: T, path: Path): T {
   if (typeof value === 'string') {
     const wrong = textProblem(value);

@@ -1,8 +1,8 @@
 /**
- * Messages to JSON text in the documented spelling, compiled once per message type into a list of field
- * writers. The text is built directly, without a tree of values in between. Fields that always have a value
- * (implicit presence, lists, maps) are always written, so that a client may rely on them; unset `optional`,
- * message and oneof fields are left out, and so is an enum that says "not stated".
+ * Turns messages into JSON text in the documented spelling, compiled once per message type into a list of
+ * field writers. The text is built directly, without a tree of values in between. Fields that always have a
+ * value (implicit presence, lists, maps) are always written, so that a client may rely on them; unset
+ * `optional`, message and oneof fields are left out, and so is an enum that says "not stated".
  */
 import {
   getOption,
@@ -25,7 +25,7 @@ type FieldWriter = (message: Fields) => string;
 
 const cache = new WeakMap<DescMessage, (message: Message) => string>();
 
-/** The encoder of a message type; compiled on first use. */
+/** Returns the encoder of a message type, which is compiled on first use. */
 export function encoder(desc: DescMessage): (message: Message) => string {
   const known = cache.get(desc);
   if (known !== undefined) return known;
@@ -77,7 +77,7 @@ function remember(desc: DescMessage, encode: (message: Message) => string): (mes
   return encode;
 }
 
-/** JSON of one field's value, for a route whose body is a single response field. */
+/** Encodes one field's value, for a route whose body is a single response field. */
 export function fieldEncoder(field: DescField): (message: Message) => string {
   const read = reader(field);
   const write = fieldValueWriter(field);
@@ -201,7 +201,10 @@ function scalarWriter(type: ScalarType): ValueWriter {
   }
 }
 
-/** What JSON.stringify would escape. Texts are mostly plain and short, where this test is the cheaper way. */
+/**
+ * Characters that JSON.stringify would escape. Texts are mostly plain and short, where this test is the
+ * cheaper way.
+ */
 const ESCAPED = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
 function quote(text: string): string {
@@ -245,7 +248,7 @@ function dayText(day: number): string {
   return lastDayText;
 }
 
-/** Three, six or nine digits, or none. */
+/** Writes three, six or nine digits, or none. */
 function fraction(nanos: number): string {
   if (nanos === 0) return '';
   const digits = String(nanos).padStart(9, '0');

@@ -19,7 +19,7 @@ export interface DoorLimits {
    * comments (15 s).
    */
   readonly socketIdleMs: number;
-  /** How often expired connections are looked for. */
+  /** Interval at which expired connections are looked for. */
   readonly sweepMs: number;
   readonly requestsPerSocketMax: number;
   /**

@@ -1,4 +1,7 @@
-/** Answers that are no RPCs: health, metrics, the OpenAPI document, the console, and protocols of others. */
+/**
+ * Serves answers that are no RPCs: health, metrics, the OpenAPI document, the console, and protocols of
+ * others.
+ */
 import { announcesBody, decodeContent, NO_BODY, readBody } from './body.ts';
 import { apiError, toApiError, type ApiError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
@@ -72,7 +75,8 @@ export interface FoundPage {
 export interface PageTable {
   exact(path: string): FoundPage | undefined;
   /**
-   * By everything but its last segment. For paths that nothing else answers: no RPC should pay for the look.
+   * Finds a page by everything but the last segment of its path. It is for paths that nothing else answers,
+   * because no RPC should pay for the look.
    */
   ending(path: string): FoundPage | undefined;
 }

@@ -1,4 +1,4 @@
-/** Answers of raw bytes (google.api.HttpBody) on a real socket. */
+/** These tests send answers of raw bytes (google.api.HttpBody) on a real socket. */
 import { create, type DescMethod, type Message } from '@bufbuild/protobuf';
 import { connect, constants } from 'node:http2';
 import { afterEach, describe, expect, it } from 'vitest';

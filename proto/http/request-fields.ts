@@ -1,4 +1,4 @@
-/** Request fields that arrive as text: path variables, query parameters and Last-Event-ID. */
+/** Reads request fields that arrive as text: path variables, query parameters and Last-Event-ID. */
 import { create, type DescField, type DescMessage, type Message, type ScalarType } from '@bufbuild/protobuf';
 import { isWrapped } from './json-encode.ts';
 import { singleReader } from './json-decode.ts';
@@ -10,7 +10,7 @@ type Fields = Record<string, unknown>;
 
 /** A field below the request, reached through singular message fields. */
 export interface FieldPath {
-  /** From the request down; the last one is the field itself. */
+  /** Fields from the request down; the last one is the field itself. */
   readonly chain: readonly DescField[];
   readonly field: DescField;
   /** Local names joined by dots; equal for every spelling of the same field. */
@@ -19,7 +19,7 @@ export interface FieldPath {
 
 const namesOf = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
 
-/** Fields by JSON, proto and local name. */
+/** It returns the fields by JSON, proto and local name. */
 function fieldNames(desc: DescMessage): ReadonlyMap<string, DescField> {
   let names = namesOf.get(desc);
   if (names === undefined) {
@@ -57,7 +57,7 @@ const TEXT_MESSAGES = new Set([
   'google.protobuf.FieldMask',
 ]);
 
-/** Whether one text can stand for the field's value (or for one item of it). */
+/** Returns true if one text can stand for the field's value (or for one item of it). */
 export function takesText(field: DescField): boolean {
   if (field.fieldKind === 'map') return false;
   if (field.message === undefined) return true;
@@ -98,8 +98,8 @@ function oneofValue(at: Fields, step: DescField): unknown {
 }
 
 /**
- * A path variable. `text` is percent-encoded still; in a `**` an encoded slash stays encoded, because it is
- * data there.
+ * Decodes a path variable. `text` is percent-encoded still; in a `**` an encoded slash stays encoded, because
+ * it is data there.
  */
 export function decodePathText(text: string, multi: boolean, field: string): string {
   if (!text.includes('%')) return text;

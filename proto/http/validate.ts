@@ -1,7 +1,7 @@
 /**
- * The rules that stand in the contracts (buf.validate), checked on the message, so that every protocol is
- * held to the same. protovalidate itself takes 7 to 12 µs for a submitted run (2 cores, Node 20), too little
- * to be worth a second implementation. Beyond the rules, no text may hold U+0000 or half of a surrogate pair
+ * Checks the rules that stand in the contracts (buf.validate) on the message, so that every protocol is held
+ * to the same. protovalidate itself takes 7 to 12 µs for a submitted run (2 cores, Node 20), too little to be
+ * worth a second implementation. Beyond the rules, no text may hold U+0000 or half of a surrogate pair
  * anywhere: PostgreSQL cannot store them, and the caller must hear that as a 400. And where a contract
  * demands a length (`min_len`), blanks and characters that nobody sees do not make it up; secrets are
  * excepted.
@@ -30,7 +30,7 @@ const PROBLEMS_MAX = 20;
 const validator = createValidator();
 
 /**
- * Throws ApiError `validation_failed` with `details.fields: [{field, rule, message}]`; `field` is the JSON
+ * It throws ApiError `validation_failed` with `details.fields: [{field, rule, message}]`; `field` is the JSON
  * path.
  */
 export function validate(desc: DescMessage, message: Message): void {
@@ -74,7 +74,8 @@ function textOf({ field: steps, message, ruleId }: Violation): string {
 const ACTUAL_LENGTH_MAX = 60;
 
 /**
- * What was sent, for the message: plain values and lengths. Undefined for secrets and for what is not plain.
+ * Shows what was sent, for the message: plain values and lengths. Returns undefined for secrets and for what
+ * is not plain.
  */
 function actualValue({ field: steps }: Violation, refused: Message): string | undefined {
   let value: unknown = refused;
@@ -150,7 +151,7 @@ function chosen(group: unknown, name: string): unknown {
 type ValueCheck = (value: unknown, path: Path, wrong: FieldProblem[]) => void;
 
 /**
- * Returns the rules of a map's keys, and those of the values of a map, the items of a list or the field
+ * It returns the rules of a map's keys, and those of the values of a map, the items of a list or the field
  * itself.
  */
 function textRules(rules: FieldRules | undefined): readonly [FieldRules | undefined, FieldRules | undefined] {

@@ -1,4 +1,4 @@
-/** `azure-pipelines.yml`: stages with jobs, jobs alone, or the steps of one job. */
+/** Reads `azure-pipelines.yml`: stages with jobs, jobs alone, or the steps of one job. */
 import { sign, signOfCommands, signOfName, signOfPart, type NamedPart, type Signs } from './deploy.ts';
 import { at, entriesOf, entryOf, itemsOf, textOf, type Entry, type Node } from './node.ts';
 import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
@@ -39,8 +39,8 @@ export function readAzure(reading: Reading): readonly DefinedPipeline[] {
 }
 
 /**
- * Stages, jobs or steps of the file, or of what it gives to the template that it extends; false where there
- * are none.
+ * Reads stages, jobs or steps of the file, or of what it gives to the template that it extends; returns false
+ * where there are none.
  */
 function readParts(root: Node, found: ReadPipeline): boolean {
   const stages = at(root, 'stages');
@@ -59,7 +59,7 @@ function readParts(root: Node, found: ReadPipeline): boolean {
   return (stages ?? jobs ?? steps) !== undefined;
 }
 
-/** A map and those in it whose keys are conditions: `${{ if … }}:`. */
+/** Returns a map and those in it whose keys are conditions: `${{ if … }}:`. */
 function partsOf(node: Node | undefined): readonly Node[] {
   if (node?.kind !== 'map') return [];
   const conditions = entriesOf(node).filter(({ key }) => key.startsWith('${{'));
@@ -86,7 +86,7 @@ function triggersOf(root: Node): readonly string[] {
   return triggers.length > 0 ? triggers : ['manual'];
 }
 
-/** Items of a list, those under `${{ if … }}:` too, whose keys are conditions. */
+/** Returns items of a list, those under `${{ if … }}:` too, whose keys are conditions. */
 function flat(list: Node | undefined): readonly Node[] {
   return itemsOf(list).flatMap((item) => {
     const conditions = entriesOf(item).filter(({ key }) => key.startsWith('${{'));

@@ -1,4 +1,7 @@
-/** `bitbucket-pipelines.yml`: one record for the file, whose triggers are the sections of `pipelines`. */
+/**
+ * Reads `bitbucket-pipelines.yml` into one record for the file, whose triggers are the sections of
+ * `pipelines`.
+ */
 import { sign, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
 import { shorten } from './lines.ts';
 import { at, entriesOf, entryOf, itemsOf, textOf, type Node } from './node.ts';
@@ -9,7 +12,7 @@ export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
   const root = rootOf(reading);
   if (root === undefined) return [];
   const own = entriesOf(at(root, 'pipelines'));
-  // Those that other repositories import; a file that is there for them may have none of its own.
+  // These are imported by other repositories; a file that is there for them may have none of its own.
   const exported =
     textOf(at(root, 'export')) === 'true' ? entriesOf(at(root, 'definitions', 'pipelines')) : [];
   const sections = [...own, ...exported];
@@ -35,7 +38,7 @@ export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
   return [pipelineOf(reading, { name: undefined, jobs, triggers, signs, partial, includes })];
 }
 
-/** `step`, `parallel` with a list or with `steps`, `stage` with `steps`. */
+/** Reads `step`, `parallel` with a list or with `steps`, or `stage` with `steps`. */
 function readItem(item: Node, stage: Node | undefined, signs: Signs): readonly DefinedJob[] {
   const parallel = at(item, 'parallel');
   const inner = at(item, 'stage');

@@ -95,7 +95,7 @@ function readJob(step: Node, group: string | undefined, signs: Signs): readonly 
   ];
 }
 
-/** `buildkite-agent pipeline upload`: steps are added by the build itself. */
+/** Looks for `buildkite-agent pipeline upload`, by which the build itself adds steps. */
 function hasUpload(steps: Node): boolean {
   return itemsOf(steps).some((step) => {
     const command = at(step, 'command') ?? at(step, 'commands');

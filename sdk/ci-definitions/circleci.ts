@@ -1,4 +1,4 @@
-/** `.circleci/config.yml`: one pipeline per workflow. */
+/** Reads `.circleci/config.yml` into one pipeline per workflow. */
 import { sign, signOfCommands, signOfName, signOfPart, signsOf, type Signs } from './deploy.ts';
 import { at, entriesOf, itemsOf, textOf, wordsOf, type Entry, type Node } from './node.ts';
 import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
@@ -44,7 +44,7 @@ export function readCircleci(reading: Reading): readonly DefinedPipeline[] {
   return [pipelineOf(reading, { name: undefined, jobs: [job], triggers: ['push'], signs, ...shared })];
 }
 
-/** What looks for signs of a deployment in one workflow. */
+/** A search looks for signs of a deployment in one workflow. */
 interface Search {
   readonly root: Node;
   readonly orbs: ReadonlyMap<string, string>;
@@ -58,7 +58,9 @@ interface Shared {
   readonly includes: readonly string[];
   readonly dynamic: boolean;
   readonly partial: boolean;
-  /** What each command of the file says, found once: workflows by the hundred may run the same ones. */
+  /**
+   * Signs of each command of the file, found once, because workflows by the hundred may run the same ones.
+   */
   readonly commands: Map<Node, readonly DeployEvidence[]>;
 }
 
@@ -83,7 +85,7 @@ function readWorkflow(
   });
 }
 
-/** `- test`, or `- test: {name: …, matrix: …}` */
+/** Reads `- test`, or `- test: {name: …, matrix: …}`. */
 function readInvocation(search: Search, item: Node): readonly DefinedJob[] {
   const { orbs, signs } = search;
   const entry = entriesOf(item)[0];
@@ -154,14 +156,17 @@ function signOfCommand({ signs, commands }: Search, command: Node | undefined): 
   for (const { line, strength, why } of found) sign(signs, { line, strength, why });
 }
 
-/** `circleci/aws-ecs@3` under the name `ecs`: `ecs/deploy` is `circleci/aws-ecs/deploy`. */
+/**
+ * Returns the full name of a part: with `circleci/aws-ecs@3` under the name `ecs`, `ecs/deploy` is
+ * `circleci/aws-ecs/deploy`.
+ */
 function partOf(called: string, orbs: ReadonlyMap<string, string>): string {
   const slash = called.indexOf('/');
   const name = slash < 0 ? called : called.slice(0, slash);
   return (orbs.get(name)?.split('@', 1)[0] ?? name) + called.slice(name.length);
 }
 
-/** By name; an orb that is written out in the file has no source. */
+/** It returns sources of orbs by name; an orb that is written out in the file has none. */
 function orbsOf(root: Node): ReadonlyMap<string, string> {
   const orbs = entriesOf(at(root, 'orbs'));
   return new Map(

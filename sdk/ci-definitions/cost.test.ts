@@ -111,7 +111,7 @@ function millis(work: () => unknown): number {
   return (user + system) / 1000;
 }
 
-/** The best of a few: what a busy machine adds to one of them is not the file's. */
+/** It takes the best of a few, because what a busy machine adds to one of them is not the file's. */
 function bestOf(times: number, work: () => unknown, enough = 0): number {
   let best = Number.POSITIVE_INFINITY;
   for (let time = 0; time < times && best > enough; time++) best = Math.min(best, millis(work));

@@ -1,4 +1,4 @@
-/** `.drone.yml`: one pipeline per document of that kind. */
+/** Reads `.drone.yml` into one pipeline per document of that kind. */
 import { NAME_MAX, sign, signOfCommands, signOfName } from './deploy.ts';
 import { shorten } from './lines.ts';
 import { at, itemsOf, textOf, wordsOf, type Node } from './node.ts';
@@ -33,7 +33,7 @@ function readTemplate(reading: Reading, document: Node): DefinedPipeline {
   });
 }
 
-/** `event: [push]`, or `event: {include: [push], exclude: [tag]}` */
+/** Reads `event: [push]`, or `event: {include: [push], exclude: [tag]}`. */
 function eventsOf(event: Node | undefined): readonly string[] {
   return wordsOf(event?.kind === 'map' ? at(event, 'include') : event);
 }

@@ -25,9 +25,9 @@ const PARENTS_MAX = 100;
 /** Keys of one `!reference`; jobs by the thousand may name the same one. */
 const PATH_MAX = 16;
 
-/** Words of one list of rules. */
+/** Most words of one list of rules. */
 const WORDS_MAX = 50;
-/** What `$CI_PIPELINE_SOURCE` can be. */
+/** Values that `$CI_PIPELINE_SOURCE` can have. */
 const SOURCES = new Set([
   'api',
   'chat',
@@ -48,7 +48,7 @@ const SOURCES = new Set([
 
 interface File {
   readonly root: Node;
-  /** By the node of `rules` or `only`: jobs by the thousand may extend the same template. */
+  /** Starts by the node of `rules` or `only`, because jobs by the thousand may extend the same template. */
   readonly starts: Map<Node, Starts>;
   /** Answers that templates gave before, by template and by the keys that were asked for. */
   readonly inherited: Map<Node, Map<string, Node | undefined>>;
@@ -170,7 +170,10 @@ function includeOf(node: Node): readonly string[] {
   return manyOf(at(node, 'file')).map((file) => `${project}:${textOf(file) ?? ''}`);
 }
 
-/** What a job has at `keys`, by `extends` too, which merges maps: of several parents the last one counts. */
+/**
+ * Finds what a job has at `keys`, by `extends` too, which merges maps: of several parents the last one
+ * counts.
+ */
 function effective(file: File, job: Node, ...keys: readonly string[]): Node | undefined {
   const own = ownOrReplaced(file, job, keys);
   if (own !== undefined) return own.found;
@@ -242,7 +245,7 @@ function referenced(root: Node, node: Node): Node {
   return found;
 }
 
-/** What a job runs for; a job that says nothing runs for every push. */
+/** Returns what a job runs for; a job that says nothing runs for every push. */
 function startsOf(file: File, job: Node): readonly string[] {
   const { starts } = file;
   const rules = effective(file, job, 'rules');
@@ -259,14 +262,17 @@ function startsOf(file: File, job: Node): readonly string[] {
   return all;
 }
 
-/** What starts a pipeline by these rules; a push where no rule says what, unless none lets anything run. */
+/**
+ * Returns what starts a pipeline by these rules, and a push where no rule says what, unless none lets
+ * anything run.
+ */
 function conditionsOf(file: File, rules: Node | undefined): readonly string[] {
   if (rules === undefined) return [];
   const { words, runs } = readRules(file, rules, 0);
   return words.length > 0 || !runs ? words : ['push'];
 }
 
-/** Of one rule or of a list, in which lists may stand that a `!reference` names. */
+/** Reads one rule or a list, in which lists may stand that a `!reference` names. */
 function readRules(file: File, node: Node, level: number): Starts {
   const rules = referenced(file.root, node);
   const known = file.starts.get(rules);
@@ -296,8 +302,8 @@ function conditionOf(rule: Node): readonly string[] {
 }
 
 /**
- * By the source that is compared; where none is, by the variables that are asked for, of which each source
- * has its own.
+ * Tells sources by the one that is compared; where none is, by the variables that are asked for, of which
+ * each source has its own.
  */
 function sourcesOf(condition: string): readonly string[] {
   const compared = [
@@ -314,14 +320,14 @@ function sourcesOf(condition: string): readonly string[] {
   return found;
 }
 
-/** A word of `only`, not the name of a branch. */
+/** It tells a word of `only` from the name of a branch. */
 function isTrigger(word: string): boolean {
   return /^(?:api|branches|chat|external|external_pull_requests|merge_requests|pipelines|pushes|schedules|tags|triggers|web)$/.test(
     word,
   );
 }
 
-/** A job, and nothing but jobs, templates of jobs and words of GitLab. */
+/** Returns true where there is a job, and nothing but jobs, templates of jobs and words of GitLab. */
 export function isGitlabFile(root: Node | undefined): boolean {
   const words = ['script', 'trigger', 'extends', 'run'];
   const jobs = entriesOf(root).filter(({ key }) => !RESERVED.has(key) && !key.startsWith('.'));

@@ -1,4 +1,4 @@
-/** Places in a text: 1-based lines and columns. */
+/** It knows places in a text: 1-based lines and columns. */
 export class Lines {
   readonly #starts: number[] = [0];
 

@@ -1,4 +1,4 @@
-/** What a reader of one CI system is given, and how it puts a pipeline together. */
+/** Defines what a reader of one CI system is given, and how it puts a pipeline together. */
 import { signsOf, verdict, type Signs } from './deploy.ts';
 import type { Node } from './node.ts';
 import { shorten } from './lines.ts';
@@ -12,7 +12,7 @@ export interface Reading {
   readonly provider: CiDefinitionProvider;
   readonly path: string;
   readonly documents: readonly Node[];
-  /** Of the file, for evidence. */
+  /** Lines of the file, for evidence. */
   readonly lines: readonly string[];
   readonly problems: DefinitionProblem[];
 }
@@ -70,7 +70,7 @@ export function problem(
   problems.push({ line: node?.line ?? 1, column: node?.column ?? 1, message, severity });
 }
 
-/** The root of a file that has one document; a second one is pointed at. */
+/** Returns the root of a file that has one document; a second one is pointed at. */
 export function rootOf(reading: Reading): Node | undefined {
   const [root, second] = reading.documents;
   if (second !== undefined)

@@ -260,7 +260,7 @@ describe('retries', () => {
     server.reply(failure(status), failure(status), failure(status));
     expect(await errorOf(client().call(getThing, { id: 't1' }))).toMatchObject({ status, retryable: true });
     expect(server.seen).toHaveLength(3);
-    // Full jitter with a random value of one half: half of 500 and of 1000 ms.
+    // Full jitter with a random value of one half gives half of 500 and of 1000 ms.
     expect(runtime.pauses).toEqual([250, 500]);
   });
 

@@ -1,4 +1,4 @@
-/** An app for tests of the door: any RPC of the contracts, answered by functions of the test. */
+/** Makes an app for tests of the door: any RPC of the contracts, answered by functions of the test. */
 import type { Message } from '@bufbuild/protobuf';
 import { rpcs } from '../../gen/rpcs.ts';
 import type { App, CallContext, Gate, UnaryCall } from '../call.ts';
@@ -9,7 +9,7 @@ import type { RpcInfo } from '../rpc.ts';
 
 export interface TestAnswers {
   invoke?: (call: UnaryCall, request: Message) => Promise<Message> | Message;
-  /** A promise: what it rejects with refuses the stream. */
+  /** Gives a stream; what a promise of it rejects with refuses the stream. */
   stream?: (call: CallContext, request: Message) => AsyncIterable<Message> | Promise<AsyncIterable<Message>>;
   admit?: (call: CallContext) => string;
   admitTeam?: (call: CallContext, teamId: string) => void;
@@ -22,7 +22,7 @@ export interface TestDoor {
   readonly url: string;
   readonly port: number;
   readonly open: OpenDoor;
-  /** In order of their end. */
+  /** Records of calls, in order of their end. */
   readonly records: CallRecord[];
   readonly logged: object[];
 }

@@ -1,4 +1,6 @@
-/** A real HTTP server that answers what the test scripted, in order, and remembers what it was asked. */
+/**
+ * Starts a real HTTP server that answers what the test scripted, in order, and remembers what it was asked.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
