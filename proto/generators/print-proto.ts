@@ -21,23 +21,7 @@ import {
   FileOptionsSchema,
 } from '@bufbuild/protobuf/wkt';
 
-const SCALARS: Partial<Record<Type, string>> = {
-  [Type.DOUBLE]: 'double',
-  [Type.FLOAT]: 'float',
-  [Type.INT64]: 'int64',
-  [Type.UINT64]: 'uint64',
-  [Type.INT32]: 'int32',
-  [Type.FIXED64]: 'fixed64',
-  [Type.FIXED32]: 'fixed32',
-  [Type.BOOL]: 'bool',
-  [Type.STRING]: 'string',
-  [Type.BYTES]: 'bytes',
-  [Type.UINT32]: 'uint32',
-  [Type.SFIXED32]: 'sfixed32',
-  [Type.SFIXED64]: 'sfixed64',
-  [Type.SINT32]: 'sint32',
-  [Type.SINT64]: 'sint64',
-};
+const NAMED: readonly Type[] = [Type.GROUP, Type.MESSAGE, Type.ENUM];
 
 /**
  * It prints the file as proto source. `file` must have been made with everything it imports, so that its
@@ -138,7 +122,7 @@ function fieldOptions({ registry }: Printer, field: FieldDescriptorProto): strin
 }
 
 function typeName(field: FieldDescriptorProto): string {
-  const name = SCALARS[field.type] ?? field.typeName;
+  const name = NAMED.includes(field.type) ? field.typeName : Type[field.type].toLowerCase();
   if (name === '') throw new Error(`cannot print field ${field.name}: no name for type ${Type[field.type]}`);
   return name;
 }
