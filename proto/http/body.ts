@@ -3,16 +3,13 @@
  * in two unbounded forms: what arrives is cut off at its limit, and a decompressor stops at the limit of the
  * result (a "bomb" costs at most that much memory).
  */
-import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, type BrotliOptions, type ZlibOptions } from 'node:zlib';
 import { apiError, type ApiError } from './errors.ts';
 import { problem } from './json-text.ts';
+import type { NodeRequest } from './reply.ts';
 
 export const NO_BODY = new Uint8Array(0);
-
-type NodeRequest = IncomingMessage | Http2ServerRequest;
 
 /** Returns true if the head announces a body. */
 export function announcesBody(request: NodeRequest): boolean {

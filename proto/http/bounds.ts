@@ -13,6 +13,7 @@ import {
 } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { refuse, type Path } from './json-path.ts';
 import { JSON_ELEMENTS_MAX } from './json-text.ts';
+import { perKey } from './per-key.ts';
 import type { Auth } from './rpc.ts';
 
 /**
@@ -55,22 +56,16 @@ export interface Bounds {
   readonly byName: ReadonlyMap<string, FieldBound>;
 }
 
-const cache = new WeakMap<DescMessage, Bounds>();
-
-export function boundsOf(desc: DescMessage): Bounds {
-  const known = cache.get(desc);
-  if (known !== undefined) return known;
+export const boundsOf = perKey((desc: DescMessage): Bounds => {
   const fields = desc.fields.map((field) => [field, fieldBound(field)] as const);
-  const bounds: Bounds = {
+  return {
     elementsMax: Math.min(JSON_ELEMENTS_MAX, elementsOf(desc, []) + ELEMENTS_SPARE),
     byNumber: new Map(fields.map(([field, bound]) => [field.number, bound])),
     byName: new Map(
       fields.flatMap(([field, bound]) => [[field.name, bound] as const, [field.jsonName, bound] as const]),
     ),
   };
-  cache.set(desc, bounds);
-  return bounds;
-}
+});
 
 /**
  * Throws `validation_failed` where a parsed JSON body holds more than its contract allows. What is wrong in

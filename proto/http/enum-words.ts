@@ -6,20 +6,13 @@ import { getOption, hasOption, type DescField } from '@bufbuild/protobuf';
 import { field as validateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import type { EnumRules, FieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { enumNames } from './enum-names.ts';
+import { perKey } from './per-key.ts';
 
-const cache = new WeakMap<DescField, readonly string[]>();
-
-export function enumWords(field: DescField): readonly string[] {
-  const known = cache.get(field);
-  if (known !== undefined) return known;
+export const enumWords = perKey((field: DescField): readonly string[] => {
   const rules = hasOption(field, validateRules) ? enumRules(getOption(field, validateRules)) : undefined;
-  const words =
-    field.enum === undefined
-      ? []
-      : [...enumNames(field.enum).byName].filter(([, number]) => takes(rules, number)).map(([word]) => word);
-  cache.set(field, words);
-  return words;
-}
+  const names = field.enum === undefined ? [] : [...enumNames(field.enum).byName];
+  return names.filter(([, number]) => takes(rules, number)).map(([word]) => word);
+});
 
 /**
  * Tells whether the rules of a field, or of its items, take a value. The zero value says that nothing is

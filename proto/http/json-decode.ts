@@ -10,6 +10,7 @@ import {
   ScalarType,
   type DescField,
   type DescMessage,
+  type DescOneof,
   type JsonValue,
   type Message,
 } from '@bufbuild/protobuf';
@@ -20,6 +21,7 @@ import { bareField, isBareStruct, isWrapped } from './json-encode.ts';
 import { kindOf, refuse, shown, type Path } from './json-path.ts';
 import { parseTimestamp, scalarReader, type ValueReader } from './json-scalar.ts';
 import { textProblem } from './json-text.ts';
+import { perKey } from './per-key.ts';
 
 type Fields = Record<string, unknown>;
 interface FieldSlot {
@@ -38,16 +40,8 @@ interface Layout {
 
 type Decode = (value: unknown, path?: Path) => Message;
 
-const cache = new WeakMap<DescMessage, Decode>();
-
 /** Returns the decoder of a message type, which is compiled on first use. */
-export function decoder(desc: DescMessage): Decode {
-  const known = cache.get(desc);
-  if (known !== undefined) return known;
-  const decode = wellKnownDecoder(desc) ?? messageDecoder(desc);
-  cache.set(desc, decode);
-  return decode;
-}
+export const decoder = perKey((desc: DescMessage): Decode => wellKnownDecoder(desc) ?? messageDecoder(desc));
 
 function messageDecoder(desc: DescMessage): Decode {
   let layout: Layout | undefined;
@@ -97,13 +91,14 @@ function assertFirst(
   if (seen.has(field)) throw refuse(path, 'duplicate_field', 'names the same field as another key');
   seen.add(field);
   if (field.oneof === undefined || value === null) return;
-  if (seen.has(field.oneof))
-    throw refuse(
-      path,
-      'oneof',
-      `cannot stand together: one of ${field.oneof.fields.map((f) => f.jsonName).join(', ')} is allowed`,
-    );
-  seen.add(field.oneof);
+  assertOnlyOne(seen, field.oneof, path);
+}
+
+/** Throws where another member of the oneof was seen before. */
+export function assertOnlyOne(seen: Set<unknown>, oneof: DescOneof, path: Path): void {
+  const names = oneof.fields.map(({ jsonName }) => jsonName).join(', ');
+  if (seen.has(oneof)) throw refuse(path, 'oneof', `cannot stand together: one of ${names} is allowed`);
+  seen.add(oneof);
 }
 
 /** Writes one field of a message from its JSON value. */

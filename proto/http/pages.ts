@@ -158,24 +158,20 @@ function endpointRequest(
   target: RequestTarget,
   more: { readonly variable: string; readonly added: Map<string, string>; readonly limits: DoorLimits },
 ): EndpointRequest {
-  const { request, response, requestId, remoteAddress } = exchange;
+  const { request, response } = exchange;
+  const plain = plainRequest(exchange, target);
   let gone: AbortSignal | undefined;
-  const header = (name: string): string | undefined => request.headers[name]?.toString();
   return {
-    path: target.path,
-    query: target.query,
-    requestId,
-    header,
+    ...plain,
     method: request.method ?? '',
     variable: decodePathText(more.variable, false, 'path'),
-    remoteAddress,
     request,
     signal: () => (gone ??= signalOfGone(response)),
     responseHeaders: more.added,
     body: async (bytesMax) => {
       if (!announcesBody(request)) return NO_BODY;
       const raw = await readBody(request, bytesMax, more.limits.bodyTimeoutMs);
-      return await decodeContent(raw, header('content-encoding'), bytesMax);
+      return await decodeContent(raw, plain.header('content-encoding'), bytesMax);
     },
   };
 }

@@ -1,10 +1,11 @@
 /** Reads request fields that arrive as text: path variables, query parameters and Last-Event-ID. */
 import { create, type DescField, type DescMessage, type Message, type ScalarType } from '@bufbuild/protobuf';
 import { isWrapped } from './json-encode.ts';
-import { singleReader } from './json-decode.ts';
+import { assertOnlyOne, singleReader } from './json-decode.ts';
 import { refuse, type Path } from './json-path.ts';
 import { textToJson } from './json-scalar.ts';
 import { problem } from './json-text.ts';
+import { perKey } from './per-key.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -17,23 +18,15 @@ export interface FieldPath {
   readonly id: string;
 }
 
-const namesOf = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
-
 /** It returns the fields by JSON, proto and local name. */
-function fieldNames(desc: DescMessage): ReadonlyMap<string, DescField> {
-  let names = namesOf.get(desc);
-  if (names === undefined) {
-    names = new Map(
-      desc.fields.flatMap((field) => [
-        [field.name, field],
-        [field.localName, field],
-        [field.jsonName, field],
-      ]),
-    );
-    namesOf.set(desc, names);
-  }
-  return names;
-}
+const fieldNames = perKey(
+  ({ fields }: DescMessage): ReadonlyMap<string, DescField> =>
+    new Map(
+      fields.flatMap((field) =>
+        [field.name, field.localName, field.jsonName].map((name) => [name, field] as const),
+      ),
+    ),
+);
 
 /** `limits.cpus` in any of its spellings, or nothing when there is no such field. */
 export function findField(desc: DescMessage, name: string): FieldPath | undefined {
@@ -172,15 +165,8 @@ export function writeQuery(
       );
     if (field.fieldKind !== 'list' && seen.has(found.id))
       throw refuse(path, 'repeated_parameter', 'is given twice and takes one value');
-    if (field.oneof !== undefined && seen.has(field.oneof)) {
-      throw refuse(
-        path,
-        'oneof',
-        `cannot stand together: one of ${field.oneof.fields.map((f) => f.jsonName).join(', ')} is allowed`,
-      );
-    }
     seen.add(found.id);
-    if (field.oneof !== undefined) seen.add(field.oneof);
+    if (field.oneof !== undefined) assertOnlyOne(seen, field.oneof, path);
     writeField(message, found, textReader(field)(text, path));
   }
 }

@@ -1,10 +1,7 @@
 /** Makes the head of a request unambiguous: one path, one host, one credential, one client address. */
-import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
 import { addressList, readAddress } from './address.ts';
 import { apiError, type ApiError } from './errors.ts';
-
-type NodeRequest = IncomingMessage | Http2ServerRequest;
+import type { NodeRequest } from './reply.ts';
 
 export interface RequestTarget {
   /** Percent-encoded still, begins with a slash. */

@@ -22,6 +22,7 @@ import { enumNames } from './enum-names.ts';
 import { wordsText } from './enum-words.ts';
 import { printPath, type Path } from './json-path.ts';
 import { textProblem, validationError, type FieldProblem } from './json-text.ts';
+import { perKey } from './per-key.ts';
 import { visibleLength } from './visible-text.ts';
 
 /** More problems than these are counted in no answer: they are noise. */
@@ -106,21 +107,16 @@ function actualValue({ field: steps }: Violation, refused: Message): string | un
 type Fields = Record<string, unknown>;
 type TextCheck = (message: Fields, path: Path, wrong: FieldProblem[]) => void;
 
-const checks = new WeakMap<DescMessage, TextCheck>();
 const nothing: TextCheck = () => {};
 
-function textCheck(desc: DescMessage): TextCheck {
-  const known = checks.get(desc);
-  if (known !== undefined) return known;
+const textCheck = perKey((desc: DescMessage): TextCheck => {
   let steps: readonly TextCheck[] | undefined;
-  const check: TextCheck = (message, path, wrong) => {
+  return (message, path, wrong) => {
     // Compiled late, because message types may refer to each other in a circle.
     steps ??= desc.fields.map(fieldCheck).filter((step) => step !== nothing);
     for (const step of steps) step(message, path, wrong);
   };
-  checks.set(desc, check);
-  return check;
-}
+});
 
 function fieldCheck(field: DescField): TextCheck {
   const rules = hasOption(field, validateRules) ? getOption(field, validateRules) : undefined;
