@@ -2,10 +2,10 @@
  * Reads `bitbucket-pipelines.yml` into one record for the file, whose triggers are the sections of
  * `pipelines`.
  */
-import { sign, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
+import { certain, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
 import { shorten } from './lines.ts';
 import { at, entriesOf, entryOf, itemsOf, textOf, type Node } from './node.ts';
-import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
+import { newSigns, pipelineOf, refuse, rootOf, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
 
 export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
@@ -16,10 +16,7 @@ export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
   const exported =
     textOf(at(root, 'export')) === 'true' ? entriesOf(at(root, 'definitions', 'pipelines')) : [];
   const sections = [...own, ...exported];
-  if (sections.length === 0) {
-    problem(reading, at(root, 'pipelines') ?? root, { severity: 'error', message: 'no "pipelines"' });
-    return [];
-  }
+  if (sections.length === 0) return refuse(reading, at(root, 'pipelines') ?? root, 'no "pipelines"');
   const signs = newSigns(reading);
   const jobs: DefinedJob[] = [];
   const includes: string[] = [];
@@ -80,11 +77,7 @@ function readStep({ step, line, stage }: PlacedStep, signs: Signs): DefinedJob {
 function signOfEnvironment(node: Node, signs: Signs): void {
   const deployment = at(node, 'deployment');
   if (textOf(deployment) !== undefined)
-    sign(signs, {
-      line: deployment?.line ?? node.line,
-      strength: 'certain',
-      why: `a deployment to ${shorten(textOf(deployment) ?? '')}`,
-    });
+    certain(signs, deployment?.line ?? node.line, `a deployment to ${shorten(textOf(deployment) ?? '')}`);
 }
 
 function stepsOf(node: Node): readonly Node[] {

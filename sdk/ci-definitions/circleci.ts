@@ -1,7 +1,7 @@
 /** Reads `.circleci/config.yml` into one pipeline per workflow. */
 import { sign, signOfCommands, signOfName, signOfPart, signsOf, type Signs } from './deploy.ts';
 import { at, entriesOf, itemsOf, textOf, wordsOf, type Entry, type Node } from './node.ts';
-import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
+import { newSigns, pipelineOf, refuse, rootOf, warn, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline, DeployEvidence } from './types.ts';
 
 /** Each of them goes through the steps of its jobs. */
@@ -19,20 +19,14 @@ export function readCircleci(reading: Reading): readonly DefinedPipeline[] {
   };
   const workflows = entriesOf(at(root, 'workflows')).filter(({ key }) => key !== 'version');
   if (workflows.length > WORKFLOWS_MAX)
-    problem(reading, workflows[0]?.value, {
-      severity: 'warning',
-      message: `${workflows.length} workflows, of which ${WORKFLOWS_MAX} are read`,
-    });
+    warn(reading, workflows[0]?.value, `${workflows.length} workflows, of which ${WORKFLOWS_MAX} are read`);
   if (workflows.length > 0)
     return workflows
       .slice(0, WORKFLOWS_MAX)
       .map((entry) => readWorkflow(reading, { root, orbs, ...shared }, entry));
   const jobs = at(root, 'jobs');
   const build = entriesOf(jobs).find(({ key }) => key === 'build') ?? entriesOf(jobs)[0];
-  if (build === undefined) {
-    problem(reading, root, { severity: 'error', message: 'neither "workflows" nor "jobs"' });
-    return [];
-  }
+  if (build === undefined) return refuse(reading, root, 'neither "workflows" nor "jobs"');
   // Without workflows the job `build` is run.
   const signs = newSigns(reading);
   signOfJob({ root, orbs, signs, seen: new Set(), commands: shared.commands }, build.key, build.line);

@@ -138,6 +138,13 @@ export function sign(signs: Signs, { line, strength, why }: Omit<DeployEvidence,
   signs.found.push({ line, text, why, strength });
 }
 
+export const certain = (signs: Signs, line: number, why: string): void =>
+  sign(signs, { line, strength: 'certain', why });
+export const strong = (signs: Signs, line: number, why: string): void =>
+  sign(signs, { line, strength: 'strong', why });
+export const weak = (signs: Signs, line: number, why: string): void =>
+  sign(signs, { line, strength: 'weak', why });
+
 export interface NamedPart {
   readonly kind: 'job' | 'step' | 'stage';
   readonly name: string | undefined;
@@ -148,14 +155,14 @@ export interface NamedPart {
 export function signOfName(signs: Signs, { kind, name, line }: NamedPart): void {
   if (name === undefined || signs.said.has(kind) || !DEPLOYING_NAME.test(name.slice(0, NAME_MAX))) return;
   signs.said.add(kind);
-  sign(signs, { line, strength: 'weak', why: `the name of a ${kind}` });
+  weak(signs, line, `the name of a ${kind}`);
 }
 
 /** Looks at an action, task, orb or pipe, as the file names it. */
 export function signOfPart(signs: Signs, part: string | undefined, line: number): void {
   const name = part?.slice(0, NAME_MAX);
   if (name !== undefined && DEPLOYING_PARTS.some((pattern) => pattern.test(name)))
-    sign(signs, { line, strength: 'strong', why: `${shorten(name.split('@', 1)[0] ?? '')} deploys` });
+    strong(signs, line, `${shorten(name.split('@', 1)[0] ?? '')} deploys`);
 }
 
 /** It looks at every text below `node`: one command, a list, lists in lists, maps with commands. */
@@ -173,9 +180,8 @@ export function signOfCommands(signs: Signs, node: Node | undefined): void {
 export function signOfCommand(signs: Signs, command: string, line: number): void {
   const found = deployOf(command.trim().slice(0, COMMAND_MAX));
   if (found === undefined) return;
-  if (found.strength === 'strong')
-    sign(signs, { line, strength: 'strong', why: `the command ${shorten(found.words, 60)}` });
-  else sign(signs, { line, strength: 'weak', why: 'a script that is named after it' });
+  if (found.strength === 'strong') strong(signs, line, `the command ${shorten(found.words, 60)}`);
+  else weak(signs, line, 'a script that is named after it');
 }
 
 interface DeployWords {

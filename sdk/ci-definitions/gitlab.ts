@@ -1,23 +1,15 @@
 /** `.gitlab-ci.yml` */
-import { sign, signOfCommands, signOfName, type Signs } from './deploy.ts';
+import { certain, signOfCommands, signOfName, weak, type Signs } from './deploy.ts';
+import { wordsIn } from './lines.ts';
 import { at, entriesOf, itemsOf, manyOf, textOf, unique, wordsOf, type Entry, type Node } from './node.ts';
-import { newSigns, pipelineOf, problem, type Reading } from './reading.ts';
+import { newSigns, pipelineOf, refuse, warn, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
 
-const RESERVED = new Set([
-  'default',
-  'stages',
-  'types',
-  'variables',
-  'workflow',
-  'image',
-  'services',
-  'cache',
-  'before_script',
-  'after_script',
-  'include',
-  'spec',
-]);
+const RESERVED = new Set(
+  wordsIn(`
+    default stages types variables workflow image services cache before_script after_script include spec
+  `),
+);
 /** Levels of `extends` and of `!reference`; GitLab allows 11 and 10. */
 const LEVELS_MAX = 11;
 /** Templates that are looked through for one key of one job. */
@@ -28,23 +20,13 @@ const PATH_MAX = 16;
 /** Most words of one list of rules. */
 const WORDS_MAX = 50;
 /** Values that `$CI_PIPELINE_SOURCE` can have. */
-const SOURCES = new Set([
-  'api',
-  'chat',
-  'external',
-  'external_pull_request_event',
-  'merge_request_event',
-  'ondemand_dast_scan',
-  'ondemand_dast_validation',
-  'parent_pipeline',
-  'pipeline',
-  'push',
-  'schedule',
-  'security_orchestration_policy',
-  'trigger',
-  'web',
-  'webide',
-]);
+const SOURCES = new Set(
+  wordsIn(`
+    api chat external external_pull_request_event merge_request_event ondemand_dast_scan
+    ondemand_dast_validation parent_pipeline pipeline push schedule security_orchestration_policy trigger web
+    webide
+  `),
+);
 
 interface File {
   readonly root: Node;
@@ -65,13 +47,9 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
   // A header of inputs comes in a document of its own.
   const hasHeader = second !== undefined && at(first, 'spec') !== undefined;
   const root = hasHeader ? second : first;
-  if (root?.kind !== 'map') {
-    problem(reading, root, { severity: 'error', message: 'the file holds no map of jobs' });
-    return [];
-  }
+  if (root?.kind !== 'map') return refuse(reading, root, 'the file holds no map of jobs');
   const extra = reading.documents[hasHeader ? 2 : 1];
-  if (extra !== undefined)
-    problem(reading, extra, { severity: 'warning', message: 'this document does not count' });
+  if (extra !== undefined) warn(reading, extra, 'this document does not count');
   const includes = manyOf(at(root, 'include')).flatMap(includeOf);
   const entries = root.entries.filter(({ key }) => !RESERVED.has(key) && !key.startsWith('.'));
   const signs = newSigns(reading);
@@ -81,7 +59,7 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
   const triggers = new Set(conditionsOf(file, rules));
   for (const entry of entries) {
     if (entry.value.kind !== 'map') {
-      problem(reading, entry.value, { severity: 'error', message: `the job "${entry.key}" is not a map` });
+      refuse(reading, entry.value, `the job "${entry.key}" is not a map`);
       continue;
     }
     jobs.push(readJob(file, entry, signs));
@@ -89,10 +67,7 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
     for (const word of startsOf(file, entry.value))
       if (word !== 'push' || rules === undefined) triggers.add(word);
   }
-  if (jobs.length === 0 && includes.length === 0) {
-    problem(reading, root, { severity: 'error', message: 'no job and no include' });
-    return [];
-  }
+  if (jobs.length === 0 && includes.length === 0) return refuse(reading, root, 'no job and no include');
   const name = textOf(at(root, 'workflow', 'name'));
   return [
     pipelineOf(reading, {
@@ -116,18 +91,14 @@ function readJob(file: File, { key, line, value: job }: Entry, signs: Signs): De
     const isNamed =
       textOf(environment) !== undefined || effective(file, job, 'environment', 'name') !== undefined;
     if (environment !== undefined && isNamed && !ends)
-      sign(signs, { line: environment.line, strength: 'certain', why: `the job ${key} has an environment` });
+      certain(signs, environment.line, `the job ${key} has an environment`);
     if (key === 'pages' && textOf(at(job, 'pages')) !== 'false')
-      sign(signs, { line, strength: 'certain', why: 'the job pages publishes a site' });
+      certain(signs, line, 'the job pages publishes a site');
     const group = effective(file, job, 'resource_group');
     signOfName(signs, { kind: 'job', name: key, line });
     signOfName(signs, { kind: 'stage', name: stage, line: effective(file, job, 'stage')?.line ?? line });
     if (group !== undefined && !ends && /deploy|release/i.test(key))
-      sign(signs, {
-        line: group.line,
-        strength: 'weak',
-        why: 'one such job at a time, as for an environment',
-      });
+      weak(signs, group.line, 'one such job at a time, as for an environment');
     for (const script of ['before_script', 'script', 'after_script'])
       signOfScript(file.root, effective(file, job, script), { signs, level: 0 });
   }

@@ -1,29 +1,18 @@
 /** Reads a Jenkinsfile, declarative or scripted: its stages, by their braces. */
-import { sign, signOfCommand, signOfName, type Signs } from './deploy.ts';
+import { signOfCommand, signOfName, strong, type Signs } from './deploy.ts';
 import { functionsOf, type Functions } from './jenkins-functions.ts';
+import { wordsIn } from './lines.ts';
 import { tokenize, type Token, type Tokens } from './jenkins-tokens.ts';
-import { newSigns, pipelineOf, problem, type Reading } from './reading.ts';
+import { newSigns, pipelineOf, refuse, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
 
-const TRIGGERS = new Set([
-  'cron',
-  'pollSCM',
-  'upstream',
-  'githubPush',
-  'bitbucketPush',
-  'gitlab',
-  'GenericTrigger',
-  'genericTrigger',
-  'issueCommentTrigger',
-  'parameterizedCron',
-  'githubBranches',
-  'githubPullRequests',
-  'snapshotDependencies',
-]);
+const TRIGGERS = new Set(
+  wordsIn(`
+    cron pollSCM upstream githubPush bitbucketPush gitlab GenericTrigger genericTrigger issueCommentTrigger
+    parameterizedCron githubBranches githubPullRequests snapshotDependencies
+  `),
+);
 const SHELLS = new Set(['sh', 'bat', 'powershell', 'pwsh', 'script']);
-function wordsIn(text: string): readonly string[] {
-  return text.trim().split(/\s+/);
-}
 
 /** Steps of plugins that put something where it runs. */
 const DEPLOYING_STEPS = new Set(
@@ -82,15 +71,13 @@ interface ReadJenkinsfile extends Tokens {
 export function readJenkins(reading: Reading, text: string): readonly DefinedPipeline[] {
   const read = tokenize(text);
   const { tokens, fault } = read;
-  if (fault !== undefined) problem(reading, fault, { severity: 'error', message: fault.what });
-  else if (tokens.length === 0)
-    problem(reading, undefined, { severity: 'error', message: 'the file holds no code' });
+  if (fault !== undefined) refuse(reading, fault, fault.what);
+  else if (tokens.length === 0) refuse(reading, undefined, 'the file holds no code');
   if (fault !== undefined || tokens.length === 0) return [];
   const functions = functionsOf(read);
   if (!runsSomething(read, functions)) {
     const message = 'neither a pipeline, nor a node, nor a step: nothing in the file is run';
-    problem(reading, tokens[0], { severity: 'error', message });
-    return [];
+    return refuse(reading, tokens[0], message);
   }
   const found: ReadJenkinsfile = {
     ...read,
@@ -215,7 +202,7 @@ function readWord(index: number, open: readonly Opened[], found: ReadJenkinsfile
   const [named] = token.text === '$class' ? classesIn(tokens.slice(index, index + 3)) : [];
   const what = isStep ? token.text : named?.replace(/^.*\./, '');
   if (isStep || (what !== undefined && DEPLOYING_CLASSES.has(what)))
-    sign(signs, { line: token.line, strength: 'strong', why: `the step ${what} deploys` });
+    strong(signs, token.line, `the step ${what} deploys`);
   return undefined;
 }
 

@@ -19,6 +19,10 @@ export class Lines {
   }
 }
 
+export function wordsIn(text: string): readonly string[] {
+  return text.trim().split(/\s+/);
+}
+
 export function shorten(text: string, max = 80): string {
   return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
 }

@@ -1,5 +1,6 @@
 /** Tells whose file it is by its content, for files whose name is chosen freely. */
 import { at, entriesOf, itemsOf, textOf, type Node } from './node.ts';
+import { wordsIn } from './lines.ts';
 import { isGitlabFile } from './gitlab.ts';
 import type { CiDefinitionProvider } from './types.ts';
 
@@ -29,18 +30,7 @@ export function isOf(provider: CiDefinitionProvider | undefined, root: Node | un
 }
 
 function isBuildkiteStep(step: Node): boolean {
-  const keys = [
-    'command',
-    'commands',
-    'script',
-    'label',
-    'trigger',
-    'plugins',
-    'group',
-    'wait',
-    'block',
-    'input',
-  ];
+  const keys = wordsIn('command commands script label trigger plugins group wait block input');
   return textOf(step) === 'wait' || keys.some((key) => at(step, key) !== undefined);
 }
 

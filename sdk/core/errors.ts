@@ -5,14 +5,7 @@
  */
 
 /** The server's answer, as far as it could be read. */
-interface ErrorFields {
-  readonly status: number;
-  readonly code: string;
-  readonly body: unknown;
-  readonly retryable: boolean;
-  readonly requestId: string | undefined;
-  readonly headers: Headers;
-}
+type ErrorFields = Pick<SvcApiError, 'status' | 'code' | 'body' | 'retryable' | 'requestId' | 'headers'>;
 
 export class SvcApiError extends Error {
   /** HTTP status; 0 when no answer came. */
