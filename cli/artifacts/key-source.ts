@@ -1,6 +1,5 @@
 /** Reads keys to verify with, from a file, an address or the server in use. */
-import { createReadStream } from 'node:fs';
-import { readUpTo } from '../shell/bytes.ts';
+import { readFileUpTo, readUpTo } from '../shell/bytes.ts';
 import type { Context } from '../shell/command.ts';
 import { isExposed } from '../shell/connection.ts';
 import { CliError, UsageError } from '../shell/errors.ts';
@@ -26,7 +25,9 @@ export async function findKeys(
 ): Promise<readonly VerificationKey[]> {
   if (given === undefined) return await keysOfServer(context);
   const isAddress = /^https?:\/\//i.test(given);
-  const bytes = isAddress ? await fetched(context, given) : await fileOf(context, given);
+  const bytes = isAddress
+    ? await fetched(context, given)
+    : await readFileUpTo(given, { flag: 'keys', bytesMax: BYTES_MAX, signal: context.signal });
   if (bytes.length > BYTES_MAX)
     throw new UsageError(`${given} has more than ${BYTES_MAX} bytes, which is the most that is read of keys`);
   return parseKeys(bytes.toString(), given);
@@ -61,13 +62,4 @@ async function fetched({ io, signal }: Context, address: string): Promise<Buffer
     throw unreadable((error as Error).message, error);
   }
   throw unreadable(`it answered ${response.status}, expected 200`);
-}
-
-async function fileOf({ signal }: Context, path: string): Promise<Buffer> {
-  try {
-    return await readUpTo(createReadStream(path, { signal }), BYTES_MAX);
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new UsageError(`cannot read the file of --keys: ${(error as Error).message}`);
-  }
 }

@@ -4,16 +4,18 @@
  * documented: a job that Jenkins starts elsewhere may have its variable too, and is told of that.
  */
 
-export type DetectedProvider =
-  | 'github'
-  | 'gitlab'
-  | 'bitbucket'
-  | 'jenkins'
-  | 'circleci'
-  | 'buildkite'
-  | 'drone'
-  | 'azure'
-  | 'generic';
+export const PROVIDERS = [
+  'github',
+  'gitlab',
+  'bitbucket',
+  'jenkins',
+  'circleci',
+  'buildkite',
+  'drone',
+  'azure',
+  'generic',
+] as const;
+export type DetectedProvider = (typeof PROVIDERS)[number];
 
 export type Env = Readonly<Record<string, string | undefined>>;
 /** Undefined when the file cannot be read. */

@@ -11,9 +11,9 @@ import type {
 } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { forgetFeatures } from '../shell/feature-cache.ts';
-import { operationOf } from '../shell/operation.ts';
+import { answerOf } from '../shell/operation.ts';
+import { isJson } from '../shell/output.ts';
 import { getPath, isRecord } from '../shell/paths.ts';
-import { isTable } from './rows.ts';
 
 export function set(generated: GeneratedSpec): Own {
   return {
@@ -35,12 +35,11 @@ export function set(generated: GeneratedSpec): Own {
 }
 
 async function setState(context: Context): Promise<void> {
-  const { input, output, io, signal } = context;
-  const client = await context.client();
-  const answer = await client.call<PlatformFeaturesSetStateResponse>(operationOf(context), input, { signal });
+  const { input, output, io } = context;
+  const answer = await answerOf<PlatformFeaturesSetStateResponse>(context);
   const isDry = input['dryRun'] === true;
   if (!isDry && answer.changed) await forgetFeatures(io);
-  if (!isTable(output)) return output.value(answer);
+  if (isJson(output)) return output.value(answer);
   const summary = summaryOf(answer, isDry);
   // On a terminal the sentence is half of the result, in a pipe the rows are all of it.
   if (output.format === 'table') await output.note(summary);

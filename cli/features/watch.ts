@@ -7,8 +7,8 @@ import { PlatformFeatures, type Client } from '@svc/sdk';
 import type { Context, Own } from '../shell/command.ts';
 import { cellForPrograms } from '../shell/cells.ts';
 import { operationOf } from '../shell/operation.ts';
+import { isJson } from '../shell/output.ts';
 import { neutraliseLine } from '../shell/text.ts';
-import { isTable } from './rows.ts';
 
 export function watch(): Own {
   return {
@@ -22,7 +22,7 @@ async function follow(context: Context): Promise<void> {
   const { input, output, signal } = context;
   const client = await context.client();
   const events = client.stream<FeaturesChanged>(operationOf(context), input, { signal });
-  if (!isTable(output)) {
+  if (isJson(output)) {
     for await (const event of events) await output.item(event);
     return;
   }

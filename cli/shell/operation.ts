@@ -1,5 +1,5 @@
 /** Runs a generated command: one call, one list, or one stream. */
-import type { Client, Operation } from '@svc/sdk';
+import type { CallOptions, Client, Operation } from '@svc/sdk';
 import { commandLine, type Context } from './command.ts';
 import { UsageError } from './errors.ts';
 import { isRecord } from './paths.ts';
@@ -19,6 +19,16 @@ export async function runOperation(context: Context): Promise<void> {
   if (spec.empty || answer === undefined) await output.progress(`${commandLine(spec)}: done`);
   else await printAnswer(context, answer);
   await warnOfSecrets(context);
+}
+
+/** Makes the one call that the command stands for. */
+export async function answerOf<T>(
+  context: Context,
+  input = context.input,
+  options: CallOptions = { signal: context.signal },
+): Promise<T> {
+  const client = await context.client();
+  return await client.call<T>(operationOf(context), input, options);
 }
 
 export function operationOf({ spec }: Pick<Context, 'spec'>): Operation {
