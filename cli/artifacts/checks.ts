@@ -10,7 +10,7 @@ const PROVENANCE_TYPE = 'https://slsa.dev/provenance/v1';
 export interface Check {
   readonly check: string;
   readonly ok: boolean;
-  /** What was seen, or what is wrong with it. */
+  /** Says what was seen, or what is wrong with it. */
   readonly detail: string;
 }
 

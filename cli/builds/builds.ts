@@ -1,4 +1,4 @@
-/** `svc builds create`, `wait` and `logs`: a build as it is waited for, and its end in words and exit codes. */
+/** Serves `svc builds create`, `wait` and `logs`, and says in words and exit codes how a build ended. */
 import { Builds, type Build, type BuildState } from '@svc/sdk';
 import { exitCodeOfLogs, FOLLOW_ARGS, printLogs, type Following } from '../follow/logs.ts';
 import { createCommand, waitCommand, type Work } from '../follow/work.ts';

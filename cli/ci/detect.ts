@@ -32,7 +32,7 @@ export interface CiFacts {
   readonly jobIndex?: number | undefined;
   readonly stage?: string | undefined;
   readonly pipeline?: string | undefined;
-  /** For a pull request its head, not the merge that is built. It may be the symbolic HEAD at Buildkite. */
+  /** It is the head of a pull request, not the merge that is built; at Buildkite maybe the symbolic HEAD. */
   readonly commit?: string | undefined;
   readonly branch?: string | undefined;
   readonly tag?: string | undefined;

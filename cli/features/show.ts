@@ -1,6 +1,6 @@
 /**
- * `svc features list`, `resolved` and `companion`: features as rows of a table. Resolved ones are a map: what
- * staff are shown, or the bare `true` that everybody else is shown.
+ * Shows features as rows of a table for `svc features list`, `resolved` and `companion`. Resolved ones are a
+ * map: what staff are shown, or the bare `true` that everybody else is shown.
  */
 import type { CompanionFeatures, PlatformFeature, ResolvedFeature } from '@svc/sdk';
 import type { Context, Own } from '../shell/command.ts';

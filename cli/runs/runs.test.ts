@@ -1,16 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { apiError, logEvent, logStream, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { apiError, logEvent, logStream, useFakeApi } from '../testing/fake-api.ts';
 import { fakeIo } from '../testing/fake-io.ts';
 import { run as runLine } from '../shell/run.ts';
 import { svc } from '../testing/session.ts';
 
-let api: FakeApi;
-
-beforeAll(async () => {
-  api = await startFakeApi();
-});
-afterEach(() => api.reset());
-afterAll(() => api.close());
+const api = await useFakeApi();
 
 const queued = { id: 'run_1', state: 'queued' };
 const ended = (state: string, more: object = {}) => ({

@@ -1,4 +1,4 @@
-/** `svc runs create`, `wait` and `logs`: a run as it is waited for, and its end in words and exit codes. */
+/** Serves `svc runs create`, `wait` and `logs`, and says in words and exit codes how a run ended. */
 import { SandboxRuns, type RunState, type SandboxRun } from '@svc/sdk';
 import { exitCodeOfLogs, FOLLOW_ARGS, printLogs, type Following } from '../follow/logs.ts';
 import { createCommand, waitCommand, type Work } from '../follow/work.ts';

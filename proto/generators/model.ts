@@ -170,7 +170,7 @@ export interface CliFieldModel {
   readonly rest: boolean;
   readonly format?: string;
   readonly document?: CliDocument;
-  /** Of documents and secrets, which files may hold. */
+  /** Documents and secrets have it: files may hold them. */
   readonly limit?: SizeLimit;
   readonly packedAbove?: number;
 }

@@ -52,7 +52,7 @@ export interface Bounds {
   /** Values of the whole message, those within its fields included. */
   readonly elementsMax: number;
   readonly byNumber: ReadonlyMap<number, FieldBound>;
-  /** By both spellings that JSON may use. */
+  /** It is keyed by both spellings that JSON may use. */
   readonly byName: ReadonlyMap<string, FieldBound>;
 }
 

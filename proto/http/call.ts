@@ -35,13 +35,13 @@ export interface AbortListener {
 
 /** A unary call, which may wait long with thousands of others: what keeps it light. */
 export interface UnaryCall extends CallContext {
-  /** What `signal.aborted` says, without a signal, which weighs 1.5 KB. */
+  /** Says what `signal.aborted` would, without a signal, which weighs 1.5 KB. */
   readonly aborted: boolean;
   /** One that is told when the signal would abort. */
   onAborted: AbortListener | undefined;
   /**
-   * For a call that will wait long: lets the head go when all that is needed of it was read (`header` knows
-   * no name from then on), and its connection serve others.
+   * Lets the head of a call that will wait long go when all that is needed of it was read (`header` knows no
+   * name from then on), and its connection serve others.
    */
   forgetHead(): void;
 }

@@ -46,7 +46,7 @@ export interface OpenDoor {
 }
 
 export interface Door {
-  /** For a server that somebody else listens on. */
+  /** Serves what somebody else listens for. */
   readonly handler: (request: NodeRequest, response: NodeResponse) => void;
   listen(options: { port: number; host: string }): Promise<OpenDoor>;
 }

@@ -38,7 +38,7 @@ export type ResourceOption = OptionJson<Resource>;
 export type OperationOption = OptionJson<Operation>;
 export type FieldOption = OptionJson<Field>;
 
-/** What an RPC says, and what it has from its service alone. */
+/** It holds what an RPC says, and what it has from its service alone. */
 export type CompleteOperation = OperationOption & Pick<ResourceOption, 'whenOff'>;
 
 /** google.api.HttpRule in proto JSON. */

@@ -26,8 +26,8 @@ export interface PageResponse {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   /**
-   * What was refused, when the body says so in words of its own: for the log and the figures, and the headers
-   * that it brings along.
+   * It says what was refused, when the body does so in words of its own: for the log and the figures, and the
+   * headers that it brings along.
    */
   readonly error?: ApiError;
 }

@@ -63,8 +63,8 @@ export function createRestDoor(limits: DoorLimits): RestDoor {
 }
 
 /**
- * What is left of a request when it is handed to the app. A function of its own makes it, so that a call
- * which waits long keeps neither head nor body.
+ * It is what is left of a request when it is handed to the app. A function of its own makes it, so that a
+ * call which waits long keeps neither head nor body.
  */
 interface Ready {
   readonly caller: unknown;

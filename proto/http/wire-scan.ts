@@ -129,7 +129,7 @@ class WireScan {
     return count;
   }
 
-  /** Where the value ends that begins here; a length before it is passed. */
+  /** Tells where the value ends that begins here; a length before it is passed. */
   #valueEnd(type: number, number: number, end: number): number {
     let to = this.#at;
     if (type === VARINT) {

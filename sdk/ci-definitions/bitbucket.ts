@@ -29,7 +29,7 @@ export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
       for (const item of itemsOf(list.value)) jobs.push(...readItem(item, undefined, signs));
     }
   }
-  // What is exported starts where it is imported.
+  // An exported pipeline starts where it is imported.
   const triggers = own.map(({ key }) => key);
   const partial = includes.length > 0;
   return [pipelineOf(reading, { name: undefined, jobs, triggers, signs, partial, includes })];

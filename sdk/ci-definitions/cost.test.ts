@@ -148,7 +148,7 @@ it('costs no more than a few times what an ordinary file does', { timeout: 400_0
   expect(costly).toEqual([]);
 });
 
-/** Of each system, with a value at every place that is looked into. */
+/** It makes a file of each system, with a value at every place that is looked into. */
 const JOBS: Readonly<Record<CiDefinitionProvider, (value: string) => string>> = {
   github: (v) =>
     `on: [${v}]\njobs: {a: {name: ${v}, uses: ${v}, if: ${v}, steps: [{run: ${v}, name: ${v}}]}}`,

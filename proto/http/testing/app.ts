@@ -1,5 +1,6 @@
 /** Makes an app for tests of the door: any RPC of the contracts, answered by functions of the test. */
 import type { Message } from '@bufbuild/protobuf';
+import { onTestFinished } from 'vitest';
 import { rpcs } from '../../gen/rpcs.ts';
 import type { App, CallContext, Gate, UnaryCall } from '../call.ts';
 import { createDoor, type DoorOptions, type OpenDoor } from '../door.ts';
@@ -66,4 +67,14 @@ export async function openDoor(answers: TestAnswers, options: Partial<DoorOption
   });
   const open = await door.listen({ port: 0, host: '127.0.0.1' });
   return { url: `http://127.0.0.1:${open.port}`, port: open.port, open, records, logged };
+}
+
+/** Opens a door that is closed when the test which runs is over. */
+export async function doorOfTest(
+  answers: TestAnswers,
+  options: Partial<DoorOptions> = {},
+): Promise<TestDoor> {
+  const door = await openDoor(answers, options);
+  onTestFinished(() => door.open.close(0));
+  return door;
 }

@@ -19,7 +19,7 @@ export interface RawRequest {
 /** Equal views look equal to whoever asked. Times differ by nature and are left out. */
 export interface RawView {
   readonly status: number;
-  /** In the order in which they came; `date` is left out. */
+  /** They stand in the order in which they came; `date` is left out. */
   readonly headers: readonly string[];
   readonly body: string;
   readonly trailers: readonly string[];
