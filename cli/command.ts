@@ -1,6 +1,6 @@
 /**
- * One command of `svc` as plain data. The tables in cli/gen/ are printed from the contracts; the shell
- * parses, completes, documents and runs commands from these values alone.
+ * Types that describe one command of `svc` as plain data. The tables in cli/gen/ are printed from the
+ * contracts; the shell parses, completes, documents and runs commands from these values alone.
  */
 import type { Operation } from '@svc/sdk';
 
@@ -16,7 +16,7 @@ export type FieldType =
   | 'map'
   /** JSON text; when `repeated`, each flag is one item, or a list of them. */
   | 'json'
-  /** As they are in a file; in the request they are base64. */
+  /** Bytes as they are in a file; in the request they are base64. */
   | 'bytes';
 
 /** One positional or one flag. */
@@ -26,7 +26,7 @@ export interface FieldSpec {
    * (`limits.memoryMb`).
    */
   readonly name: string;
-  /** Without dashes: `memory-mb`. For a positional, the flag that may be used instead of it. */
+  /** Name without dashes: `memory-mb`. For a positional, the flag that may be used instead of it. */
   readonly flag: string;
   /** One letter. */
   readonly short?: string;
@@ -42,7 +42,7 @@ export interface FieldSpec {
   readonly sensitive: boolean;
   /** Name of the value in help, without brackets: `runner-id`. */
   readonly placeholder: string;
-  /** From the proto comment; may hold several lines. */
+  /** Text of the proto comment, which may hold several lines. */
   readonly description: string;
   /** Takes everything after `--`. */
   readonly rest?: true;
@@ -72,7 +72,7 @@ export interface CommandSpec {
   readonly words: readonly string[];
   /** First sentence of the description, without its full stop. */
   readonly summary: string;
-  /** The whole proto comment; paragraphs are separated by an empty line. */
+  /** Text of the whole proto comment, whose paragraphs are separated by an empty line. */
   readonly description: string;
   readonly operation: Operation;
   readonly positionals: readonly FieldSpec[];

@@ -62,16 +62,16 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
   },
   'builds create': {
     summary: "Submits a build of a commit, or of the head of the environment's branch",
-    load: async () => (await import('./builds/create.ts')).create,
+    load: async () => (await import('./builds/builds.ts')).create,
   },
   'builds logs': {
     summary: 'Shows the output of a build as it comes, until the build ends',
-    load: async () => (await import('./builds/logs.ts')).logs,
+    load: async () => (await import('./builds/builds.ts')).logs,
   },
   'builds wait': {
     summary: 'Waits for a build to end',
     from: 'builds get',
-    load: async () => (await import('./builds/wait.ts')).wait,
+    load: async () => (await import('./builds/builds.ts')).wait,
   },
   'ci artifact': {
     summary: 'Reports a file or an image that a CI job made, from the job itself',
@@ -130,15 +130,15 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
   },
   'features companion': {
     summary: 'Lists features of the companion service, as it answered last',
-    load: async () => (await import('./features/companion.ts')).companion,
+    load: async () => (await import('./features/show.ts')).companion,
   },
   'features list': {
     summary: 'Lists every feature with its own switch, its effective state and why',
-    load: async () => (await import('./features/list.ts')).list,
+    load: async () => (await import('./features/show.ts')).list,
   },
   'features resolved': {
     summary: 'Tells which features are switched on',
-    load: async () => (await import('./features/resolved.ts')).resolved,
+    load: async () => (await import('./features/show.ts')).resolved,
   },
   'features set': {
     summary: 'Switches a feature on or off',
@@ -172,18 +172,15 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Issues a one-shot enrollment token, and the command that uses it',
     load: async () => (await import('./runners/enroll.ts')).enroll,
   },
-  'runs create': {
-    summary: 'Submits a run',
-    load: async () => (await import('./runs/create.ts')).create,
-  },
+  'runs create': { summary: 'Submits a run', load: async () => (await import('./runs/runs.ts')).create },
   'runs logs': {
     summary: 'Shows the output of a run as it comes, until the run ends',
-    load: async () => (await import('./runs/logs.ts')).logs,
+    load: async () => (await import('./runs/runs.ts')).logs,
   },
   'runs wait': {
     summary: 'Waits for a run to end',
     from: 'runs get',
-    load: async () => (await import('./runs/wait.ts')).wait,
+    load: async () => (await import('./runs/runs.ts')).wait,
   },
   timeline: {
     summary: "Shows one page of an environment's timeline",

@@ -2,22 +2,13 @@
 import { spawnSync } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { groups } from './gen/index.ts';
-import { apiError, logEvent, logStream, startFakeApi, type FakeApi } from './testing/fake-api.ts';
-import { bundleCli, type BundledCli } from './testing/bundle.ts';
+import { apiError, logEvent, logStream, useFakeApi } from './testing/fake-api.ts';
+import { useBundledCli } from './testing/bundle.ts';
 import { CLI_VERSION } from './version.ts';
 
-let api: FakeApi;
-let cli: BundledCli;
-
-beforeAll(async () => {
-  [api, cli] = await Promise.all([startFakeApi(), bundleCli()]);
-});
-afterEach(() => api.reset());
-afterAll(async () => {
-  await Promise.all([api.close(), cli.remove()]);
-});
+const [api, cli] = await Promise.all([useFakeApi(), useBundledCli()]);
 
 const env = () => ({ SVC_BASE_URL: api.url, SVC_API_KEY: 'key_1' });
 const regions = { regions: [{ id: 'region_1', name: 'Home', operator: 'customer' }] };

@@ -1,6 +1,6 @@
 /**
- * `svc`. The version is answered before anything is loaded: it is what scripts and completion ask most, and a
- * table of commands is not needed for it.
+ * Runs `svc`. The version is answered before anything is loaded: it is what scripts and completion ask most,
+ * and a table of commands is not needed for it.
  */
 import { CLI_VERSION } from './version.ts';
 

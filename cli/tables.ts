@@ -12,7 +12,7 @@ import type {
 const BODY_BYTES_MAX = 65_536;
 const PAGE_LIMIT_MAX = 200;
 
-/** `printed`: by the name of the group. */
+/** Completes the groups, which are `printed` by their names. */
 export function groupsOf(printed: Readonly<Record<string, PrintedGroup>>): readonly GroupSpec[] {
   return Object.entries(printed).map(([group, shown]) => ({
     group,

@@ -14,8 +14,8 @@ const here = dirname(fileURLToPath(import.meta.url));
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
 
 /**
- * What the readers of CI files need is bundled into them: the client has no part in it, and the package no
- * dependency.
+ * Entries of the package. The readers of CI files have what they need bundled into them: the client has no
+ * part in it, and the package no dependency.
  */
 const ENTRIES = [
   ['index.ts', 'index'],

@@ -1,14 +1,12 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { startFakeServer, type FakeServer } from './core/testing/fake-server.ts';
+import { beforeEach, expect, it } from 'vitest';
+import { useFakeServer } from './core/testing/fake-server.ts';
 import { createSvcSDK, SvcTimeoutError, type SvcSDK } from './index.ts';
 
-let server: FakeServer;
+const server = useFakeServer();
 let sdk: SvcSDK;
-beforeEach(async () => {
-  server = await startFakeServer();
+beforeEach(() => {
   sdk = createSvcSDK({ baseUrl: server.baseUrl, maxRetries: 0 });
 });
-afterEach(() => server.close());
 
 const KEY = { idempotencyKey: 'mine' };
 const done = { status: 201, body: {} };

@@ -1,5 +1,6 @@
 /**
- * `@svc/sdk`: typed client of the svc API. No run-time dependency; runs in Node 20, Deno, Bun and browsers.
+ * `@svc/sdk` is the typed client of the svc API. It has no run-time dependency, and runs in Node 20, Deno,
+ * Bun and browsers.
  *
  *     const sdk = createSvcSDK({ baseUrl: 'https://svc.example.com', apiKey });
  *     for (const project of await sdk.projects.list()) console.log(project.name);
@@ -64,7 +65,7 @@ export interface SvcSDK extends Resources {
   space(spaceId: string): SpaceHandle;
 }
 
-/** All resources over one client. Reads no environment variable: every option is explicit. */
+/** Makes all resources over one client. It reads no environment variable: every option is explicit. */
 export function createSvcSDK(options: SvcSDKOptions = {}): SvcSDK {
   const client = new Client(options);
   const resources = createResources(client);

@@ -1,4 +1,4 @@
-/** Of a bundle that is sent as it is. */
+/** Most bytes of a bundle that is sent as it is. */
 const BYTES_MAX = 2_359_296;
 /** A call takes no more arguments than some ten thousands. */
 const PIECE = 32_768;

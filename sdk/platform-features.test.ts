@@ -1,9 +1,9 @@
 /**
- * `sdk.platformFeatures` on the wire, and its types: what is written here as a caller would write it also has
- * to compile.
+ * These tests send `sdk.platformFeatures` on the wire, and hold its types: what is written here as a caller
+ * would write it also has to compile.
  */
-import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
-import { startFakeServer, type FakeServer } from './core/testing/fake-server.ts';
+import { beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
+import { useFakeServer } from './core/testing/fake-server.ts';
 import {
   createSvcSDK,
   isFeatureEnabled,
@@ -16,13 +16,11 @@ import {
   type SvcSDK,
 } from './index.ts';
 
-let server: FakeServer;
+const server = useFakeServer();
 let sdk: SvcSDK;
-beforeEach(async () => {
-  server = await startFakeServer();
+beforeEach(() => {
   sdk = createSvcSDK({ baseUrl: server.baseUrl, apiKey: 'key_1', maxRetries: 0 });
 });
-afterEach(() => server.close());
 
 const blocked = {
   enabled: false,

@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startFakeServer, type FakeServer } from './core/testing/fake-server.ts';
+import { describe, expect, it } from 'vitest';
+import { useFakeServer } from './core/testing/fake-server.ts';
 import { createSvcSDK } from './index.ts';
 
-let server: FakeServer;
-beforeEach(async () => {
-  server = await startFakeServer();
-});
-afterEach(() => server.close());
+const server = useFakeServer();
 
 const run = (status: string, more: object = {}) => ({
   body: { id: 'cir_1', status, blocked: false, ...more },

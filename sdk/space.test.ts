@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startFakeServer, type FakeServer } from './core/testing/fake-server.ts';
+import { describe, expect, it } from 'vitest';
+import { useFakeServer } from './core/testing/fake-server.ts';
 import { createSvcSDK } from './index.ts';
 
-let server: FakeServer;
-beforeEach(async () => {
-  server = await startFakeServer();
-});
-afterEach(() => server.close());
+const server = useFakeServer();
 
 describe('a space handle', () => {
   const space = (id = 'spc_1') => createSvcSDK({ baseUrl: server.baseUrl, maxRetries: 0 }).space(id);

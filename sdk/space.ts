@@ -1,4 +1,4 @@
-/** A handle bound to one space, so that its id is said once. */
+/** Makes a handle bound to one space, so that its id is said once. */
 import type { ApiPromise, CallOptions, PagePromise } from './core/client.ts';
 import type {
   AiMessage,
@@ -19,7 +19,7 @@ export interface SpaceHandle {
   readonly id: string;
   /** Projects in the space. */
   readonly projects: {
-    /** Those that the caller may see, newest first, over all pages. */
+    /** Lists the projects that the caller may see, newest first, over all pages. */
     list(options?: CallOptions): PagePromise<Project>;
   };
   /** Finds projects and environments of the space by a part of their name. */
@@ -28,7 +28,7 @@ export interface SpaceHandle {
     kinds?: readonly SearchKind[],
     options?: CallOptions,
   ): ApiPromise<readonly SearchResult[]>;
-  /** Its members, and how much is in it. */
+  /** Tells its members, and how much is in it. */
   overview(options?: CallOptions): ApiPromise<SpacesOverviewResponse>;
   /** Asks an AI model about the space. */
   ai(messages: readonly AiMessage[], options?: CallOptions): ApiPromise<SpacesAiResponse>;

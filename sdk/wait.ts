@@ -1,4 +1,4 @@
-/** Waiting for the end of something that goes on by itself, by looking at it again and again. */
+/** Waits for the end of something that goes on by itself, by looking at it again and again. */
 import type { CallOptions } from './core/client.ts';
 import { SvcApiError, SvcTimeoutError } from './core/errors.ts';
 import type { Runtime } from './core/runtime.ts';
@@ -17,15 +17,15 @@ export interface Wait<T> {
   /** Looks again. */
   look(known: T, options: CallOptions): PromiseLike<T>;
   goesOn(known: T): boolean;
-  /** `build bld_1 is running`. */
+  /** Writes `build bld_1 is running`. */
   describe(known: T): string;
   /** Advice to the caller when the time is over. */
   readonly afterwards: string;
 }
 
 /**
- * As it is when it no longer goes on. It does so whatever happens to the wait: a timeout, an abort or a
- * service that is away cancels nothing.
+ * Resolves with it as it is when it no longer goes on. It goes on whatever happens to the wait: a timeout, an
+ * abort or a service that is away cancels nothing.
  */
 export async function waitForEnd<T>(wait: Wait<T>): Promise<T> {
   const { options, runtime, intervalMs, timeoutMs } = wait;

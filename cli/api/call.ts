@@ -1,4 +1,4 @@
-/** `svc api`: the way out for whatever has no command yet. */
+/** `svc api` calls whatever has no command yet. */
 import type { Operation } from '@svc/sdk';
 import { defineOwn, type Context, type ContextOf, type OwnArgs } from '../shell/command.ts';
 import { dataFlag, parseData } from '../shell/data.ts';

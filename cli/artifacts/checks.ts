@@ -10,12 +10,12 @@ const PROVENANCE_TYPE = 'https://slsa.dev/provenance/v1';
 export interface Check {
   readonly check: string;
   readonly ok: boolean;
-  /** What was seen, or what is wrong with it. */
+  /** Says what was seen, or what is wrong with it. */
   readonly detail: string;
 }
 
 export interface Verification {
-  /** All of them hold. */
+  /** Every check holds. */
   readonly ok: boolean;
   readonly checks: readonly Check[];
   readonly predicateType?: string;

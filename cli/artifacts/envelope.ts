@@ -22,8 +22,8 @@ export interface Envelope {
   readonly payload: Uint8Array;
   readonly signature: Uint8Array;
   /**
-   * Name of the key; empty: none is named. `keyid` of DSSE is no such name: it is not signed, and means what
-   * its maker likes.
+   * Name of the key; it is empty where none is named. `keyid` of DSSE is no such name: it is not signed, and
+   * means what its maker likes.
    */
   readonly hint: string;
 }
@@ -33,11 +33,11 @@ export interface Statement {
   readonly predicateType: string;
   /** `sha256:<hex>` of each subject that has one. */
   readonly digests: readonly string[];
-  /** When the build ended, as the statement itself has it. */
+  /** Time at which the build ended, as the statement itself has it. */
   readonly finishedOn: string | undefined;
 }
 
-/** Returns the bytes that DSSE signs; it gives lengths in bytes. */
+/** Returns the bytes that DSSE signs, which gives lengths in bytes. */
 export function paeOf(type: string, body: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`DSSEv1 ${Buffer.byteLength(type)} ${type} ${body.length} `), body]);
 }
@@ -152,7 +152,7 @@ function countNames(text: string): number {
   return count;
 }
 
-/** Without recursion: nobody has limited the depth. */
+/** Counts without recursion, because nobody has limited the depth. */
 function countMembers(root: unknown): number {
   let count = 0;
   const left = [root];

@@ -1,6 +1,5 @@
 /** Reads keys to verify with, from a file, an address or the server in use. */
-import { createReadStream } from 'node:fs';
-import { readUpTo } from '../shell/bytes.ts';
+import { readFileUpTo, readUpTo } from '../shell/bytes.ts';
 import type { Context } from '../shell/command.ts';
 import { isExposed } from '../shell/connection.ts';
 import { CliError, UsageError } from '../shell/errors.ts';
@@ -19,14 +18,16 @@ export const KEYS_ARG = {
     'Public keys: a file or an https address with the list of /signing-keys, a JWK set, or PEM. Default: /signing-keys of the server in use.',
 } as const;
 
-/** `given`: a file or an address. Undefined: the server in use is asked. */
+/** Reads the keys of `given`, a file or an address, or asks the server in use where it is undefined. */
 export async function findKeys(
   context: Context,
   given: string | undefined,
 ): Promise<readonly VerificationKey[]> {
   if (given === undefined) return await keysOfServer(context);
   const isAddress = /^https?:\/\//i.test(given);
-  const bytes = isAddress ? await fetched(context, given) : await fileOf(context, given);
+  const bytes = isAddress
+    ? await fetched(context, given)
+    : await readFileUpTo(given, { flag: 'keys', bytesMax: BYTES_MAX, signal: context.signal });
   if (bytes.length > BYTES_MAX)
     throw new UsageError(`${given} has more than ${BYTES_MAX} bytes, which is the most that is read of keys`);
   return parseKeys(bytes.toString(), given);
@@ -42,7 +43,7 @@ async function keysOfServer(context: Context): Promise<readonly VerificationKey[
   return keysOf(answer, `${baseUrl}/signing-keys`);
 }
 
-/** Without a credential: the address may be anybody's. */
+/** Sends no credential, because the address may be anybody's. */
 async function fetched({ io, signal }: Context, address: string): Promise<Buffer> {
   if (!URL.canParse(address) || isExposed(address))
     throw new UsageError(`--keys is "${address}", expected a file or an https address`);
@@ -61,13 +62,4 @@ async function fetched({ io, signal }: Context, address: string): Promise<Buffer
     throw unreadable((error as Error).message, error);
   }
   throw unreadable(`it answered ${response.status}, expected 200`);
-}
-
-async function fileOf({ signal }: Context, path: string): Promise<Buffer> {
-  try {
-    return await readUpTo(createReadStream(path, { signal }), BYTES_MAX);
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new UsageError(`cannot read the file of --keys: ${(error as Error).message}`);
-  }
 }

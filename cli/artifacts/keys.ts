@@ -17,9 +17,9 @@ export interface VerificationKey {
    */
   readonly hints: readonly string[];
   readonly publicKey: KeyObject;
-  /** It may sign statements of this purpose alone. Absent: the list does not say. */
+  /** It may sign statements of this purpose alone. It is absent where the list does not say. */
   readonly purpose?: string;
-  /** Absent: nothing is said of that. */
+  /** State of the key; it is absent where the list says nothing of it. */
   readonly state?: KeyState;
 }
 
@@ -45,7 +45,7 @@ export function parseKeys(text: string, source: string): readonly VerificationKe
   return keysOf(value, source);
 }
 
-/** The same of JSON that was parsed. */
+/** Reads the same from JSON that was parsed. */
 export function keysOf(value: unknown, source: string): readonly VerificationKey[] {
   const keys = isRecord(value) ? value['keys'] : undefined;
   if (!Array.isArray(keys))
@@ -74,7 +74,7 @@ function checked<T>(
   });
 }
 
-/** Public keys alone: a private key beside them would be read as one. */
+/** Takes public keys alone, because a private key beside them would be read as one. */
 const pemsOf = (text: string): readonly string[] =>
   text.match(/-----BEGIN PUBLIC KEY-----[\w+/=\s]*-----END PUBLIC KEY-----/g) ?? [];
 

@@ -1,4 +1,4 @@
-/** `svc artifacts show`: an artifact, where it came from and what is stated about it. */
+/** `svc artifacts show` shows an artifact, where it came from and what is stated about it. */
 import { Artifacts } from '@svc/sdk';
 import type { Artifact, ArtifactSbom, ArtifactSource, Attestation, SbomList } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';

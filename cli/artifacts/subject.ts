@@ -8,19 +8,19 @@ const DIGEST = /^sha256:[0-9a-f]{64}$/;
 export const isDigest = (text: string): boolean => DIGEST.test(text);
 
 export interface Image {
-  /** Without tag: the digest says more. */
+  /** Name without its tag, because the digest says more. */
   readonly name: string;
   readonly digest: string;
 }
 
-/** `name@sha256:…`, with or without a tag; undefined: it is none. */
+/** Reads `name@sha256:…`, with or without a tag; returns undefined for any other text. */
 export function imageOf(text: string): Image | undefined {
   const [, reference = '', digest = ''] = /^([^@]+)@(.+)$/.exec(text) ?? [];
   if (!isDigest(digest)) return undefined;
   return { name: reference.replace(/:\w[\w.-]*$/, ''), digest };
 }
 
-/** `sha256:…` of a file of any length. */
+/** Returns the digest, `sha256:…`, of a file of any length. */
 export async function digestOfFile(path: string, signal: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
   try {

@@ -1,11 +1,10 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { describe, expect, it } from 'vitest';
+import { apiError, useFakeApi, useFolder } from '../testing/fake-api.ts';
 import { svc } from '../testing/session.ts';
 import { paeOf } from './envelope.ts';
 
@@ -31,18 +30,8 @@ const bytes = Buffer.from('what was built');
 const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 const other = `sha256:${'2'.repeat(64)}`;
 
-let api: FakeApi;
-let folder: string;
-
-beforeAll(async () => {
-  api = await startFakeApi();
-  folder = mkdtempSync(join(tmpdir(), 'svc-verify-'));
-});
-afterEach(() => api.reset());
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await api.close();
-});
+const api = await useFakeApi();
+const folder = useFolder('verify');
 
 function file(name: string, content: string | Uint8Array): string {
   const path = join(folder, name);
@@ -107,7 +96,7 @@ interface Asking {
   readonly keys?: unknown;
 }
 
-/** Offline: there is no server at the address. */
+/** It is offline, as there is no server at the address. */
 async function verify(signed: unknown, { of = digest, keys = listed() }: Asking = {}) {
   const text = (value: unknown): string | Uint8Array =>
     typeof value === 'string' || value instanceof Uint8Array ? value : JSON.stringify(value);

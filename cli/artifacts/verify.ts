@@ -1,8 +1,6 @@
-/** `svc artifacts verify`: a signed statement, checked on this machine. */
-import { createReadStream } from 'node:fs';
-import { readUpTo } from '../shell/bytes.ts';
+/** `svc artifacts verify` checks a signed statement on this machine. */
+import { readFileUpTo } from '../shell/bytes.ts';
 import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';
-import { UsageError } from '../shell/errors.ts';
 import { verifyBundle } from './checks.ts';
 import { BUNDLE_BYTES_MAX } from './envelope.ts';
 import { findKeys, KEYS_ARG } from './key-source.ts';
@@ -48,18 +46,9 @@ export const command = defineOwn({
 async function verifyArtifact(context: ContextOf<typeof ARGS>): Promise<number> {
   const { args, signal } = context;
   const { artifact } = args;
-  const bundle = await bundleOf(args.bundle, signal);
+  const bundle = await readFileUpTo(args.bundle, { flag: 'bundle', bytesMax: BUNDLE_BYTES_MAX, signal });
   const subject = isDigest(artifact)
     ? artifact
     : (imageOf(artifact)?.digest ?? (await digestOfFile(artifact, signal)));
   return await printVerification(context, verifyBundle(bundle, subject, await findKeys(context, args.keys)));
-}
-
-async function bundleOf(path: string, signal: AbortSignal): Promise<Buffer> {
-  try {
-    return await readUpTo(createReadStream(path, { signal }), BUNDLE_BYTES_MAX);
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new UsageError(`cannot read the file of --bundle: ${(error as Error).message}`);
-  }
 }

@@ -1,14 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { describe, expect, it } from 'vitest';
+import { apiError, useFakeApi } from '../testing/fake-api.ts';
 import { svc } from '../testing/session.ts';
 
-let api: FakeApi;
-
-beforeAll(async () => {
-  api = await startFakeApi();
-});
-afterEach(() => api.reset());
-afterAll(() => api.close());
+const api = await useFakeApi();
 
 const report = { chain: 'team_1', finding: 'intact', entries: 12, hash: 'ab', checkpoints: 3 };
 

@@ -1,10 +1,11 @@
 /**
- * `svc audit verify` and `svc admin-audit verify`: what was found, and an exit code that a script can go by.
+ * `svc audit verify` and `svc admin-audit verify` say what was found, and end with a code that a script can
+ * go by.
  */
 import type { AdminAuditServiceVerifyResponse, AuditVerifyResponse, ChainReport } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';
-import { operationOf } from '../shell/operation.ts';
+import { answerOf } from '../shell/operation.ts';
 
 const EXPLAINED = 'Ends with 0 when everything is intact, and with 1 when something was found.';
 
@@ -42,9 +43,7 @@ function command(generated: GeneratedSpec, check: (context: Context) => Promise<
 const ANSWER_MS = 300_000;
 
 async function ask<T>(context: Context): Promise<T> {
-  const client = await context.client();
-  const options = { signal: context.signal, timeoutMs: ANSWER_MS };
-  return await client.call<T>(operationOf(context), context.input, options);
+  return await answerOf<T>(context, context.input, { signal: context.signal, timeoutMs: ANSWER_MS });
 }
 
 /** `the ledger of team_1 is not intact: entry_changed at 4` */

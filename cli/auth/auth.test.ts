@@ -1,25 +1,15 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { apiError, useFakeApi, useFolder } from '../testing/fake-api.ts';
 import type { FakeIoOptions } from '../testing/fake-io.ts';
 import { svc, type Outcome } from '../testing/session.ts';
 
-let api: FakeApi;
-let folder: string;
+const api = await useFakeApi();
+const folder = useFolder('auth');
 
-beforeAll(async () => {
-  api = await startFakeApi();
-  folder = await mkdtemp(join(tmpdir(), 'svc-auth-'));
-});
 afterEach(async () => {
-  api.reset();
   await rm(join(folder, 'svc'), { recursive: true, force: true });
-});
-afterAll(async () => {
-  await api.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const session = { token: 'ses_1', expiresAt: '2026-11-27T12:00:00Z', userId: 'user_1' };
@@ -32,7 +22,7 @@ const account = {
   scopes: [],
 };
 
-/** Without a credential in the environment. */
+/** There is no credential in the environment. */
 function auth(line: string, options: FakeIoOptions = {}): Promise<Outcome> {
   return svc(api, `auth ${line}`, {
     ...options,

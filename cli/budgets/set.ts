@@ -1,6 +1,6 @@
-/** `svc budgets set`: the generated command, where `--hold` stands for the effect. */
+/** `svc budgets set` is the generated command, with `--hold` in place of the effect. */
 import { defineOwn, type ContextOf, type GeneratedSpec, type Own, type OwnArgs } from '../shell/command.ts';
-import { operationOf } from '../shell/operation.ts';
+import { answerOf } from '../shell/operation.ts';
 
 const ARGS = {
   hold: {
@@ -31,8 +31,7 @@ export function set(generated: GeneratedSpec): Own {
 }
 
 async function setBudget(context: ContextOf<typeof ARGS>): Promise<void> {
-  const { args, input, output, signal } = context;
+  const { args, input, output } = context;
   const effect = args.hold === undefined ? {} : { enforcement: args.hold ? 'hold' : 'notify' };
-  const client = await context.client();
-  await output.value(await client.call<unknown>(operationOf(context), { ...input, ...effect }, { signal }));
+  await output.value(await answerOf(context, { ...input, ...effect }));
 }

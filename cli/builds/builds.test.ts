@@ -1,15 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { logStream, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { logStream, useFakeApi } from '../testing/fake-api.ts';
 import { svc } from '../testing/session.ts';
 
-let api: FakeApi;
-
-beforeAll(async () => {
-  api = await startFakeApi();
-});
-afterEach(() => api.reset());
-afterAll(() => api.close());
+const api = await useFakeApi();
 
 const route = 'GET /environments/env_1/builds/bld_1/logs';
 const line = 'builds logs bld_1 --env env_1';

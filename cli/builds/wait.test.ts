@@ -1,16 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { run as runLine } from '../shell/run.ts';
-import { apiError, logStream, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { apiError, logStream, useFakeApi } from '../testing/fake-api.ts';
 import { fakeIo } from '../testing/fake-io.ts';
 import { svc } from '../testing/session.ts';
 
-let api: FakeApi;
-
-beforeAll(async () => {
-  api = await startFakeApi();
-});
-afterEach(() => api.reset());
-afterAll(() => api.close());
+const api = await useFakeApi();
 
 const get = 'GET /environments/env_1/builds/bld_1';
 const build = (state: string, more: object = {}) => ({

@@ -1,30 +1,18 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { describe, expect, it } from 'vitest';
+import { apiError, useFakeApi, useFolder } from '../testing/fake-api.ts';
 import { svc } from '../testing/session.ts';
 
 const digest = `sha256:${createHash('sha256').update('bytes').digest('hex')}`;
 const GITHUB = { GITHUB_ACTIONS: 'true', GITHUB_RUN_ID: '5', GITHUB_RUN_ATTEMPT: '2' };
 const GITLAB = { GITLAB_CI: 'true', CI_PIPELINE_ID: '9' };
 
-let api: FakeApi;
-let folder: string;
-let path: string;
-
-beforeAll(async () => {
-  api = await startFakeApi();
-  folder = mkdtempSync(join(tmpdir(), 'svc-ci-artifact-'));
-  path = join(folder, 'web.tgz');
-  writeFileSync(path, 'bytes');
-});
-afterEach(() => api.reset());
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await api.close();
-});
+const api = await useFakeApi();
+const folder = useFolder('ci-artifact');
+const path = join(folder, 'web.tgz');
+writeFileSync(path, 'bytes');
 
 const made = { id: 'art_1', digest };
 const takes = (run: string) => api.on(`POST /ci/runs/${encodeURIComponent(run)}/artifacts`, { body: made });

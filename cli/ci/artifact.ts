@@ -1,4 +1,4 @@
-/** `svc ci artifact`: what a CI job made, reported from the job itself. */
+/** `svc ci artifact` reports what a CI job made, from the job itself. */
 import { basename, resolve } from 'node:path';
 import { Artifacts } from '@svc/sdk';
 import type { ArtifactsReportForRunParams } from '@svc/sdk';

@@ -1,8 +1,8 @@
-/** `svc ci connect --repo github.com/acme/app`: host and path of a repository in one. */
+/** `svc ci connect --repo github.com/acme/app` takes host and path of a repository in one. */
 import type { CiConnection } from '@svc/sdk';
 import { defineOwn, type ContextOf, type GeneratedSpec, type Own, type OwnArgs } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
-import { operationOf } from '../shell/operation.ts';
+import { answerOf } from '../shell/operation.ts';
 
 const ARGS = {
   repo: {
@@ -32,14 +32,8 @@ export function connect(generated: GeneratedSpec): Own {
 }
 
 async function connectRepository(context: ContextOf<typeof ARGS>): Promise<void> {
-  const { input, args, output, signal } = context;
-  const repository = splitRepository(args.repo);
-  const client = await context.client();
-  const connection = await client.call<CiConnection>(
-    operationOf(context),
-    { ...input, ...repository },
-    { signal },
-  );
+  const { input, args, output } = context;
+  const connection = await answerOf<CiConnection>(context, { ...input, ...splitRepository(args.repo) });
   await output.value(connection);
   for (const { field, given, kept, command } of connection.notTaken ?? []) {
     const change = command === undefined ? 'it cannot be changed' : `to change it: ${command}`;
@@ -50,7 +44,9 @@ async function connectRepository(context: ContextOf<typeof ARGS>): Promise<void>
   for (const step of connection.nextSteps ?? []) await output.note(step);
 }
 
-/** Host and path of `host/owner/name`, `https://host/owner/name.git` and `git@host:owner/name.git`. */
+/**
+ * Splits host from path in `host/owner/name`, `https://host/owner/name.git` and `git@host:owner/name.git`.
+ */
 export function splitRepository(text: string): { repositoryHost: string; repositoryPath: string } {
   const bare = text.trim().replace(/^[a-z+]+:\/\//i, '');
   const [, repositoryHost = '', repositoryPath = ''] =

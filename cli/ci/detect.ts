@@ -1,19 +1,21 @@
 /**
- * In which CI system this runs, and what its variables say of the run. Pure: the environment and a reader of
- * files come in. One variable tells each system, and they are asked in the order that is documented: a job
- * that Jenkins starts elsewhere may have its variable too, and is told of that.
+ * Tells in which CI system this runs, and what its variables say of the run. It is pure: the environment and
+ * a reader of files come in. One variable tells each system, and they are asked in the order that is
+ * documented: a job that Jenkins starts elsewhere may have its variable too, and is told of that.
  */
 
-export type DetectedProvider =
-  | 'github'
-  | 'gitlab'
-  | 'bitbucket'
-  | 'jenkins'
-  | 'circleci'
-  | 'buildkite'
-  | 'drone'
-  | 'azure'
-  | 'generic';
+export const PROVIDERS = [
+  'github',
+  'gitlab',
+  'bitbucket',
+  'jenkins',
+  'circleci',
+  'buildkite',
+  'drone',
+  'azure',
+  'generic',
+] as const;
+export type DetectedProvider = (typeof PROVIDERS)[number];
 
 export type Env = Readonly<Record<string, string | undefined>>;
 /** Undefined when the file cannot be read. */
@@ -22,7 +24,7 @@ export type ReadFile = (path: string) => string | undefined;
 /** Facts that are not known are absent. */
 export interface CiFacts {
   readonly runId?: string | undefined;
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt?: number | undefined;
   readonly jobId?: string | undefined;
   readonly job?: string | undefined;
@@ -30,7 +32,7 @@ export interface CiFacts {
   readonly jobIndex?: number | undefined;
   readonly stage?: string | undefined;
   readonly pipeline?: string | undefined;
-  /** For a pull request its head, not the merge that is built. It may be the symbolic HEAD at Buildkite. */
+  /** It is the head of a pull request, not the merge that is built; at Buildkite maybe the symbolic HEAD. */
   readonly commit?: string | undefined;
   readonly branch?: string | undefined;
   readonly tag?: string | undefined;
@@ -224,7 +226,7 @@ function circleci(env: Env): CiFacts {
   };
 }
 
-/** Undefined of a job that is not parallel. */
+/** Returns undefined for a job that is not parallel. */
 function circleNode(env: Env): number | undefined {
   const [index = '', total] = [env['CIRCLE_NODE_INDEX'], env['CIRCLE_NODE_TOTAL']];
   return Number(total) > 1 && /^\d{1,5}$/.test(index) ? Number(index) : undefined;
@@ -346,9 +348,9 @@ interface Ref {
 }
 
 /**
- * Branch or tag of `refs/heads/…`, `refs/tags/…`, `origin/…`, `tags/…` and plain names; the merges of pull
- * requests have no name. What follows `refs/heads/` is a branch however it reads, except `tags/…`: that is
- * how some systems spell a tag.
+ * Reads the branch or tag of `refs/heads/…`, `refs/tags/…`, `origin/…`, `tags/…` and plain names; the merges
+ * of pull requests have no name. What follows `refs/heads/` is a branch however it reads, except `tags/…`:
+ * that is how some systems spell a tag.
  */
 function refOf(ref: string | undefined): Ref {
   const branch = /^refs\/heads\/(?!tags\/)(.+)$/.exec(ref ?? '')?.[1];
@@ -367,7 +369,7 @@ function bareOf(ref = ''): string {
   return ref.replace(/^refs\/(heads|remotes)\//, '').replace(/^origin\//, '');
 }
 
-/** A key only when it has a value, so that it does not hide what was known before. */
+/** Returns the key only when it has a value, so that it does not hide what was known before. */
 function only<K extends string>(key: K, value: string | undefined): { [P in K]?: string } {
   return value === undefined ? {} : ({ [key]: value } as { [P in K]?: string });
 }

@@ -2,9 +2,9 @@
  * `svc ci report` without a stored key, against a fake API that is also the one that gives a GitHub job its
  * id_tokens.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { run } from '../shell/run.ts';
-import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { apiError, useFakeApi } from '../testing/fake-api.ts';
 import { fakeIo } from '../testing/fake-io.ts';
 import { svc } from '../testing/session.ts';
 
@@ -12,21 +12,15 @@ const PATH = { PATH: process.env['PATH'] ?? '', SVC_API_KEY: '' };
 const GITLAB = { ...PATH, GITLAB_CI: 'true', CI_PIPELINE_ID: '9', SVC_ID_TOKEN: 'eyJ.the.idtoken' };
 const base = ['ci', 'report', '--connection', 'cic_1'];
 
-let api: FakeApi;
-let github: Record<string, string>;
+const api = await useFakeApi();
+const github = {
+  ...PATH,
+  GITHUB_ACTIONS: 'true',
+  GITHUB_RUN_ID: '5',
+  ACTIONS_ID_TOKEN_REQUEST_URL: `${api.url}/mint?api-version=2.0`,
+  ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'request-secret',
+};
 let minted: number;
-beforeAll(async () => {
-  api = await startFakeApi();
-  github = {
-    ...PATH,
-    GITHUB_ACTIONS: 'true',
-    GITHUB_RUN_ID: '5',
-    ACTIONS_ID_TOKEN_REQUEST_URL: `${api.url}/mint?api-version=2.0`,
-    ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'request-secret',
-  };
-});
-afterEach(() => api.reset());
-afterAll(() => api.close());
 
 const takesReports = () => {
   minted = 0;

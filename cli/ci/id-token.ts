@@ -1,5 +1,5 @@
 /**
- * Reporting without a stored key. GitHub gives a job as many id_tokens as it asks for, so every attempt of
+ * Reports without a stored key. GitHub gives a job as many id_tokens as it asks for, so every attempt of
  * every call gets a new one: an attempt whose answer was lost costs nothing. GitLab makes one when the job
  * starts; it is exchanged once for a token that serves all calls of this command. Neither is ever printed.
  */
@@ -21,7 +21,9 @@ const MINT_LIMIT_MS = 10_000;
 
 export interface Reporting {
   readonly provider: DetectedProvider | undefined;
-  /** Undefined: not told, and needed for nothing but an exchange. */
+  /**
+   * Connection of the repository; it is needed for an exchange alone, and undefined where nothing tells it.
+   */
   readonly ciConnectionId: string | undefined;
   /** Ends the exchange of an id_token. */
   readonly signal: AbortSignal;
@@ -70,7 +72,7 @@ function audienceOf({ io, args }: Context, baseUrl: string): string {
   return typeof given === 'string' ? given : (present(io, AUDIENCE) ?? baseUrl);
 }
 
-/** Each attempt with an id_token of its own. */
+/** Gives each attempt an id_token of its own. */
 function withIdTokens(fetch: Fetch, idToken: (ended: AbortSignal | undefined) => Promise<string>): Fetch {
   return async (url, init) => {
     const headers = new Headers(init.headers);

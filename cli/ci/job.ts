@@ -2,27 +2,14 @@
 import { readFileSync } from 'node:fs';
 import type { ContextOf, OwnArgs } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
-import { detectCi } from './detect.ts';
-import type { Detected } from './detect.ts';
+import { detectCi, PROVIDERS, type Detected } from './detect.ts';
 import { AUDIENCE } from './id-token.ts';
-
-const PROVIDERS = [
-  'github',
-  'gitlab',
-  'bitbucket',
-  'jenkins',
-  'circleci',
-  'buildkite',
-  'drone',
-  'azure',
-  'generic',
-];
 
 /** Arguments of every command that reports from a job. */
 export const JOB_ARGS = {
   provider: {
     type: 'enum',
-    options: PROVIDERS,
+    options: [...PROVIDERS],
     description: 'CI system, when its variables do not tell it.',
   },
   audience: {
@@ -32,8 +19,8 @@ export const JOB_ARGS = {
 } satisfies OwnArgs;
 
 /**
- * Undefined: no CI system is told. Of several one is chosen and the choice is told, unless `strict` refuses
- * that.
+ * Returns undefined where no CI system is told. Of several one is chosen and the choice is told, unless
+ * `strict` refuses that.
  */
 export async function detectJob(
   { io, args, output }: ContextOf<typeof JOB_ARGS>,

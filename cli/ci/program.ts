@@ -1,5 +1,6 @@
 /**
- * A program in place of ours: its input and output are ours, signals go to it, and how it ends is how we end.
+ * This file runs a program in place of ours: its input and output are ours, signals go to it, and we end as
+ * it ends.
  */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
@@ -7,7 +8,7 @@ import type { Io } from '../shell/io.ts';
 import { Interrupted } from '../shell/io.ts';
 import { INTERRUPTED_AGAIN } from '../shell/process-io.ts';
 
-/** As shells have it. */
+/** Exit codes that shells use. */
 const NOT_FOUND = 127;
 const NOT_EXECUTABLE = 126;
 const SIGNALLED = 128;

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { access, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { apiError, useFakeApi } from '../testing/fake-api.ts';
 import { Interrupted } from '../shell/io.ts';
 import { INTERRUPTED_AGAIN } from '../shell/process-io.ts';
 import { run } from '../shell/run.ts';
@@ -24,12 +24,7 @@ const CI = {
 const PATH = { PATH: process.env['PATH'] ?? '' };
 const base = ['ci', 'report', '--connection', 'cic_1'];
 
-let api: FakeApi;
-beforeAll(async () => {
-  api = await startFakeApi();
-});
-afterEach(() => api.reset());
-afterAll(() => api.close());
+const api = await useFakeApi();
 
 const takesReports = () => {
   api.on('POST /ci/runs', { status: 201, body: { id: 'cir_1' } });

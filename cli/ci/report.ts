@@ -1,6 +1,6 @@
 /**
- * `svc ci report`: the run is told from the environment of the CI system. Behind `--` stands a program whose
- * start and end are reported; it is run and its exit code passed on whatever becomes of the reports.
+ * `svc ci report` reports the run that the environment of the CI system tells. Behind `--` stands a program
+ * whose start and end are reported; it is run and its exit code passed on whatever becomes of the reports.
  */
 import { spawnSync } from 'node:child_process';
 import { Ci, SvcApiError } from '@svc/sdk';
@@ -20,7 +20,7 @@ import { ID_TOKEN, reportingClient } from './id-token.ts';
 import { detectJob, JOB_ARGS } from './job.ts';
 import { runProgram } from './program.ts';
 
-/** One report, retries and all; a job should not stand still because nobody answers. */
+/** Time limit of one report with its retries; a job should not stand still because nobody answers. */
 const REPORT_LIMIT_MS = 30_000;
 
 /** Arguments that the request does not hold. */
@@ -124,7 +124,7 @@ function whoReports({ ciConnectionId }: CiReportParams, detected: Detected | und
   return { ciConnectionId, provider: detected?.provider };
 }
 
-/** Facts of the environment, below those that flags give. */
+/** Reads facts from the environment, below those that flags give. */
 async function paramsOf(context: Reporting, given: Readonly<Record<string, unknown>>): Promise<RunToReport> {
   const { args } = context;
   const detected = await detectJob(context, { strict: args.strict === true });
@@ -194,7 +194,7 @@ async function wrap(
   const start = async (): Promise<Reporter> => {
     const told = await paramsOf(context, given);
     const who = whoReports(told.params, told.detected);
-    // Once: an id_token is exchanged a single time, whatever becomes of the first report.
+    // It is made once, because an id_token is exchanged a single time, whatever becomes of the first report.
     ci ??= new Ci(await reportingClient(context, { ...who, signal: limited() }));
     return await startReporter(context, ci, { ...told, startedMs });
   };
@@ -203,7 +203,7 @@ async function wrap(
   const end: End = { status: statusOf(exitCode, io.interrupted.aborted), nowMs: io.now(), words };
   const reporter = (await starting) ?? (await attempt('the end', start));
   if (reporter !== undefined) {
-    // Each by itself: a run that takes no jobs ends all the same.
+    // Each is reported by itself, so that a run that takes no jobs ends all the same.
     await attempt('the job', () => reporter.endJob(end));
     if (args.jobOnly !== true) await attempt('the end', () => reporter.endRun(end));
   }

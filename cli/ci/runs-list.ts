@@ -1,9 +1,9 @@
-/** `svc ci runs list`: the runs of a pipeline, or of a connection with all its pipelines. */
+/** `svc ci runs list` shows the runs of a pipeline, or of a connection with all its pipelines. */
 import { describeFlag, type Context, type GeneratedSpec, type Own } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
 import { runOperation } from '../shell/operation.ts';
 
-/** From where the runs of a connection are read; the command stands over that of a pipeline's. */
+/** Operation that reads the runs of a connection; the command stands over that of a pipeline's. */
 const OF_CONNECTION = { method: 'GET', path: '/ci/connections/{connectionId}/runs', items: 'runs' } as const;
 
 const CONNECTION = describeFlag({

@@ -1,4 +1,4 @@
-/** `svc ci connections set-token`: the token is read from where nobody else sees it. */
+/** `svc ci connections set-token` reads the token from where nobody else sees it. */
 import type { GeneratedSpec, Own } from '../shell/command.ts';
 import { runOperation } from '../shell/operation.ts';
 import { unspoken } from '../shell/secret.ts';

@@ -19,7 +19,7 @@ async function put(path: string, example: string): Promise<void> {
   await cp(join(examples, example), join(tree, path));
 }
 
-/** Without address and without credential. */
+/** There is neither an address nor a credential. */
 async function validate(...flags: readonly string[]): Promise<{ code: number; out: string; err: string }> {
   const io = fakeIo({ env: { NO_COLOR: '1', SVC_BASE_URL: 'http://127.0.0.1:1' } });
   const code = await run(['ci', 'validate', '--dir', tree, ...flags], io);

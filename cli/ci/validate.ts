@@ -1,6 +1,6 @@
 /**
- * `svc ci validate`: what discovery would find in this working tree. Nothing is asked of anybody: the readers
- * are the very ones of the server.
+ * `svc ci validate` shows what discovery would find in this working tree. Nothing is asked of anybody: the
+ * readers are the very ones of the server.
  */
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
@@ -92,7 +92,8 @@ function summaryOf(count: number, failed: readonly string[]): string {
 }
 
 /**
- * Around the file that is named, else around the current folder; without a repository, the current folder.
+ * Finds the repository around the file that is named, else around the current folder; without a repository it
+ * is the current folder.
  */
 async function repositoryAround(file: string | undefined): Promise<string> {
   for (let folder = file === undefined ? process.cwd() : dirname(resolve(file)); ; folder = dirname(folder)) {
@@ -132,7 +133,7 @@ async function checkNamed(
   return { ...checked, problems: [errorAtStart(message), ...checked.problems] };
 }
 
-/** Between the root and the file, and the file itself. */
+/** Finds a link between the root and the file, or at the file itself. */
 async function linkOnTheWay(root: string, path: string): Promise<string | undefined> {
   if (path.startsWith('../')) return undefined;
   const parts = path.split('/');
@@ -145,8 +146,8 @@ async function linkOnTheWay(root: string, path: string): Promise<string | undefi
 }
 
 /**
- * Like discovery: the root and the folders of CI systems; links and submodules there are errors, for they are
- * not followed.
+ * It looks like discovery into the root and the folders of CI systems; links and submodules there are errors,
+ * for they are not followed.
  */
 async function checkAll(root: string): Promise<readonly Checked[]> {
   const found: FoundFiles = { paths: [], skipped: [] };
@@ -192,7 +193,7 @@ async function listed(folder: string): Promise<readonly Dirent[]> {
   return await readdir(folder, { withFileTypes: true }).catch(() => []);
 }
 
-/** Undefined for what is too large to be read. */
+/** Returns undefined for what is too large to be read. */
 async function read(path: string): Promise<Uint8Array | undefined> {
   try {
     const found = await stat(path);
@@ -203,7 +204,7 @@ async function read(path: string): Promise<Uint8Array | undefined> {
   }
 }
 
-/** Undefined for what discovery passes over. */
+/** Returns undefined for what discovery passes over. */
 function check(
   path: string,
   text: Uint8Array | undefined,

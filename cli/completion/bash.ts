@@ -1,5 +1,14 @@
-/** Completion for bash 3.2 and later, without the bash-completion package. */
-import { flagWords, nextWords, quote, type CompletionTree, type Flag } from './completion-tree.ts';
+/** This file prints completion for bash 3.2 and later, without the bash-completion package. */
+import {
+  flagWords,
+  knownPaths,
+  nextWords,
+  quote,
+  spellings,
+  valueFlags,
+  type CompletionTree,
+  type Flag,
+} from './completion-tree.ts';
 
 export function bashScript(tree: CompletionTree): string {
   return `# bash completion of svc
@@ -48,15 +57,6 @@ complete -F _svc svc
 `;
 }
 
-function valueFlags({ commands, globals }: CompletionTree): string[] {
-  const all = [...globals, ...commands.flatMap(({ flags }) => flags)].filter(({ takesValue }) => takesValue);
-  return [...new Set(all.flatMap(spellings))].sort();
-}
-
-function spellings({ flag, short }: Flag): string[] {
-  return [`--${flag}`, ...(short === undefined ? [] : [`-${short}`])];
-}
-
 function valueCases({ commands, globals }: CompletionTree): string[] {
   const choice = (prefix: string, flag: Flag): string[] =>
     flag.values.length === 0
@@ -89,11 +89,4 @@ function wordCases(tree: CompletionTree): string[] {
   return [...words, ...choices.map(({ path, choices: values }) => [path.join(' '), values] as const)].map(
     ([prefix, values]) => `      ${quote(prefix)}) words=${quote(values.join(' '))} ;;`,
   );
-}
-
-function knownPaths(tree: CompletionTree): string[] {
-  const paths = tree.commands.flatMap(({ path }) =>
-    path.map((_word, index) => path.slice(0, index + 1).join(' ')),
-  );
-  return [...new Set(paths)].sort();
 }

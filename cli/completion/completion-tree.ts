@@ -57,3 +57,21 @@ export function quote(text: string): string {
 export function flagWords(flags: readonly Flag[]): string[] {
   return flags.map(({ flag }) => `--${flag}`);
 }
+
+/** Returns every spelling of a flag that takes a value. */
+export function valueFlags({ commands, globals }: CompletionTree): string[] {
+  const all = [...globals, ...commands.flatMap(({ flags }) => flags)].filter(({ takesValue }) => takesValue);
+  return [...new Set(all.flatMap(spellings))].sort();
+}
+
+export function spellings({ flag, short }: Flag): string[] {
+  return [`--${flag}`, ...(short === undefined ? [] : [`-${short}`])];
+}
+
+/** Returns every beginning of a command. */
+export function knownPaths(tree: CompletionTree): string[] {
+  const paths = tree.commands.flatMap(({ path }) =>
+    path.map((_word, index) => path.slice(0, index + 1).join(' ')),
+  );
+  return [...new Set(paths)].sort();
+}

@@ -1,15 +1,9 @@
-/** Completion for fish: one `complete` line a word, under a condition on the command so far. */
-import { nextWords, type CompletionTree, type Flag } from './completion-tree.ts';
+/**
+ * This file prints completion for fish: one `complete` line a word, under a condition on the command so far.
+ */
+import { knownPaths, nextWords, valueFlags, type CompletionTree, type Flag } from './completion-tree.ts';
 
 export function fishScript(tree: CompletionTree): string {
-  const known = [
-    ...new Set(
-      tree.commands.flatMap(({ path }) => path.map((_word, index) => path.slice(0, index + 1).join(' '))),
-    ),
-  ];
-  const takesValue = [...tree.globals, ...tree.commands.flatMap(({ flags }) => flags)]
-    .filter((flag) => flag.takesValue)
-    .flatMap(({ flag, short }) => [`--${flag}`, ...(short === undefined ? [] : [`-${short}`])]);
   return `# fish completion of svc
 function __svc_line --description 'The command so far: words that are neither flags nor the value of a flag'
     set -l line
@@ -19,11 +13,11 @@ function __svc_line --description 'The command so far: words that are neither fl
             set skip 0
             continue
         end
-        if contains -- $word ${[...new Set(takesValue)].sort().join(' ')}
+        if contains -- $word ${valueFlags(tree).join(' ')}
             set skip 1
         else if not string match -q -- '-*' $word
             set -l longer (string join ' ' -- $line $word)
-            if contains -- $longer ${known.sort().map(fishQuote).join(' ')}
+            if contains -- $longer ${knownPaths(tree).map(fishQuote).join(' ')}
                 set -a line $word
             end
         end

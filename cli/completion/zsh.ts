@@ -1,23 +1,22 @@
-/** Completion for zsh: words and flags with their descriptions. */
-import { nextWords, quote, type CompletionTree, type Flag } from './completion-tree.ts';
+/** This file prints completion for zsh: words and flags with their descriptions. */
+import {
+  knownPaths,
+  nextWords,
+  quote,
+  spellings,
+  valueFlags,
+  type CompletionTree,
+  type Flag,
+} from './completion-tree.ts';
 
 export function zshScript(tree: CompletionTree): string {
-  const takesValue = new Set(
-    [...tree.globals, ...tree.commands.flatMap(({ flags }) => flags)]
-      .filter((flag) => flag.takesValue)
-      .flatMap(({ flag, short }) => [`--${flag}`, ...(short === undefined ? [] : [`-${short}`])]),
-  );
-  const known = new Set(
-    tree.commands.flatMap(({ path }) => path.map((_word, index) => path.slice(0, index + 1).join(' '))),
-  );
   return `#compdef svc
 # zsh completion of svc
 _svc() {
   local line='' word skip='' prev=\${words[CURRENT-1]}
   local -a flags next
   local -A known
-  known=(${[...known]
-    .sort()
+  known=(${knownPaths(tree)
     .map((path) => `${quote(path)} 1`)
     .join(' ')})
   # The command so far: words that are neither flags nor the value of a flag.
@@ -25,7 +24,7 @@ _svc() {
     if [[ -n $skip ]]; then skip=''; continue; fi
     case $word in
       --) _files; return ;;
-      ${[...takesValue].sort().join('|')}) skip=1 ;;
+      ${valueFlags(tree).join('|')}) skip=1 ;;
       -*) ;;
       *) if (( \${+known[\${line:+$line }$word]} )); then line="\${line:+$line }$word"; fi ;;
     esac
@@ -50,18 +49,17 @@ if [[ $funcstack[1] == _svc ]]; then _svc "$@"; else compdef _svc svc; fi
 `;
 }
 
-/** `'--team:Team id'`; a colon in the word itself is escaped. */
+/** Writes `'--team:Team id'`; a colon in the word itself is escaped. */
 function described({ flag, description }: Flag): string {
   return quote(`--${flag}:${description.replaceAll('\\', '\\\\')}`);
 }
 
 function valueCases({ commands, globals }: CompletionTree): string[] {
-  const choice = (prefix: string, { flag, short, values }: Flag): string[] => {
+  const choice = (prefix: string, flag: Flag): string[] => {
+    const { values } = flag;
     if (values.length === 0) return [];
-    const names = [`--${flag}`, ...(short === undefined ? [] : [`-${short}`])];
-    return [
-      `    ${names.map((name) => prefix + name).join('|')}) compadd -- ${values.map(quote).join(' ')}; return ;;`,
-    ];
+    const names = spellings(flag).map((name) => prefix + name);
+    return [`    ${names.join('|')}) compadd -- ${values.map(quote).join(' ')}; return ;;`];
   };
   return [
     ...commands.flatMap(({ path, flags }) =>

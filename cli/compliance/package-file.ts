@@ -3,7 +3,7 @@
 const BLOCK = 512;
 export const PACKAGE_BYTES_MAX = 64 * 1_048_576;
 
-/** Contents by path. Throws an Error that says what is wrong. */
+/** It returns contents by path. Throws an Error that says what is wrong. */
 export function filesOf(tar: Buffer): ReadonlyMap<string, Buffer> {
   const files = new Map<string, Buffer>();
   let at = 0;

@@ -25,7 +25,7 @@ interface Making {
   readonly named?: Readonly<Record<string, string>>;
   readonly found?: Readonly<Record<string, string>>;
   readonly predicateType?: string;
-  /** What the statement is about. Default: the manifest. */
+  /** Subject of the statement. Default: the manifest. */
   readonly about?: string;
 }
 
@@ -55,7 +55,7 @@ function packageOf({
   return `${place}.tar`;
 }
 
-/** The exit code, and the checks that failed. */
+/** It returns the exit code and the checks that failed. */
 async function verify(path: string) {
   const line = ['compliance', 'verify', path, '--keys', join(folder, 'key.pem'), '--json'];
   const { code, out, err } = await svc({ url: 'http://127.0.0.1:1' }, line);
@@ -95,7 +95,7 @@ describe('svc compliance verify', () => {
     ]);
     const { 'changes/expected.json': expected } = named();
     expect(await verify(packageOf({ named: { 'changes/expected.json': expected } }))).toHaveLength(4);
-    // No build deployed these.
+    // These were deployed by no build.
     const elsewhere = [1, 2].map((n) => ({
       buildId: null,
       promotionId: `prm_${n}`,

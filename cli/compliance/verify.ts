@@ -1,4 +1,4 @@
-/** `svc compliance verify`: a package of evidence, checked on this machine. */
+/** `svc compliance verify` checks a package of evidence on this machine. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { verifyBundle, type Check, type Verification } from '../artifacts/checks.ts';
@@ -118,7 +118,7 @@ function listIn(bytes: Buffer | undefined): readonly Json[] | undefined {
   }
 }
 
-/** Of a manifest that the service has signed. */
+/** Reads the files that a manifest names, which the service has signed. */
 function namedIn(manifest: Buffer): ReadonlyMap<string, string> {
   const { files = [] } = JSON.parse(manifest.toString('utf8')) as Record<string, Json>;
   const named = (Array.isArray(files) ? files : []).filter(isRecord);

@@ -1,4 +1,4 @@
-/** `svc costs buy-credit`: a page to pay at, and the wait for the credit. */
+/** `svc costs buy-credit` names a page to pay at, and waits for the credit. */
 import { Costs } from '@svc/sdk';
 import type { CostsCreditBalanceResponse } from '@svc/sdk';
 import { patience, watch } from '../follow/watch.ts';

@@ -1,25 +1,14 @@
-/** `svc costs …` for people and for scripts. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** These tests show `svc costs …` to people and to scripts. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startFakeApi } from '../testing/fake-api.ts';
-import type { FakeApi } from '../testing/fake-api.ts';
+import { describe, expect, it } from 'vitest';
+import { useFakeApi, useFolder } from '../testing/fake-api.ts';
 import { NOW_MS } from '../testing/fake-io.ts';
 import { svc } from '../testing/session.ts';
 import { amount, cents, readAmount } from '../shell/money.ts';
 
-let api: FakeApi;
-let folder: string;
-beforeAll(async () => {
-  api = await startFakeApi();
-  folder = mkdtempSync(join(tmpdir(), 'svc-costs-'));
-});
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await api?.close();
-});
-afterEach(() => api.reset());
+const api = await useFakeApi();
+const folder = useFolder('costs');
 
 const part = (net: string, more: object = {}) => ({
   meteredSeconds: 1,

@@ -1,7 +1,7 @@
-/** `svc costs explain`: the receipt of a run or a build, down to milliseconds times price. */
+/** `svc costs explain` shows the receipt of a run or a build, down to milliseconds times price. */
 import type { Receipt, ReceiptLine } from '@svc/sdk';
 import type { GeneratedSpec, Own } from '../shell/command.ts';
-import { operationOf } from '../shell/operation.ts';
+import { answerOf } from '../shell/operation.ts';
 import { neutraliseLine, padEnd } from '../shell/text.ts';
 import { formatDuration } from '../shell/time.ts';
 
@@ -10,9 +10,8 @@ export function explain(generated: GeneratedSpec): Own {
     description: generated.description,
     examples: [{ title: 'A run', cli: 'costs explain run_01 --team team_01' }],
     run: async (context) => {
-      const { input, output, signal } = context;
-      const client = await context.client();
-      const receipt = await client.call<Receipt>(operationOf(context), input, { signal });
+      const { output } = context;
+      const receipt = await answerOf<Receipt>(context);
       if (output.format !== 'table') return await output.value(receipt);
       await output.raw(`${describe(receipt).join('\n')}\n`);
     },

@@ -1,4 +1,4 @@
-/** `svc costs export`: costs as a file that is whole or not there. */
+/** `svc costs export` writes costs as a file that is whole or not there. */
 import { Costs } from '@svc/sdk';
 import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';
 import { deliver } from '../shell/download.ts';

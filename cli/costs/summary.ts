@@ -1,7 +1,7 @@
-/** `svc costs summary`: what a month has come to, and what it is likely to. */
+/** `svc costs summary` shows what a month has come to, and what it is likely to come to. */
 import type { CostPart, CostSummary } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
-import { operationOf } from '../shell/operation.ts';
+import { answerOf } from '../shell/operation.ts';
 import { neutraliseLine, padEnd } from '../shell/text.ts';
 import { formatDuration, formatRelative } from '../shell/time.ts';
 import { amount, cents } from '../shell/money.ts';
@@ -14,9 +14,8 @@ export function summary(generated: GeneratedSpec): Own {
     description: generated.description,
     examples: [{ title: 'This month', cli: 'costs summary --team team_01' }],
     run: async (context) => {
-      const { input, output, signal, io } = context;
-      const client = await context.client();
-      const answer = await client.call<CostSummary>(operationOf(context), input, { signal });
+      const { output, io } = context;
+      const answer = await answerOf<CostSummary>(context);
       if (output.format !== 'table') return await output.value(answer);
       await output.raw(`${describe(answer, context, io.now()).join('\n')}\n`);
     },
@@ -47,7 +46,7 @@ function describe(answer: CostSummary, { output: { paint } }: Context, nowMs: nu
   ];
 }
 
-/** As a statement has it, which is rounded line by line. */
+/** Returns the sum as a statement has it, which is rounded line by line. */
 function netOf(answer: CostSummary): string {
   return answer.netCents === 0 ? amount(answer.net, answer) : cents(answer.netCents, answer);
 }

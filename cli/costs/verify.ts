@@ -1,8 +1,8 @@
-/** `svc costs verify`: what differs, and an exit code that a script can go by. */
+/** `svc costs verify` says what differs, and ends with a code that a script can go by. */
 import type { CostsVerifyResponse } from '@svc/sdk';
 import type { GeneratedSpec, Own } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';
-import { operationOf } from '../shell/operation.ts';
+import { answerOf } from '../shell/operation.ts';
 
 /** As long as the server tries. */
 const ANSWER_MS = 125_000;
@@ -14,9 +14,8 @@ export function verify(generated: GeneratedSpec): Own {
     examples: [{ title: 'All of a team', cli: 'costs verify --team team_01' }],
     run: async (context) => {
       const { input, output, signal } = context;
-      const client = await context.client();
       const options = { signal, timeoutMs: ANSWER_MS };
-      const answer = await client.call<CostsVerifyResponse>(operationOf(context), input, options);
+      const answer = await answerOf<CostsVerifyResponse>(context, input, options);
       const { intact, events, days, statements, entries, differences } = answer;
       const isForPeople = output.format === 'table' || output.format === 'tsv';
       if (!isForPeople) await output.value(answer);

@@ -1,6 +1,7 @@
 /**
- * `svc features set`. Whether a reason is needed, and which, the server decides: the command line only passes
- * on what was given, so that a missing one is its `reason_required` and not a second rule beside it.
+ * `svc features set` switches a feature. The server decides whether a reason is needed, and which: the
+ * command line only passes on what was given, so that a missing one is its `reason_required` and not a second
+ * rule beside it.
  */
 import type {
   AffectedFeature,
@@ -10,9 +11,9 @@ import type {
 } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { forgetFeatures } from '../shell/feature-cache.ts';
-import { operationOf } from '../shell/operation.ts';
+import { answerOf } from '../shell/operation.ts';
+import { isJson } from '../shell/output.ts';
 import { getPath, isRecord } from '../shell/paths.ts';
-import { isTable } from './rows.ts';
 
 export function set(generated: GeneratedSpec): Own {
   return {
@@ -34,12 +35,11 @@ export function set(generated: GeneratedSpec): Own {
 }
 
 async function setState(context: Context): Promise<void> {
-  const { input, output, io, signal } = context;
-  const client = await context.client();
-  const answer = await client.call<PlatformFeaturesSetStateResponse>(operationOf(context), input, { signal });
+  const { input, output, io } = context;
+  const answer = await answerOf<PlatformFeaturesSetStateResponse>(context);
   const isDry = input['dryRun'] === true;
   if (!isDry && answer.changed) await forgetFeatures(io);
-  if (!isTable(output)) return output.value(answer);
+  if (isJson(output)) return output.value(answer);
   const summary = summaryOf(answer, isDry);
   // On a terminal the sentence is half of the result, in a pipe the rows are all of it.
   if (output.format === 'table') await output.note(summary);
@@ -76,7 +76,7 @@ function blockers({ reason, blockedBy }: PlatformFeature): string {
   return blockedBy.length === 0 ? reason : `${blockedBy.join(', ')} (${reason})`;
 }
 
-/** Advice about a refusal; the message itself is the server's. */
+/** It returns advice about a refusal; the message itself is the server's. */
 function advice(error: SvcApiError): readonly string[] {
   if (error.code === 'reason_required')
     return ['say why with --reason "...", or see what it would change with --dry-run'];

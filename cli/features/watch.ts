@@ -1,14 +1,14 @@
 /**
- * `svc features watch`. The stream says that something changed, not what, so the list is read again at each
- * event and compared. As JSON the events come as the API sends them.
+ * `svc features watch` follows a stream. It says that something changed, not what, so the list is read again
+ * at each event and compared. As JSON the events come as the API sends them.
  */
 import type { FeaturesChanged, PlatformFeature } from '@svc/sdk';
 import { PlatformFeatures, type Client } from '@svc/sdk';
 import type { Context, Own } from '../shell/command.ts';
 import { cellForPrograms } from '../shell/cells.ts';
 import { operationOf } from '../shell/operation.ts';
+import { isJson } from '../shell/output.ts';
 import { neutraliseLine } from '../shell/text.ts';
-import { isTable } from './rows.ts';
 
 export function watch(): Own {
   return {
@@ -22,7 +22,7 @@ async function follow(context: Context): Promise<void> {
   const { input, output, signal } = context;
   const client = await context.client();
   const events = client.stream<FeaturesChanged>(operationOf(context), input, { signal });
-  if (!isTable(output)) {
+  if (isJson(output)) {
     for await (const event of events) await output.item(event);
     return;
   }

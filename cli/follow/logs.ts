@@ -1,4 +1,4 @@
-/** The common parts of `runs logs` and `builds logs`. */
+/** This file holds the common parts of `runs logs` and `builds logs`. */
 import type { ContextOf, OwnArgs } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';
 import { runOperation } from '../shell/operation.ts';

@@ -1,4 +1,4 @@
-/** The output of a run or a build, each piece on the stream that it was written to. */
+/** Copies the output of a run or a build, each piece to the stream that it was written to. */
 import {
   SvcAbortError,
   type BuildEvent,
@@ -12,7 +12,7 @@ import { persistently } from './persist.ts';
 import { createStamper, type Stamper } from './stamps.ts';
 import type { Patience } from './watch.ts';
 
-/** Those of a run's stream are the same. */
+/** Parameters of a stream; those of a run's stream are the same. */
 export type OutputParams = BuildsStreamLogsParams;
 
 /** A piece of it, or of a build a step. */
@@ -85,7 +85,7 @@ async function show(
   if (io.stdout.isTerminal && stdoutTo === 'stdout') {
     const { paint } = output;
     const time = stamper === undefined || at === undefined ? '' : `${at} `;
-    // Words of the contract only: nothing in a heading comes from the build itself.
+    // A heading holds words of the contract alone, and nothing that comes from the build itself.
     if (phase !== undefined) await output.raw(`${time}${paint('bold', `==> ${phase}`)}\n`);
     if (phase === undefined && state !== undefined)
       await output.raw(`${paint(colorOfState(state) ?? 'dim', `--- ${state}`)}\n`);

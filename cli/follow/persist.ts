@@ -15,7 +15,10 @@ const OUTAGE_MAX_MS = 120_000;
 export async function* persistently<E extends { readonly position: string }>(
   { io, output }: Pick<Context, 'io' | 'output'>,
   signal: AbortSignal,
-  /** `after`: position of the last event that was seen; undefined before the first. */
+  /**
+   * Opens the stream behind the position of the last event that was seen, which is undefined before the
+   * first.
+   */
   open: (after: string | undefined) => AsyncIterable<E>,
 ): AsyncGenerator<E> {
   let after: string | undefined;

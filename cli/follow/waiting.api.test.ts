@@ -1,4 +1,4 @@
-/** The command line against a real server: a new team, whose work goes nowhere yet. */
+/** Runs the command line against a real server, for a new team whose work goes nowhere yet. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { newKey } from '../../test/setup/people.ts';

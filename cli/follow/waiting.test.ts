@@ -1,15 +1,9 @@
 /** Why work waits, told to whoever waits for it. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { logStream, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { describe, expect, it } from 'vitest';
+import { logStream, useFakeApi } from '../testing/fake-api.ts';
 import { svc } from '../testing/session.ts';
 
-let api: FakeApi;
-
-beforeAll(async () => {
-  api = await startFakeApi();
-});
-afterEach(() => api.reset());
-afterAll(() => api.close());
+const api = await useFakeApi();
 
 const RUN = { id: 'run_1' };
 const BUILD = { id: 'bld_1', environmentId: 'env_1', phases: [] };

@@ -30,14 +30,14 @@ export interface Watched<T> {
   readonly start: T;
   readonly get: (signal: AbortSignal) => Promise<T>;
   readonly isOver: (value: T) => boolean;
-  /** Told when it is another than before. */
+  /** The stage is told when it is another than before. */
   readonly stage: (value: T) => string;
   readonly describe: (value: T) => string;
   /** Is shown every value. */
   readonly tell?: (value: T) => Promise<void>;
 }
 
-/** The value when it ended, or as it was last seen when the patience did. */
+/** Returns the value as it ended, or as it was last seen when the patience ended. */
 export async function watch<T>(
   { io, output }: Pick<Context, 'io' | 'output'>,
   { start, get, isOver, stage, describe, tell }: Watched<T>,

@@ -10,20 +10,20 @@ import {
   type Own,
   type OwnArgs,
 } from '../shell/command.ts';
-import { operationOf } from '../shell/operation.ts';
+import { answerOf } from '../shell/operation.ts';
 import { isJson } from '../shell/output.ts';
 import { copyOutput, type WorkOutput } from './output.ts';
 import { tellMeanwhile, waitingTeller, type Waits, type WaitingTeller } from './waiting.ts';
 import { patience, watch, type Patience } from './watch.ts';
 
-/** `R`: what it is found by. */
+/** Describes work that is waited for; it is found by a reference of the type `R`. */
 export interface Work<T extends Waits, R = T> {
   readonly what: 'run' | 'build';
   readonly get: (client: Client, reference: R, signal: AbortSignal) => Promise<T>;
   readonly isOver: (value: T) => boolean;
   readonly describe: (value: T) => string;
   readonly exitCode: (value: T) => number;
-  /** Behind `svc runs wait` and `svc runs cancel`. */
+  /** Words that stand behind `svc runs wait` and `svc runs cancel`. */
   readonly reference: (value: T) => string;
   readonly output: (reference: R) => WorkOutput;
 }
@@ -69,8 +69,7 @@ async function submit<T extends Waits>(context: Submitting, work: Work<T>): Prom
   const { input, args, output, io } = context;
   const follow = args.follow === true;
   const patient = patience(context);
-  const client = await context.client();
-  const made = await client.call<T>(operationOf(context), input, { signal: io.interrupted });
+  const made = await answerOf<T>(context, input, { signal: io.interrupted });
   if (!follow && args.wait !== true) {
     await output.value(made);
     return 0;
@@ -92,8 +91,7 @@ async function submit<T extends Waits>(context: Submitting, work: Work<T>): Prom
 async function waitFor<T extends Waits>(context: Context, work: Work<T>): Promise<number> {
   const { input, output, io } = context;
   const patient = patience(context);
-  const client = await context.client();
-  const start = await client.call<T>(operationOf(context), input, { signal: io.interrupted });
+  const start = await answerOf<T>(context, input, { signal: io.interrupted });
   const tell = waitingTeller(context, work.what, patient.signal);
   const last = await watchWork(context, start, { work, patient, tell });
   await output.value(last);

@@ -23,7 +23,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'code', sensitive: true, description: 'Six digits. The code of the step before and after is accepted too; one code counts once.' },
     ],
-    description: 'Ends TOTP enrollment with a first code; from now on sign-in asks for one. Answers ten recovery codes, shown once. Errors: `totp_invalid` (401), `totp_not_pending` (409).',
+    description: 'Ends the enrollment of TOTP, which a first code proves; from now on sign-in asks for one. Answers ten recovery codes, shown once. Errors: `totp_invalid` (401), `totp_not_pending` (409).',
     secrets: ['recoveryCodes'],
     auth: 'session',
     sessionOnly: true,
@@ -56,7 +56,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'username', description: '2 to 39 characters: lower-case letters, digits and single dashes, not at either end. Unique on the installation.' },
     ],
-    description: 'Changes the public user name. Errors: `username_taken` (409).',
+    description: 'Changes the user name that is public. Errors: `username_taken` (409).',
     auth: 'session',
     sessionOnly: true,
   },

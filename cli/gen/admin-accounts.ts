@@ -17,7 +17,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'email', description: 'E-mail address; letter case does not matter.' },
     ],
-    description: 'Returns the account of an e-mail address. Errors: `not_found` (404).',
+    description: 'Finds the account of an e-mail address. Errors: `not_found` (404).',
     auth: 'staff',
   },
   'verify-email': {
@@ -25,7 +25,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'userId', description: 'Account id.' },
     ],
-    description: 'Vouches for the address of an account: whoever holds the account owns the address. Needs a session of staff. Doing so again changes nothing. Errors: `not_found` (404).',
+    description: 'Vouches for the address that an account has: whoever holds the account owns the address. Needs a session of staff. Doing so again changes nothing. Errors: `not_found` (404).',
     auth: 'session',
     sessionOnly: true,
   },

@@ -62,7 +62,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'taskId' },
     ],
-    description: 'Returns a long act of staff with its progress. Errors: `not_found` (404).',
+    description: 'Finds a long act of staff with its progress. Errors: `not_found` (404).',
     auth: 'staff',
   },
   'task list': {

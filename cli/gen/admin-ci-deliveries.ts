@@ -8,7 +8,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'ciConnectionId', flag: 'connection', description: 'Connection whose deliveries are listed. Default: all.' },
       { name: 'cursor', description: '`nextCursor` of the page before.' },
       { name: 'limit', type: 'integer', description: 'Deliveries per page, 1 to 200. Default: 50.' },
-      { name: 'state', values: ['received', 'processed', 'ignored', 'failed', 'held'], description: 'In one state alone.' },
+      { name: 'state', values: ['received', 'processed', 'ignored', 'failed', 'held'], description: 'State to which the list is narrowed.' },
     ],
     columns: ['id', 'ciConnectionId', 'event', 'state', 'runId', 'changed', 'detail', 'receivedAt'],
     auth: 'staff',

@@ -5,8 +5,8 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
   list: {
     operation: { method: 'GET', path: '/admin/events', returns: 'events' },
     flags: [
-      { name: 'effect', description: 'Those of this effect alone.' },
-      { name: 'state', values: ['waiting', 'dead'], description: 'Those in this state alone.' },
+      { name: 'effect', description: 'Effect to which the list is narrowed.' },
+      { name: 'state', values: ['waiting', 'dead'], description: 'State to which the list is narrowed.' },
     ],
     columns: ['eventId', 'effect', 'teamId', 'kind', 'state', 'attempts', 'lastError'],
     auth: 'staff',
@@ -14,8 +14,8 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
   replay: {
     operation: { method: 'POST', path: '/admin/events/replay', body: '*' },
     flags: [
-      { name: 'effect', description: 'Those of this effect alone.' },
-      { name: 'eventId', description: 'Those of this event alone.' },
+      { name: 'effect', description: 'Effect to which the list is narrowed.' },
+      { name: 'eventId', description: 'Event to which the list is narrowed.' },
     ],
     description: 'Has effects tried again at once, dead ones too, with all their attempts ahead of them. Without a filter it is all of them. It has no error of its own.',
     examples: [{ title: 'What deliveries of webhooks could not be made', cli: 'admin-events replay --effect delivered' }],

@@ -12,7 +12,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'evaluatedAt', type: 'timestamp', required: true, description: 'Time of the evaluation, at most five minutes ahead.' },
       { name: 'methodologyVersion', required: true, description: 'Version of the method.' },
       { name: 'suiteId', required: true, description: 'Suite of tests or tasks.' },
-      { name: 'suiteName', required: true, description: 'Its name, for people.' },
+      { name: 'suiteName', required: true, description: 'Name of the suite, for people.' },
       { name: 'teamId', flag: 'team', required: true },
       { name: 'sandboxRunId', description: 'Sandbox run of the team in which it was evaluated, as the caller says.' },
       { name: 'score', type: 'number', description: 'Score, in the suite\'s own measure; a finite number.' },
@@ -62,7 +62,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'teamId', flag: 'team', required: true },
     ],
-    description: 'Returns one artifact with its sources, by its id or by its digest (`sha256:…`). Errors: `not_found` (404).',
+    description: 'Finds one artifact with its sources, by its id or by its digest (`sha256:…`). Errors: `not_found` (404).',
   },
   impact: {
     operation: { method: 'GET', path: '/teams/{teamId}/artifact-impact' },
@@ -91,9 +91,9 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'teamId', flag: 'team', required: true },
       { name: 'commit', description: 'Those alone that came from this commit, whole or abbreviated as it was recorded.' },
       { name: 'cursor', description: '`nextCursor` of the page before.' },
-      { name: 'kind', values: ['image', 'package', 'file', 'model', 'other'], description: 'Those alone of this kind.' },
+      { name: 'kind', values: ['image', 'package', 'file', 'model', 'other'], description: 'Kind to which the list is narrowed.' },
       { name: 'limit', type: 'integer', description: 'Artifacts a page, 1 to 200. Default: 50.' },
-      { name: 'projectId', flag: 'project', description: 'Those alone that came from this project.' },
+      { name: 'projectId', flag: 'project', description: 'Project to whose artifacts the list is narrowed.' },
     ],
     columns: ['id', 'kind', 'name', 'digest', 'createdAt'],
     examples: [{ title: 'What was made of a commit', cli: 'artifacts list --team team_01 --commit 3f2a9c1d5e7b8a90' }],
@@ -120,7 +120,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'teamId', flag: 'team', required: true },
     ],
-    description: 'Returns the passport of an artifact: everything that is known of it in one signed document, made by a job two seconds after the last event about it. Errors: `not_found` (404), `passport_not_ready` (404, the job has not run yet).',
+    description: 'Returns the passport of an artifact, which is everything that is known of it in one signed document, made by a job two seconds after the last event about it. Errors: `not_found` (404), `passport_not_ready` (404, the job has not run yet).',
   },
   'remove-attestation': {
     operation: { method: 'DELETE', path: '/teams/{teamId}/artifacts/{artifactId}/attestations/{attestationId}' },

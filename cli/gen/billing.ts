@@ -38,7 +38,6 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'cursor', description: '`nextCursor` of the page before.' },
       { name: 'limit', type: 'integer', description: 'Statements per page, 1 to 100. Default: 12.' },
     ],
-    description: 'Lists statements of a team with their lines, newest first: all that there ever were.',
     limitMax: 100,
     columns: ['id', 'period', 'state', 'listCents', 'includedCents', 'creditCents', 'dueCents', 'refundedCents'],
   },

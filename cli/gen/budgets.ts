@@ -10,7 +10,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'teamId', flag: 'team', required: true },
     ],
-    description: 'Deletes a budget. Errors: `not_found` (404).',
+    description: 'Deletes the budget that has this id. Errors: `not_found` (404).',
     destructive: true,
     empty: true,
   },
@@ -33,7 +33,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'id', description: 'Budget to change. Default: that of the scope.' },
       { name: 'projectId', flag: 'project', description: 'Project of the team whose costs it measures. Default: the whole team\'s.' },
     ],
-    description: 'Sets the budget of a scope: makes it, or gives the one that is there these values; what is not named keeps its value. With `id` the scope is left out or the same as before. Errors: `validation_failed` (400, a limit that is not whole in minor units, another scope than the budget of `id` has, an environment of another project), `currency_unsupported` (400), `not_found` (404, also a project or environment of another team), `limit_reached` (409, 100 a team).',
+    description: 'Gives a scope its budget: it is made, or the one that is there is given these values; what is not named keeps its value. With `id` the scope is left out or the same as before. Errors: `validation_failed` (400, a limit that is not whole in minor units, another scope than the budget of `id` has, an environment of another project), `currency_unsupported` (400), `not_found` (404, also a project or environment of another team), `limit_reached` (409, 100 a team).',
     examples: [{ title: 'Refuse new work of the team beyond 200 a month', cli: 'budgets set --team team_01 --limit 200 --enforcement hold' }],
   },
 };

@@ -22,7 +22,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'environmentId', flag: 'env', required: true },
     ],
-    description: 'Deletes a step. Errors: `not_found` (404).',
+    description: 'Deletes the step that has this id. Errors: `not_found` (404).',
     destructive: true,
     empty: true,
   },
@@ -43,6 +43,6 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'environmentId', flag: 'env', required: true },
     ],
-    description: 'Moves a step by one place. The first one up and the last one down stay. Answers all steps in their order. Errors: `not_found` (404).',
+    description: 'Moves a step by one place, so that it changes places with its neighbour. The first one up and the last one down stay. Answers all steps in their order. Errors: `not_found` (404).',
   },
 };

@@ -99,7 +99,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'environmentId', flag: 'env', required: true },
     ],
-    description: 'Returns the trace of a build: its id and where a person can look at it. Errors: `not_found` (404).',
+    description: 'Returns the id of a build\'s trace, and where a person can look at it. Errors: `not_found` (404).',
   },
   unlock: {
     operation: { method: 'POST', path: '/environments/{environmentId}/builds/unlock', body: '*' },

@@ -20,7 +20,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'connectionId' },
     ],
-    description: 'Deletes a connection with its pipelines, runs and jobs. Errors: `not_found` (404).',
+    description: 'Deletes a connection, and its pipelines, runs and jobs go with it. Errors: `not_found` (404).',
     destructive: true,
     empty: true,
   },
@@ -39,7 +39,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'cursor', description: '`nextCursor` of the page before.' },
       { name: 'limit', type: 'integer', description: 'Connections per page, 1 to 200. Default: 50.' },
     ],
-    description: 'Lists CI connections of a team, newest first. Errors: `not_found` (404).',
+    description: 'Lists CI connections that a team has, newest first. Errors: `not_found` (404).',
     columns: ['id', 'provider', 'repositoryHost', 'repositoryPath', 'defaultBranch', 'ingestMode', 'status'],
   },
   'connections reset-oidc-pin': {
@@ -81,7 +81,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'connectionId' },
     ],
-    description: 'Returns one CI connection. Errors: `not_found` (404).',
+    description: 'Finds one CI connection. Errors: `not_found` (404).',
   },
   'connections update': {
     operation: { method: 'PATCH', path: '/ci/connections/{connectionId}', body: '*' },
@@ -112,7 +112,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'cursor', description: '`nextCursor` of the page before.' },
       { name: 'limit', type: 'integer', description: 'Deliveries per page, 1 to 200. Default: 50.' },
     ],
-    description: 'Lists the deliveries to the connection\'s webhook, newest first. They are kept for 30 days. Errors: `not_found` (404).',
+    description: 'Lists the deliveries that came to the connection\'s webhook, newest first. They are kept for 30 days. Errors: `not_found` (404).',
     columns: ['id', 'event', 'state', 'runId', 'changed', 'detail', 'receivedAt'],
   },
   discover: {
@@ -120,14 +120,14 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'connectionId' },
     ],
-    description: 'Looks for CI definitions in the connection\'s default branch, in the background: one bounded listing, at most 2,000 entries, no clone. It shows the definitions of every CI system that it finds; those of the connection\'s own one become its pipelines, for `generic` all do: of another system\'s pipelines no run would ever become known here. A pipeline whose definition is gone loses it and keeps its runs; without runs it is no longer listed. While a search of this connection waits or runs it is answered instead of a new one. Errors: `not_found` (404), `ci_connection_paused` (409).',
+    description: 'Looks for CI definitions in the connection\'s default branch, which goes on in the background: one bounded listing, at most 2,000 entries, no clone. It shows the definitions of every CI system that it finds; those of the connection\'s own one become its pipelines, for `generic` all do: of another system\'s pipelines no run would ever become known here. A pipeline whose definition is gone loses it and keeps its runs; without runs it is no longer listed. While a search of this connection waits or runs it is answered instead of a new one. Errors: `not_found` (404), `ci_connection_paused` (409).',
   },
   'discovery show': {
     operation: { method: 'GET', path: '/ci/connections/{connectionId}/discovery' },
     positionals: [
       { name: 'connectionId' },
     ],
-    description: 'Returns the latest search of a connection: that which waits or runs, else what the last one found. Errors: `not_found` (404, also when there was none yet).',
+    description: 'Returns the latest search of a connection, which waits or runs, else what the last one found. Errors: `not_found` (404, also when there was none yet).',
   },
   'exchange-id-token': {
     operation: { method: 'POST', path: '/ci/id-tokens/exchange', body: '*' },
@@ -149,7 +149,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'cursor', description: '`nextCursor` of the page before.' },
       { name: 'limit', type: 'integer', description: 'Pipelines per page, 1 to 200. Default: 50.' },
     ],
-    description: 'Lists pipelines of a connection by name: those that discovery found, and those that runs were reported for. Errors: `not_found` (404).',
+    description: 'Lists the pipelines that a connection has, by name: discovery found some, and runs were reported for others. Errors: `not_found` (404).',
     columns: ['id', 'name', 'path', 'triggers', 'deployDetected'],
   },
   report: {
@@ -237,7 +237,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'durationMs', type: 'integer', description: 'Duration in milliseconds.' },
       { name: 'status', values: ['queued', 'running', 'success', 'failed', 'cancelled', 'unknown'], description: 'State.' },
     ],
-    description: 'Updates status and duration of a run. A status that lies behind the run\'s own changes nothing; of a run that ended the duration stays, unless there was none. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).',
+    description: 'Updates the status that a run has, and its duration. A status that lies behind the run\'s own changes nothing; of a run that ended the duration stays, unless there was none. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).',
   },
   'webhook rotate-secret': {
     operation: { method: 'POST', path: '/ci/connections/{connectionId}/webhook/rotate-secret', body: '*' },

@@ -50,7 +50,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'reason', description: 'Reason, 1 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs none.' },
       { name: 'revision', type: 'integer', description: 'Refuses the change unless the feature is at this revision; the same as the header `If-Match`.' },
     ],
-    description: 'Switches a feature on or off. With `If-Match` (or `revision`) the change is refused when somebody else changed the feature in the meantime. Setting the state that it has already changes nothing and leaves no history. With `dryRun` nothing is written: the answer tells which features would change. Errors, in the order of the checks: `feature_unknown` (404), `reason_required` (400), `feature_not_toggleable` (409), `precondition_failed` (412, details hold the `current` feature).',
+    description: 'Switches a feature, which is then on or off. With `If-Match` (or `revision`) the change is refused when somebody else changed the feature in the meantime. Setting the state that it has already changes nothing and leaves no history. With `dryRun` nothing is written: the answer tells which features would change. Errors, in the order of the checks: `feature_unknown` (404), `reason_required` (400), `feature_not_toggleable` (409), `precondition_failed` (412, details hold the `current` feature).',
     examples: [{ title: 'Switch CI off while a provider misbehaves', cli: 'features set host.ci disabled --reason \'webhook storm, see INC-12\'' }],
     auth: 'staff',
   },

@@ -27,7 +27,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'cursor', description: '`nextCursor` of the page before.' },
       { name: 'limit', type: 'integer', description: 'Incidents per page, 1 to 200. Default: 50.' },
     ],
-    description: 'Lists incidents of one environment, newest first. Errors: `not_found` (404).',
+    description: 'Lists incidents that one environment had, newest first. Errors: `not_found` (404).',
     columns: ['id', 'state', 'severity', 'title', 'openedAt'],
     stability: 'experimental',
   },

@@ -8,7 +8,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'limit', type: 'integer', description: 'Notifications a page, 1 to 200. Default: 50.' },
       { name: 'offset', type: 'integer', description: 'Number of the newest to leave out, at most 10,000. Default: 0.' },
     ],
-    description: 'Lists notifications of the account, newest first. A credential that is narrowed to one team sees that team\'s alone.',
+    description: 'Lists notifications that the account has, newest first. A credential that is narrowed to one team sees that team\'s alone.',
     columns: ['id', 'kind', 'title', 'createdAt', 'readAt'],
   },
   'mark-all-read': {

@@ -10,7 +10,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
   },
   prices: {
     operation: { method: 'GET', path: '/prices', returns: 'prices' },
-    description: 'Lists the prices of metered time: of each meter the one in force, and those to come. Whoever used a meter lately is told of a new price when it is published, before it begins.',
+    description: 'Lists what metered time costs: of each meter the price in force, and those to come. Whoever used a meter lately is told of a new price when it is published, before it begins.',
     columns: ['meter', 'currency', 'nanosPerSecond', 'fromAt', 'inForce', 'id'],
     auth: 'optional',
   },

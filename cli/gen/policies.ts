@@ -58,7 +58,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'teamId', flag: 'team', required: true },
     ],
-    description: 'Returns one policy with its document. Errors: `not_found` (404).',
+    description: 'Finds one policy with its document. Errors: `not_found` (404).',
   },
   list: {
     operation: { method: 'GET', path: '/teams/{teamId}/policies', returns: 'policies' },

@@ -17,7 +17,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'projectId' },
     ],
-    description: 'Deletes a project with its environments. Errors: `not_found` (404), `in_use` (409: a build of one of them has not ended; cancel it or wait for its end).',
+    description: 'Deletes a project, and its environments go with it. Errors: `not_found` (404), `in_use` (409: a build of one of them has not ended; cancel it or wait for its end).',
     destructive: true,
     empty: true,
   },
@@ -34,7 +34,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'cursor', description: '`nextCursor` of the page before.' },
       { name: 'limit', type: 'integer', description: 'Projects per page, 1 to 200. Default: 50.' },
       { name: 'spaceId', flag: 'space', description: 'Only projects in this space.' },
-      { name: 'teamId', flag: 'team', description: 'Only projects of this team.' },
+      { name: 'teamId', flag: 'team', description: 'Team whose projects are listed.' },
     ],
     description: 'Lists projects of the caller\'s teams, newest first, 50 a page. Errors: `not_found` (404, team or space), `feature_disabled` (403, a space is named while spaces are off).',
     columns: ['id', 'slug', 'name', 'teamId', 'createdAt'],

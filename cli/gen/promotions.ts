@@ -59,7 +59,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'cursor', description: '`nextCursor` of the page before.' },
       { name: 'limit', type: 'integer', description: 'Promotions a page, 1 to 200. Default: 50.' },
     ],
-    description: 'Lists promotions to an environment, newest first. Errors: `not_found` (404).',
+    description: 'Lists promotions that an environment had, newest first. Errors: `not_found` (404).',
     columns: ['id', 'state', 'version', 'waitingFor.code', 'buildId', 'createdAt'],
   },
   preview: {

@@ -22,7 +22,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'teamId', flag: 'team', required: true },
     ],
-    description: 'Lists registries of a team, oldest first, at most 50. Credentials are never shown.',
+    description: 'Lists registries that a team has, oldest first, at most 50. Credentials are never shown.',
     columns: ['id', 'host', 'namespace', 'default', 'hasCredentials', 'createdAt'],
   },
   remove: {

@@ -24,7 +24,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'projectId', flag: 'project', required: true },
     ],
-    description: 'Returns one release with its artifacts. Errors: `not_found` (404).',
+    description: 'Finds one release with its artifacts. Errors: `not_found` (404).',
   },
   list: {
     operation: { method: 'GET', path: '/projects/{projectId}/releases', items: 'releases' },

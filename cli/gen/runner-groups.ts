@@ -24,7 +24,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'teamId', flag: 'team', required: true },
     ],
-    description: 'Deletes a group without runners. Errors: `not_found` (404), `in_use` (409, runners are in it, revoked ones aside).',
+    description: 'Deletes a group that has no runners. Errors: `not_found` (404), `in_use` (409, runners are in it, revoked ones aside).',
     destructive: true,
     empty: true,
   },

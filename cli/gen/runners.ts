@@ -25,7 +25,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'teamId', flag: 'team', required: true },
     ],
-    description: 'Issues a one-shot enrollment token: good once, for 15 minutes, shown once. Errors: `limit_reached` (409, runners of the team).',
+    description: 'Issues a one-shot enrollment token, which is good once, for 15 minutes, and shown once. Errors: `limit_reached` (409, runners of the team).',
     secrets: ['token'],
     examples: [{ title: 'A token for a new machine', cli: 'runners enroll --team team_01' }],
   },

@@ -7,7 +7,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'runId' },
     ],
-    description: 'Asks for a run to end. A queued run ends at once; an offered or running one when its runner has killed it, or after its lease. Cancelling an ended run changes nothing and answers it. Errors: `not_found` (404).',
+    description: 'Cancels a run, which is asked to end. A queued run ends at once; an offered or running one when its runner has killed it, or after its lease. Cancelling an ended run changes nothing and answers it. Errors: `not_found` (404).',
   },
   create: {
     operation: { method: 'POST', path: '/teams/{teamId}/sandbox-runs', body: '*' },

@@ -10,7 +10,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'messages', type: 'json', repeated: true, required: true, document: 'text', description: 'Oldest first, 1 to 50; the last one is the question.' },
     ],
-    description: 'Asks an AI model about the space. No model can be configured in this version, so that after authorisation it answers `unavailable` (503, not retryable). Errors: `not_found` (404), `unavailable` (503, AI is not configured).',
+    description: 'Asks an AI model what it knows about the space. No model can be configured in this version, so that after authorisation it answers `unavailable` (503, not retryable). Errors: `not_found` (404), `unavailable` (503, AI is not configured).',
     bodyBytesMax: 1048576,
     secrets: ['message.content'],
     stability: 'preview',
@@ -31,7 +31,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'spaceId' },
     ],
-    description: 'Deletes a space; the projects in it stay. Needs the role `owner` in the space. Errors: `not_found` (404), `role_insufficient` (403).',
+    description: 'Deletes a space, whose projects stay. Needs the role `owner` in the space. Errors: `not_found` (404), `role_insufficient` (403).',
     destructive: true,
     empty: true,
     stability: 'preview',
@@ -98,7 +98,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'query', description: 'Part of a name, 1 to 200 characters.' },
     ],
     flags: [
-      { name: 'kinds', values: ['project', 'environment'], repeated: true, description: 'Only these kinds. Default: all.' },
+      { name: 'kinds', values: ['project', 'environment'], repeated: true, description: 'Kinds to which the search is narrowed. Default: all.' },
     ],
     description: 'Finds projects and environments of the space by a part of their name, upper and lower case alike; projects also by their slug. Exact names come first, then beginnings, then the rest by name; at most 50. Errors: `not_found` (404).',
     columns: ['kind', 'id', 'name', 'projectId'],

@@ -7,7 +7,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'teamId' },
     ],
-    description: 'Returns the shares of a team. Errors: `not_found` (404, team).',
+    description: 'Finds the shares of a team. Errors: `not_found` (404, team).',
     auth: 'staff',
   },
   set: {
@@ -21,7 +21,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'runs.maxRunning', type: 'integer', description: 'Items that runners of the pool hold of it at once, 0 to 100,000. Default: no limit.' },
       { name: 'runs.weight', type: 'integer', description: 'Turns that the team has for each one of a team with weight 1, 1 to 100. Default: 1.' },
     ],
-    description: 'Sets the shares of a team: what is not given is the default. Takes effect with the next grant. Errors: `not_found` (404, team).',
+    description: 'Sets the shares that a team has: what is not given is the default. Takes effect with the next grant. Errors: `not_found` (404, team).',
     examples: [{ title: 'Three times the runs of others, and at most 20 builds at once', cli: 'team-shares set team_01 --runs-weight 3 --builds-max-running 20' }],
     auth: 'staff',
   },

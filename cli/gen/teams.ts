@@ -24,7 +24,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'teamId' },
     ],
-    description: 'Deletes a team with everything in it; its runners are revoked and its open runs cancelled first. Errors: `not_found` (404).',
+    description: 'Deletes a team, and everything in it goes with it; its runners are revoked and its open runs cancelled first. Errors: `not_found` (404).',
     destructive: true,
     empty: true,
   },
@@ -122,7 +122,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'teamId', required: true },
     ],
-    description: 'Changes the role of a member. Nobody can give a role above the own one, owners and admins are made with a session, an API key gives a role only when it holds all of its scopes, and a team keeps at least one owner. Open invitations that the member made and may not make with the new role end. Errors: `not_found` (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403), `last_owner` (409).',
+    description: 'Changes the role that a member has. Nobody can give a role above the own one, owners and admins are made with a session, an API key gives a role only when it holds all of its scopes, and a team keeps at least one owner. Open invitations that the member made and may not make with the new role end. Errors: `not_found` (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403), `last_owner` (409).',
   },
   update: {
     operation: { method: 'PATCH', path: '/teams/{teamId}', body: '*' },

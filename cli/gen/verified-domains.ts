@@ -38,7 +38,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'teamId', flag: 'team', required: true },
     ],
-    description: 'Removes a domain, verified or not; adding it again asks for the same record. Errors: `not_found` (404).',
+    description: 'Removes a domain, whether it is verified or not; adding it again asks for the same record. Errors: `not_found` (404).',
     destructive: true,
     empty: true,
   },

@@ -25,7 +25,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'teamId', flag: 'team', required: true },
     ],
-    description: 'Deletes an endpoint with its deliveries. Errors: `not_found` (404).',
+    description: 'Deletes an endpoint, and its deliveries go with it. Errors: `not_found` (404).',
     destructive: true,
     empty: true,
   },
@@ -39,7 +39,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'cursor', description: '`nextCursor` of the page before.' },
       { name: 'limit', type: 'integer', description: 'Deliveries per page, 1 to 200. Default: 50.' },
     ],
-    description: 'Lists the deliveries of an endpoint with their attempts, newest first. They are kept for 30 days. Errors: `not_found` (404).',
+    description: 'Lists the deliveries that an endpoint had with their attempts, newest first. They are kept for 30 days. Errors: `not_found` (404).',
     columns: ['id', 'event', 'state', 'attemptCount', 'createdAt'],
   },
   get: {

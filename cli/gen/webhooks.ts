@@ -28,7 +28,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     flags: [
       { name: 'environmentId', flag: 'env', required: true },
     ],
-    description: 'Lists webhooks of the environment\'s connections, oldest first. Errors: `not_found` (404).',
+    description: 'Lists webhooks that the environment\'s connections have, oldest first. Errors: `not_found` (404).',
     columns: ['id', 'ciConnectionId', 'provider', 'subscription', 'lastDeliveryAt'],
   },
 };

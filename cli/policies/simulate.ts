@@ -1,8 +1,8 @@
-/** `svc policies simulate`: what a document would have refused, and why. */
+/** `svc policies simulate` tells what a document would have refused, and why. */
 import { Policies, type Simulation, type SimulatedGate } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';
-import { operationOf } from '../shell/operation.ts';
+import { answerOf } from '../shell/operation.ts';
 import { isRecord } from '../shell/paths.ts';
 import { neutraliseLine } from '../shell/text.ts';
 import { isJson } from '../shell/output.ts';
@@ -15,9 +15,8 @@ export function simulate(generated: GeneratedSpec): Own {
 }
 
 async function simulatePolicy(context: Context): Promise<number> {
-  const { input, output, signal } = context;
-  const client = await context.client();
-  const simulation = await client.call<Simulation>(operationOf(context), input, { signal });
+  const { input, output } = context;
+  const simulation = await answerOf<Simulation>(context);
   if (isJson(output)) await output.value(simulation);
   else await print(context, simulation, input['document']);
   return simulation.newlyDenied > 0 ? EXIT.refusing : EXIT.ok;

@@ -1,8 +1,8 @@
-/** `svc promotions approve`: nobody approves what was not shown. */
+/** `svc promotions approve` lets nobody approve what was not shown. */
 import { Promotions, type Promotion } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { agree } from '../shell/confirm.ts';
-import { operationOf } from '../shell/operation.ts';
+import { answerOf } from '../shell/operation.ts';
 import { neutraliseLine } from '../shell/text.ts';
 import { describeChanges } from './changes.ts';
 import { describePromotion, environmentFirst } from './command.ts';
@@ -23,12 +23,11 @@ export function approve(generated: GeneratedSpec): Own {
 }
 
 async function approvePromotion(context: Context): Promise<void> {
-  const { input, output, signal } = context;
-  const client = await context.client();
-  const { fingerprint } = await review(context, new Promotions(client));
+  const { input, output } = context;
+  const { fingerprint } = await review(context, new Promotions(await context.client()));
   // The server refuses it if something has changed since it was shown.
   const seen = fingerprint === undefined ? {} : { fingerprint };
-  const approved = await client.call<Promotion>(operationOf(context), { ...seen, ...input }, { signal });
+  const approved = await answerOf<Promotion>(context, { ...seen, ...input });
   await output.value(approved);
   await output.progress(describePromotion(approved));
 }

@@ -36,7 +36,7 @@ export function describeChanges(preview: PromotionPreview): readonly string[] {
   ];
 }
 
-/** Prints the target of the deploy; nothing where nothing is deployed. */
+/** Prints the target of the deploy, or nothing where nothing is deployed. */
 function describeTarget({ subject = [] }: Partial<PromotionPreview>): readonly string[] {
   const parts = subject.filter(({ name }) => TARGET.test(name)).map(({ name, value }) => `${name} ${value}`);
   return parts.length === 0 ? [] : [`target: ${parts.join(', ')}`];

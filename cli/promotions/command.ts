@@ -1,6 +1,6 @@
 /**
- * What the commands of promotions have in common: their first argument, and the states in words and exit
- * codes.
+ * Holds what the commands of promotions have in common: their first argument, and the states in words and
+ * exit codes.
  */
 import type { Promotion, PromotionPolicyPreview, PromotionRule, PromotionState } from '@svc/sdk';
 import type { FieldSpec } from '../command.ts';

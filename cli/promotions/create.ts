@@ -9,7 +9,7 @@ import {
   type Own,
   type OwnArgs,
 } from '../shell/command.ts';
-import { operationOf } from '../shell/operation.ts';
+import { answerOf } from '../shell/operation.ts';
 import { neutraliseLine } from '../shell/text.ts';
 import {
   describePreview,
@@ -53,9 +53,8 @@ async function createPromotion(context: ContextOf<typeof ARGS>): Promise<number>
   const { args, output, io } = context;
   const image = args.artifact === undefined ? {} : { artifactId: args.artifact };
   const patient = patience(context);
-  const client = await context.client();
-  const promotion = await client.call<Promotion>(
-    operationOf(context),
+  const promotion = await answerOf<Promotion>(
+    context,
     { ...context.input, ...image },
     { signal: io.interrupted },
   );
@@ -67,7 +66,7 @@ async function createPromotion(context: ContextOf<typeof ARGS>): Promise<number>
     await output.note(describePromotion(promotion));
     return 0;
   }
-  const promotions = new Promotions(client);
+  const promotions = new Promotions(await context.client());
   const watched = {
     start: promotion,
     get: async (signal: AbortSignal) =>

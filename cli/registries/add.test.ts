@@ -1,22 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { describe, expect, it } from 'vitest';
+import { useFakeApi, useFolder } from '../testing/fake-api.ts';
 import { svc } from '../testing/session.ts';
 
-let api: FakeApi;
-let folder: string;
-
-beforeAll(async () => {
-  api = await startFakeApi();
-  folder = mkdtempSync(join(tmpdir(), 'svc-registries-'));
-});
-afterEach(() => api.reset());
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await api.close();
-});
+const api = await useFakeApi();
+const folder = useFolder('registries');
 
 /** The requests that add; the others are about features. */
 const sent = (): unknown[] => api.asked.filter(({ method }) => method === 'POST').map(({ body }) => body);

@@ -1,4 +1,4 @@
-/** `svc registries add`: the password is read from where nobody else sees it. */
+/** `svc registries add` reads the password from where nobody else sees it. */
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { canAsk } from '../shell/confirm.ts';
 import { UsageError } from '../shell/errors.ts';

@@ -1,9 +1,11 @@
-/** `svc releases create`: of artifacts by their ids, or of the image that a build published. */
+/**
+ * `svc releases create` makes a release of artifacts by their ids, or of the image that a build published.
+ */
 import { Artifacts, Builds, Environments, SvcApiError } from '@svc/sdk';
 import type { Artifact, Build, Release } from '@svc/sdk';
 import { describeFlag, type Context, type GeneratedSpec, type Own } from '../shell/command.ts';
 import { CliError } from '../shell/errors.ts';
-import { operationOf } from '../shell/operation.ts';
+import { answerOf } from '../shell/operation.ts';
 
 /** The job that catalogues an image runs a moment after its build. */
 const CATALOGUE_MS = 60_000;
@@ -42,23 +44,21 @@ export function create(generated: GeneratedSpec): Own {
 }
 
 async function createRelease(context: Context): Promise<void> {
-  const { args, input, output, signal } = context;
+  const { args, input, output } = context;
   const built = args['build'] === undefined ? [] : [(await imageOf(context, String(args['build']))).id];
   const artifactIds = new Set([...listOf(input['artifactIds']), ...listOf(args['artifact']), ...built]);
-  const client = await context.client();
   const body = artifactIds.size === 0 ? input : { ...input, artifactIds: [...artifactIds] };
-  await output.value(await client.call<Release>(operationOf(context), body, { signal }));
+  await output.value(await answerOf<Release>(context, body));
 }
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 async function imageOf(context: Context, buildId: string): Promise<Artifact> {
   const { io, output, signal } = context;
-  const client = await context.client();
   const { teamId, state, digest } = await findBuild(context, buildId);
   if (digest === undefined)
     throw new CliError('no_image', `build ${buildId} is ${state} and has published no image`);
-  const artifacts = new Artifacts(client);
+  const artifacts = new Artifacts(await context.client());
   const until = io.now() + CATALOGUE_MS;
   for (let tries = 0; ; tries += 1) {
     const artifact = await unlessMissing(artifacts.get(teamId, digest, { signal }));

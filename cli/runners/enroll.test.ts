@@ -1,14 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { describe, expect, it } from 'vitest';
+import { useFakeApi } from '../testing/fake-api.ts';
 import { svc } from '../testing/session.ts';
 
-let api: FakeApi;
-
-beforeAll(async () => {
-  api = await startFakeApi();
-});
-afterEach(() => api.reset());
-afterAll(() => api.close());
+const api = await useFakeApi();
 
 const issued = { token: 'enr_1', expiresAt: '2026-11-20T12:15:00Z' };
 const line = 'runners enroll --team team_1';

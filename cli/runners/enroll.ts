@@ -1,7 +1,7 @@
 /** `svc runners enroll` */
 import { Regions, Teams, SvcApiError, type RunnersCreateEnrollTokenResponse } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
-import { operationOf, warnOfSecrets } from '../shell/operation.ts';
+import { answerOf, warnOfSecrets } from '../shell/operation.ts';
 import { neutraliseLine } from '../shell/text.ts';
 import { formatRelative } from '../shell/time.ts';
 
@@ -13,9 +13,8 @@ export function enroll(generated: GeneratedSpec): Own {
 }
 
 async function issueToken(context: Context): Promise<void> {
-  const { input, output, io, signal } = context;
-  const client = await context.client();
-  const issued = await client.call<RunnersCreateEnrollTokenResponse>(operationOf(context), input, { signal });
+  const { input, output, io } = context;
+  const issued = await answerOf<RunnersCreateEnrollTokenResponse>(context);
   const { baseUrl } = await context.connection();
   const command = `svc-runner enroll --url ${shellWord(baseUrl)} --token-file -`;
   if (output.format === 'table') {

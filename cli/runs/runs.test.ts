@@ -1,16 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { apiError, logEvent, logStream, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { apiError, logEvent, logStream, useFakeApi } from '../testing/fake-api.ts';
 import { fakeIo } from '../testing/fake-io.ts';
 import { run as runLine } from '../shell/run.ts';
 import { svc } from '../testing/session.ts';
 
-let api: FakeApi;
-
-beforeAll(async () => {
-  api = await startFakeApi();
-});
-afterEach(() => api.reset());
-afterAll(() => api.close());
+const api = await useFakeApi();
 
 const queued = { id: 'run_1', state: 'queued' };
 const ended = (state: string, more: object = {}) => ({
@@ -121,7 +115,7 @@ describe('svc runs wait', () => {
     api.on(
       'GET /sandbox-runs/run_1',
       { body: { ...queued, state: 'running' } },
-      // Four: more than one call's own retries cover.
+      // There are four, which is more than the retries of one call cover.
       ...Array.from({ length: 4 }, () => ({
         ...apiError(503, 'unavailable', 'restarting'),
         headers: { 'retry-after-ms': '1' },

@@ -1,4 +1,4 @@
-/** One object of the API as lines. Pure. */
+/** Writes one object of the API as lines. It is pure. */
 import { cellForPeople, cellForPrograms, numberForPeople } from './cells.ts';
 import type { CellOf } from './cells.ts';
 import { colorOfState, type Paint } from './color.ts';
@@ -14,7 +14,8 @@ interface Line {
 }
 
 /**
- * For people: names and values side by side, nested objects indented, lists of objects one after the other.
+ * Writes for people: names and values side by side, nested objects indented, lists of objects one after the
+ * other.
  */
 export function blockForPeople(value: unknown, nowMs: number, paint: Paint): string[] {
   const lines = linesOf(value, { indent: '', nowMs });
@@ -29,7 +30,7 @@ export function blockForPeople(value: unknown, nowMs: number, paint: Paint): str
 interface Place {
   readonly indent: string;
   readonly nowMs: number;
-  /** That an object around it states. */
+  /** Currency that an object around it states. */
   readonly currency?: Currency | undefined;
 }
 
@@ -69,7 +70,7 @@ function scalar(value: unknown, of: CellOf): string {
   return cellForPeople(value, of);
 }
 
-/** For programs: `path<TAB>value`, nested paths dotted, one line each. */
+/** Writes for programs `path<TAB>value`, nested paths dotted, one line each. */
 export function blockForPrograms(value: unknown, path = ''): string[] {
   if (isRecord(value)) {
     return Object.entries(value).flatMap(([key, inner]) =>

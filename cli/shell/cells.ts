@@ -1,5 +1,5 @@
 /**
- * One value of the API as text, for people (`cellForPeople`) and for programs that read columns
+ * Writes one value of the API as text, for people (`cellForPeople`) and for programs that read columns
  * (`cellForPrograms`).
  */
 import { cents, currencyOf, isOfCents, withoutCents } from './money.ts';

@@ -1,4 +1,4 @@
-/** Colours, or none. */
+/** Paints text in colours, or in none. */
 
 export type Color = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 export type Paint = (color: Color, text: string) => string;
@@ -35,38 +35,21 @@ export function wantsColor(
   return isTerminal && env['TERM'] !== 'dumb';
 }
 
-const OF_WORD: Readonly<Record<string, Color>> = {
-  succeeded: 'green',
-  success: 'green',
-  live: 'green',
-  enabled: 'green',
-  active: 'green',
-  approved: 'green',
-  deployed: 'green',
-  running: 'cyan',
-  offered: 'cyan',
-  publishing: 'cyan',
-  deploying: 'cyan',
-  queued: 'yellow',
-  pending: 'yellow',
-  paused: 'yellow',
-  draining: 'yellow',
-  silent: 'yellow',
-  not_ready: 'yellow',
-  dependency_disabled: 'yellow',
-  awaiting_approval: 'yellow',
-  failed: 'red',
-  dead: 'red',
-  error: 'red',
-  flagged: 'red',
-  cycle_detected: 'red',
-  never_seen: 'dim',
-  revoked: 'dim',
-  cancelled: 'dim',
-  disabled: 'dim',
+const WORDS: Readonly<Partial<Record<Color, string>>> = {
+  green: 'succeeded success live enabled active approved deployed',
+  cyan: 'running offered publishing deploying',
+  yellow: 'queued pending paused draining silent not_ready dependency_disabled awaiting_approval',
+  red: 'failed dead error flagged cycle_detected',
+  dim: 'never_seen revoked cancelled disabled',
 };
 
-/** States in their colour; words that say no state stay as they are. */
+const COLORS: ReadonlyMap<string, Color> = new Map(
+  Object.entries(WORDS).flatMap(([color, words]) =>
+    words.split(' ').map((word) => [word, color as Color] as const),
+  ),
+);
+
+/** It returns the colour of a state; words that say no state have none. */
 export function colorOfState(word: string): Color | undefined {
-  return Object.hasOwn(OF_WORD, word) ? OF_WORD[word] : undefined;
+  return COLORS.get(word);
 }

@@ -46,7 +46,7 @@ export interface Context {
   client(): Promise<Client>;
 }
 
-/** With the command's own arguments in the types that citty has for their definitions. */
+/** The context with the command's own arguments, in the types that citty has for their definitions. */
 export type ContextOf<A extends ArgsDef> = Context & { readonly args: ParsedArgs<A> };
 
 interface Conduct {
@@ -60,9 +60,9 @@ interface Conduct {
    * to end after Ctrl-C.
    */
   readonly wraps?: boolean;
-  /** Advice about a refusal of the API, beside its message; one line each. */
+  /** Gives advice about a refusal of the API, beside its message; one line each. */
   readonly advice?: (error: SvcApiError) => readonly string[];
-  /** Resolves with the exit code; nothing is 0. */
+  /** Runs the command and resolves with its exit code; nothing stands for 0. */
   readonly run: (context: Context) => Promise<number | void>;
 }
 
@@ -77,7 +77,7 @@ export interface Own extends Partial<Omit<Spec, 'group' | 'words' | 'summary'>>,
   readonly args?: OwnArgs;
 }
 
-/** By property: `apiKeyStdin` is `--api-key-stdin`. */
+/** Arguments by property: `apiKeyStdin` is `--api-key-stdin`. */
 export type OwnArgs = Record<string, OwnArg>;
 type OwnArg = ArgDef & { readonly sensitive?: true; readonly options?: string[] };
 
@@ -142,7 +142,7 @@ function argField(name: string, def: OwnArg): FieldSpec {
 
 type DescribedFlag = Pick<FieldSpec, 'flag' | 'type' | 'description'> & Partial<FieldSpec>;
 
-/** A flag or positional of a request; its name is the flag in camelCase. */
+/** It describes a flag or positional of a request; its name is the flag in camelCase. */
 export function describeFlag(field: DescribedFlag): FieldSpec {
   return {
     name: camelCase(field.flag),

@@ -1,6 +1,7 @@
 /**
- * The configuration file: profiles with an address and a credential. It holds secrets, so it is made readable
- * for its owner alone, and replaced as a whole by a rename: a crash leaves the old one or the new one.
+ * Reads and writes the configuration file: profiles with an address and a credential. It holds secrets, so it
+ * is made readable for its owner alone, and replaced as a whole by a rename: a crash leaves the old one or
+ * the new one.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Address and credential of a command. Flags win over the environment, the environment over the profile. */
+/**
+ * Finds address and credential of a command. Flags win over the environment, the environment over the
+ * profile.
+ */
 import { Client } from '@svc/sdk';
 import type { Fetch } from '@svc/sdk';
 import { CLI_VERSION } from '../version.ts';
@@ -27,7 +30,7 @@ export interface Connection {
 
 type WantedConnection = Pick<Globals, 'profile' | 'baseUrl' | 'apiKey'>;
 
-/** `profileMayBeNew`: for the command that makes profiles. */
+/** Finds the connection; `profileMayBeNew` is for the command that makes profiles. */
 export async function findConnection(
   io: Io,
   globals: WantedConnection,
@@ -81,7 +84,7 @@ export function clientFor(
   });
 }
 
-/** Without a trailing slash, as the SDK takes it. */
+/** Returns the address without a trailing slash, as the SDK takes it. */
 export function checkedAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (
@@ -97,7 +100,7 @@ export function checkedAddress(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** True if a password sent there could be read on the way. */
+/** Returns true if a password sent there could be read on the way. */
 export function isExposed(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);

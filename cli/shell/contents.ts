@@ -7,7 +7,7 @@ import { isRecord } from './paths.ts';
 import { wordOf, type Source } from './source.ts';
 import { readJson, readValue } from './values.ts';
 
-/** One value; of a field that takes several, those of a list. */
+/** Returns one value, or of a field that takes several those of a list. */
 export async function valuesOf(field: FieldSpec, source: Source, bytes: Buffer): Promise<readonly unknown[]> {
   const { type, sensitive } = field;
   const { label, name } = source;
@@ -29,7 +29,7 @@ export async function valuesOf(field: FieldSpec, source: Source, bytes: Buffer):
 
 const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
-/** Base64 of the gzip, which takes a moment. */
+/** Returns base64 of the gzip, which takes a moment. */
 async function packed(bytes: Buffer, bytesMax: number, label: string): Promise<string> {
   const zipped = isGzip(bytes) ? bytes : await promisify(gzip)(bytes);
   const text = zipped.toString('base64');
@@ -39,7 +39,7 @@ async function packed(bytes: Buffer, bytesMax: number, label: string): Promise<s
   );
 }
 
-/** JSON, or YAML where the field takes it. */
+/** Reads JSON, or YAML where the field takes it. */
 async function readDocument(field: FieldSpec, text: string, name: string): Promise<unknown> {
   const value = field.format === 'yaml' ? await readYaml(text, name) : readJson(field, text, name);
   checkLength(field, field.format === 'yaml' ? text : JSON.stringify(value), `the document of ${name}`);
@@ -58,7 +58,7 @@ async function readYaml(text: string, name: string): Promise<unknown> {
   throw new UsageError(`the document of ${name} must be an object, such as on: […]`);
 }
 
-/** The byte-order mark that some editors write. */
+/** Takes off the byte-order mark that some editors write. */
 function withoutMark(text: string): string {
   return text.replace(/^\uFEFF/, '');
 }
@@ -90,7 +90,7 @@ function checkLength({ limit }: FieldSpec, text: string, label: string): void {
 }
 
 /**
- * Lines of `key=value` as they are, without quotes, empty ones and those behind `#` left out; or a JSON
+ * Reads lines of `key=value` as they are, without quotes, empty ones and those behind `#` left out; or a JSON
  * object.
  */
 function entriesOf(text: string, label: string): (readonly [string, string])[] {

@@ -1,11 +1,11 @@
-/** `--data`: a whole request body, which flags may add to. */
+/** `--data` gives a whole request body, which flags may add to. */
 import type { Operation } from '@svc/sdk';
 import { describeFlag, type ShellField } from './command.ts';
 import { UsageError } from './errors.ts';
 import { isRecord, mergeDeep, type Json } from './paths.ts';
 import { WHITE_SPACE_FACTOR } from './source.ts';
 
-/** `bodyBytesMax`: as the request takes it; a file may have spaces and line ends beside it. */
+/** Describes `--data`. The request takes `bodyBytesMax`; a file may have spaces and line ends beside it. */
 export function dataFlag(bodyBytesMax: number): ShellField {
   return describeFlag({
     flag: 'data',
@@ -17,7 +17,9 @@ export function dataFlag(bodyBytesMax: number): ShellField {
   });
 }
 
-/** `isSecret`: a part of it may be, and the parser's message would repeat that. */
+/**
+ * Reads the body. Where `isSecret`, a part of it may be secret, and the parser's message would repeat that.
+ */
 export function parseData(text: string, isSecret: boolean): Json {
   let value: unknown;
   try {
@@ -31,7 +33,7 @@ export function parseData(text: string, isSecret: boolean): Json {
   throw new UsageError('--data must be a JSON object');
 }
 
-/** The body under the fields that flags gave. */
+/** Returns the body under the fields that flags gave. */
 export function withData(operation: Operation, data: Json, input: Json): Json {
   const under = operation.body === undefined || operation.body === '*' ? data : { [operation.body]: data };
   return mergeDeep(under, input);

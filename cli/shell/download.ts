@@ -1,7 +1,7 @@
 /**
- * Answers of raw bytes: to standard output, or with `--output FILE` to a file that is whole or not there. It
- * is written as `FILE.part` and renamed when the last byte is on disk; what fails on the way takes the part
- * with it. A file that is there is replaced only by somebody who says so.
+ * Delivers answers of raw bytes: to standard output, or with `--output FILE` to a file that is whole or not
+ * there. It is written as `FILE.part` and renamed when the last byte is on disk; what fails on the way takes
+ * the part with it. A file that is there is replaced only by somebody who says so.
  */
 import { open, rename, rm, stat } from 'node:fs/promises';
 import type { ByteStream } from '@svc/sdk';
@@ -24,13 +24,13 @@ export interface Place {
   /** Name of the command's flag for the file: `output`. */
   readonly flag: string;
   /**
-   * `-`: standard output, also on a terminal and whatever the bytes are. Absent: the same, but a terminal is
-   * spared what is no text.
+   * File to write. `-` is standard output, also on a terminal and whatever the bytes are. Where it is absent
+   * it is the same, but a terminal is spared what is no text.
    */
   readonly file: string | undefined;
 }
 
-/** `open` is called when the place is free. */
+/** Writes the bytes of `open`, which is called when the place is free. */
 export async function deliver(
   context: Context,
   { flag, file }: Place,

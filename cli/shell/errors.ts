@@ -1,4 +1,4 @@
-/** Errors of the command line itself; those of the API come from the SDK. */
+/** Defines errors of the command line itself; those of the API come from the SDK. */
 
 /** The command line is wrong: exit code 2. `hints` are further lines, the most useful first. */
 export class UsageError extends Error {

@@ -1,4 +1,6 @@
-/** The exit codes of `svc`; part of its public surface, so scripts may rely on them. */
+/**
+ * Defines the exit codes of `svc`, which are part of its public surface, so that scripts may rely on them.
+ */
 import { SvcAbortError, SvcApiError, SvcConnectionError, SvcTimeoutError } from '@svc/sdk';
 import { CliError, UsageError } from './errors.ts';
 import { Interrupted } from './io.ts';
@@ -11,7 +13,7 @@ export const EXIT = {
   usage: 2,
   /** A simulation: something would newly be refused. */
   refusing: 3,
-  /** 401: no credential, or not a valid one. */
+  /** Code for 401: there is no credential, or no valid one. */
   auth: 4,
   notFound: 5,
   /** No answer: network, or out of time. */

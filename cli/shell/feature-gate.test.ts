@@ -4,9 +4,9 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { groups } from '../gen/index.ts';
-import { apiError, startFakeApi, type Answer, type FakeApi } from '../testing/fake-api.ts';
+import { apiError, startFakeApi, useFakeApi, type Answer } from '../testing/fake-api.ts';
 import { fakeIo, NOW_MS, type FakeIo } from '../testing/fake-io.ts';
 import { svc } from '../testing/session.ts';
 import { BLANK, type Spec } from './command.ts';
@@ -16,20 +16,15 @@ import { featureCachePath, FRESH_MS } from './feature-cache.ts';
 import { checkFeature, RESOLVER_LIMIT_MS } from './feature-gate.ts';
 import { TIMED } from '../../test/setup/timed.ts';
 
-let api: FakeApi;
+const api = await useFakeApi();
 let cacheHome: string;
 
-beforeAll(async () => {
-  api = await startFakeApi();
-});
 beforeEach(async () => {
   cacheHome = await mkdtemp(join(tmpdir(), 'svc-cache-'));
 });
 afterEach(async () => {
-  api.reset();
   await rm(cacheHome, { recursive: true, force: true });
 });
-afterAll(() => api.close());
 
 const RESOLVER = 'GET /platform-features/resolved';
 const publicSpec: Spec = {

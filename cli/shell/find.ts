@@ -1,6 +1,6 @@
 /**
- * From the first words of the command line to a command, by citty; what it would pass over in silence is
- * refused here.
+ * Finds the command that the first words of the command line name, by citty; what it would pass over in
+ * silence is refused here.
  */
 import { runCommand, type CommandDef, type SubCommandsDef } from 'citty';
 import { UsageError } from './errors.ts';
@@ -14,7 +14,7 @@ export interface FoundNode<N extends Node = Node> {
   readonly tokens: readonly Token[];
 }
 
-/** As much of a command as was named. Throws for words that name nothing. */
+/** Finds as much of a command as was named. Throws for words that name nothing. */
 export function findNode(tree: Node, tokens: readonly Token[]): Promise<FoundNode> {
   return route(tree, tokens, async (found) => found);
 }
@@ -56,7 +56,7 @@ export async function route<T>(
   return outcome.value;
 }
 
-/** Commands one word further; without a prototype, in which citty would find `constructor`. */
+/** Returns the commands one word further, without a prototype, in which citty would find `constructor`. */
 function below({ subCommands }: Node, commandOf: (node: Node) => CommandDef): SubCommandsDef {
   const commands: SubCommandsDef = Object.create(null);
   for (const [name, node] of Object.entries(subCommands)) commands[name] = () => commandOf(node);
@@ -82,7 +82,10 @@ function refuseUnknown({ meta: { name }, subCommands, load }: Node, typed: strin
   });
 }
 
-/** Words before the first flag of a command; a flag in front of everything belongs to no command. */
+/**
+ * It returns the words before the first flag of a command; a flag in front of everything belongs to no
+ * command.
+ */
 function leadingWords(tokens: readonly Token[]): readonly string[] {
   const [first] = tokens;
   if (first !== undefined && isFlag(first.text)) {

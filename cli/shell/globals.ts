@@ -80,7 +80,7 @@ export interface Globals {
   readonly json: boolean;
   /** Fields of `--json=a,b`. */
   readonly fields?: readonly string[];
-  /** As typed: a format, see `formatOf`, or a file. */
+  /** Value as typed: a format, see `formatOf`, or a file. */
   readonly output?: string;
   readonly timeoutMs?: number;
   readonly yes: boolean;

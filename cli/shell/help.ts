@@ -1,4 +1,4 @@
-/** Help texts, from the tables. Pure. */
+/** Writes help texts from the tables. It is pure. */
 import type { FieldSpec } from '../command.ts';
 import type { Paint } from './color.ts';
 import { commandLine, type Spec } from './command.ts';
@@ -34,7 +34,7 @@ export function rootHelp(tree: Node, page: Page): string {
   ]);
 }
 
-/** One section an area, all with the same columns. */
+/** Writes one section an area, all with the same columns. */
 function byArea({ subCommands }: Node, page: Page): string[][] {
   const groups = Object.entries(subCommands);
   const left = leftWidth(groups.map(([group]) => group));
@@ -61,7 +61,7 @@ const EXIT_CODES: readonly (readonly [string, string])[] = [
   ['130', 'Interrupted.'],
 ];
 
-/** Commands of a group, or of those in it that begin alike. */
+/** Lists commands of a group, or of those in it that begin alike. */
 export function groupHelp(node: Node, page: Page): string {
   const { name: named, description } = node.meta;
   return join([

@@ -10,9 +10,11 @@ export interface Sink {
 
 export interface Source {
   readonly isTerminal: boolean;
-  /** All of it, until its end, or a part that is longer than `bytesMax`. */
+  /** Reads all of it, until its end, or a part that is longer than `bytesMax`. */
   readAll(bytesMax: number): Promise<Buffer>;
-  /** One line typed by a person, after `prompt` on standard error; `hidden` shows nothing while typing. */
+  /**
+   * Reads one line typed by a person, after `prompt` on standard error; `hidden` shows nothing while typing.
+   */
   ask(prompt: string, options?: { readonly hidden?: boolean }): Promise<string>;
 }
 
@@ -22,7 +24,7 @@ export interface Io {
   readonly stdin: Source;
   readonly stdout: Sink;
   readonly stderr: Sink;
-  /** Milliseconds since 1970. */
+  /** It returns milliseconds since 1970. */
   readonly now: () => number;
   /** Settles after `ms`, or at once when `signal` is aborted. */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -35,7 +37,7 @@ export class ClosedPipeError extends Error {
   override readonly name = 'ClosedPipeError';
 }
 
-/** Ctrl-C, or a polite kill. */
+/** It stands for Ctrl-C, or for a polite kill. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
   /** Exit code of the process: 128 and the number of the signal. */

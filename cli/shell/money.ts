@@ -1,4 +1,4 @@
-/** Amounts as people read and write them. */
+/** Reads and writes amounts as people do. */
 import { majorText } from '@svc/sdk';
 import { isRecord } from './paths.ts';
 
@@ -8,22 +8,24 @@ export interface Currency {
   readonly decimals: number;
 }
 
-/** The currency that an object of the API states for its amounts. Undefined: it states none. */
+/**
+ * Returns the currency that an object of the API states for its amounts, or undefined where it states none.
+ */
 export function currencyOf(value: unknown): Currency | undefined {
   if (!isRecord(value)) return undefined;
   const { currency, decimals } = value;
   return typeof currency === 'string' && typeof decimals === 'number' ? { currency, decimals } : undefined;
 }
 
-/** Fields of minor units. */
+/** Tells whether a field counts minor units. */
 export const isOfCents = (name: string): boolean => /(^c|C)ents$/.test(name);
 
 /** `netCents` is `net`: the amount beside it carries the unit. */
 export const withoutCents = (name: string): string => name.replace(/(?<=.)Cents$/, '');
 
 /**
- * A decimal text of the API, rounded to minor units: `12.40 USD`. What is less than one and not nothing says
- * so.
+ * Writes a decimal text of the API, rounded to minor units: `12.40 USD`. What is less than one and not
+ * nothing says so.
  */
 export function amount(text: string, of: Currency): string {
   const unit = 10n ** BigInt(12 - of.decimals);
@@ -37,7 +39,9 @@ export function cents(count: number | bigint, { currency, decimals }: Currency):
   return `${majorText(count, decimals)} ${currency.toUpperCase()}`;
 }
 
-/** Minor units of an amount that a person wrote: `50`, `12.50`. Undefined: it is none. */
+/**
+ * Returns the minor units of an amount that a person wrote, `50` or `12.50`, or undefined for any other text.
+ */
 export function readAmount(text: string, decimals: number): number | undefined {
   const [, whole = '', fraction = ''] = /^(\d{1,9})(?:\.(\d+))?$/.exec(text) ?? [];
   if (whole === '' || fraction.length > decimals) return undefined;

@@ -1,5 +1,5 @@
 /** Runs a generated command: one call, one list, or one stream. */
-import type { Client, Operation } from '@svc/sdk';
+import type { CallOptions, Client, Operation } from '@svc/sdk';
 import { commandLine, type Context } from './command.ts';
 import { UsageError } from './errors.ts';
 import { isRecord } from './paths.ts';
@@ -21,12 +21,22 @@ export async function runOperation(context: Context): Promise<void> {
   await warnOfSecrets(context);
 }
 
+/** Makes the one call that the command stands for. */
+export async function answerOf<T>(
+  context: Context,
+  input = context.input,
+  options: CallOptions = { signal: context.signal },
+): Promise<T> {
+  const client = await context.client();
+  return await client.call<T>(operationOf(context), input, options);
+}
+
 export function operationOf({ spec }: Pick<Context, 'spec'>): Operation {
   if (spec.operation === undefined) throw new Error(`"${commandLine(spec)}" stands for no API call`);
   return spec.operation;
 }
 
-/** A list as rows when a table is wanted; as the API answered it otherwise. */
+/** Prints a list as rows when a table is wanted, and as the API answered it otherwise. */
 export async function printAnswer({ spec, output }: Context, answer: unknown): Promise<void> {
   const isTable = output.format === 'table' || output.format === 'tsv';
   const inner = isRecord(answer) && spec.rows !== undefined ? answer[spec.rows] : answer;
@@ -36,7 +46,7 @@ export async function printAnswer({ spec, output }: Context, answer: unknown): P
 }
 
 /**
- * All pages, or as many rows as `--limit` says. The last page is asked for with exactly what is still
+ * Lists all pages, or as many rows as `--limit` says. The last page is asked for with exactly what is still
  * missing, so that the cursor told at the end is the one behind the last row.
  */
 async function listPages(context: Context, client: Client, operation: Operation): Promise<void> {
@@ -76,7 +86,7 @@ function readLimit(value: unknown): number {
   return value;
 }
 
-/** On standard error, so that the secret itself can be piped. */
+/** Warns on standard error, so that the secret itself can be piped. */
 export async function warnOfSecrets({ spec, output }: Context): Promise<void> {
   if (spec.secrets.length === 0) return;
   const names = spec.secrets.join(' and ');

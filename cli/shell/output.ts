@@ -106,7 +106,7 @@ class Writer {
     pages: AsyncIterable<readonly unknown[]> | Iterable<readonly unknown[]>,
     columns: readonly string[],
   ): Promise<number> {
-    const layout = new Layout(columns, this.#io, this.#paint);
+    const layout = layoutOf(columns, this.#io, this.#paint);
     let count = 0;
     for await (const page of pages) {
       const isFirst = count === 0;
@@ -171,55 +171,50 @@ function escapeJson(text: string): string {
   );
 }
 
-/**
- * Widths of the first page hold for all: later pages are written when they come and cannot move what stands.
- */
-class Layout {
-  readonly #io: Io;
-  readonly #paint: Paint;
-  #paths: readonly string[];
-  #widths: readonly number[] | undefined;
-
-  constructor(paths: readonly string[], io: Io, paint: Paint) {
-    this.#paths = paths;
-    this.#io = io;
-    this.#paint = paint;
-  }
-
-  forPrograms(page: readonly unknown[], isFirst: boolean): string[] {
-    const paths = this.#pathsFor(page);
-    const rows = page.map((row) => paths.map((path) => cellForPrograms(cellValue(row, path))).join('\t'));
-    return isFirst ? [paths.join('\t'), ...rows] : rows;
-  }
-
-  forPeople(page: readonly unknown[], isFirst: boolean): string[] {
-    const paths = this.#pathsFor(page);
-    const nowMs = this.#io.now();
-    const columns: Column[] = paths.map((path) => ({
-      heading: heading(
-        path,
-        page.some((row) => currencyOf(row) !== undefined),
-      ),
-      whole: /(^|\.)(id|key)$|Id$/.test(path),
-    }));
-    const rows = page.map((row) =>
-      paths.map((path) =>
-        cellForPeople(cellValue(row, path), { name: path, nowMs, currency: currencyOf(row) }),
-      ),
-    );
-    this.#widths ??= columnWidths(columns, rows, this.#io.stdout.columns ?? Number.POSITIVE_INFINITY);
-    const widths = this.#widths;
-    const body = rows.map((row) => formatRow(row, { columns, widths }, this.#paint));
-    return isFirst ? [formatHeader(columns, widths, this.#paint), ...body] : body;
-  }
-
-  #pathsFor(page: readonly unknown[]): readonly string[] {
-    if (this.#paths.length === 0) this.#paths = guessColumns(page);
-    return this.#paths;
-  }
+interface Layout {
+  forPrograms(page: readonly unknown[], isFirst: boolean): string[];
+  forPeople(page: readonly unknown[], isFirst: boolean): string[];
 }
 
-/** A list of plain values has one column, `value`. */
+/**
+ * Lays out rows. Widths of the first page hold for all: later pages are written when they come and cannot
+ * move what stands.
+ */
+function layoutOf(named: readonly string[], io: Io, paint: Paint): Layout {
+  let paths = named;
+  let widths: readonly number[] | undefined;
+  const pathsFor = (page: readonly unknown[]): readonly string[] => {
+    if (paths.length === 0) paths = guessColumns(page);
+    return paths;
+  };
+  return {
+    forPrograms: (page, isFirst) => {
+      const own = pathsFor(page);
+      const rows = page.map((row) => own.map((path) => cellForPrograms(cellValue(row, path))).join('\t'));
+      return isFirst ? [own.join('\t'), ...rows] : rows;
+    },
+    forPeople: (page, isFirst) => {
+      const own = pathsFor(page);
+      const nowMs = io.now();
+      const isMoney = page.some((row) => currencyOf(row) !== undefined);
+      const columns: Column[] = own.map((path) => ({
+        heading: heading(path, isMoney),
+        whole: /(^|\.)(id|key)$|Id$/.test(path),
+      }));
+      const rows = page.map((row) =>
+        own.map((path) =>
+          cellForPeople(cellValue(row, path), { name: path, nowMs, currency: currencyOf(row) }),
+        ),
+      );
+      widths ??= columnWidths(columns, rows, io.stdout.columns ?? Number.POSITIVE_INFINITY);
+      const layout = { columns, widths };
+      const body = rows.map((row) => formatRow(row, layout, paint));
+      return isFirst ? [formatHeader(columns, widths, paint), ...body] : body;
+    },
+  };
+}
+
+/** It returns the value of a column; a list of plain values has one, `value`. */
 function cellValue(row: unknown, path: string): unknown {
   return isRecord(row) ? getPath(row, path) : row;
 }
@@ -234,7 +229,9 @@ function guessColumns(page: readonly unknown[]): readonly string[] {
   return [...new Set([...first, ...names])].slice(0, GUESSED_COLUMNS_MAX);
 }
 
-/** `--json=id,state`. Absent fields are null, so that every object has the same shape. */
+/**
+ * It picks the fields of `--json=id,state`. Absent ones are null, so that every object has the same shape.
+ */
 class FieldPicker {
   readonly #fields: readonly string[];
   readonly #found = new Set<string>();

@@ -1,4 +1,4 @@
-/** Strict parsing of one command's words against its table, by citty. Pure. */
+/** The words of one command are parsed strictly against its table, by citty. It is pure. */
 import { parseArgs } from 'citty';
 import type { FieldSpec } from '../command.ts';
 import { commandLine, type ShellField, type Spec } from './command.ts';
@@ -23,7 +23,7 @@ export interface GivenValue {
   readonly field: FieldSpec;
   /** As typed, the first one: `--state` or `<run-id>`. */
   readonly name: string;
-  /** In order; a Source where the value is still to be read. */
+  /** Values in order; a Source stands where the value is still to be read. */
   readonly values: readonly unknown[];
 }
 
@@ -97,7 +97,7 @@ export function fill(spec: Spec, given: readonly GivenValue[]): Parsed {
   return { input, args, missing: all.filter((field) => field.required && !isGiven(field)) };
 }
 
-/** Values by flag, in the order given. */
+/** Collects values by flag, in the order given. */
 class Collected {
   readonly #given = new Map<
     string,
@@ -146,7 +146,7 @@ function twice(field: FieldSpec, one: string, other: string): UsageError {
 /** A flag as citty is told of it. */
 interface GivenFlag {
   readonly field: ShellField;
-  /** As typed. */
+  /** Name as typed. */
   readonly name: string;
   /** A name of its own, because citty keeps one value of a name: `state:3`. */
   readonly key: string;
@@ -263,7 +263,7 @@ function takePositionals(spec: Spec, words: readonly Token[], collected: Collect
   );
 }
 
-/** One error for all that is missing. */
+/** Returns one error for all that is missing. */
 export function missingError(spec: Spec, missing: readonly FieldSpec[]): UsageError {
   const [first] = missing;
   if (first !== undefined && missing.every(isAsked))

@@ -1,4 +1,4 @@
-/** Dotted JSON paths: `limits.memoryMb`. */
+/** Reads and writes at dotted JSON paths: `limits.memoryMb`. */
 
 export type Json = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 /**
- * Files for the owner's eyes alone, replaced as a whole by a rename: whoever reads sees the old one or the
- * new one, also after a crash in the middle and with several processes at it.
+ * Writes files for the owner's eyes alone, replaced as a whole by a rename: whoever reads sees the old one or
+ * the new one, also after a crash in the middle and with several processes at it.
  */
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -8,10 +8,10 @@ import { dirname } from 'node:path';
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
-/** Writes at once in one process, each with a draft of its own. */
+/** Counts drafts: several writes at once in one process have a draft of their own each. */
 let drafts = 0;
 
-/** Rejects with the error of the file system; the old file is then still there. */
+/** Rejects with the error of the file system, and the old file is then still there. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   drafts += 1;
   const draft = `${path}.${process.pid}.${drafts}.tmp`;

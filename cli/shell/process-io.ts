@@ -1,6 +1,6 @@
 /**
- * The real process as Io. The first SIGINT asks the command to end, the second one ends the process at once,
- * unless a program that runs in its place takes it.
+ * Gives the real process as Io. The first SIGINT asks the command to end, the second one ends the process at
+ * once, unless a program that runs in its place takes it.
  */
 import { homedir } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';

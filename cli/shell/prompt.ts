@@ -1,7 +1,7 @@
 /**
- * Asks a person for one line on a terminal. The terminal is in raw mode only while asking; every way out
- * (answer, Ctrl-C, Ctrl-D, abort) goes through `finish`, which restores it, because a shell left in raw mode
- * shows nothing one types.
+ * Asks a person for one line on a terminal, which is in raw mode only while asking; every way out (answer,
+ * Ctrl-C, Ctrl-D, abort) goes through `finish`, which restores it, because a shell left in raw mode shows
+ * nothing one types.
  */
 import type { ReadStream, WriteStream } from 'node:tty';
 
@@ -51,7 +51,7 @@ export function askLine(question: Question): Promise<string> {
       reject(signal.reason as Error);
       return;
     }
-    // Raw mode first: a fast typist, or a program, answers as soon as the prompt is there.
+    // Raw mode comes first, because a fast typist, or a program, answers as soon as the prompt is there.
     input.setRawMode(true);
     output.write(prompt);
     input.on('data', onData);

@@ -1,24 +1,15 @@
-/** `svc` behind a proxy: what the proxy is asked for, and what goes past it. */
+/** They test `svc` behind a proxy: what the proxy is asked for, and what goes past it. */
 import { createServer } from 'node:https';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { makeCertificates } from '../../test/setup/runner/certificates.ts';
 import { startFakeProxy } from '../../test/setup/runner/fake-proxy.ts';
-import { bundleCli, type BundledCli } from '../testing/bundle.ts';
-import { startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { useBundledCli } from '../testing/bundle.ts';
+import { useFakeApi } from '../testing/fake-api.ts';
 import { svc } from '../testing/session.ts';
 
-let api: FakeApi;
-let cli: BundledCli;
-
-beforeAll(async () => {
-  [api, cli] = await Promise.all([startFakeApi(), bundleCli()]);
-});
-afterEach(() => api.reset());
-afterAll(async () => {
-  await Promise.all([api.close(), cli.remove()]);
-});
+const [api, cli] = await Promise.all([useFakeApi(), useBundledCli()]);
 
 const regions = { regions: [{ id: 'region_1', name: 'Home', operator: 'customer' }] };
 

@@ -1,4 +1,6 @@
-/** The one place where errors become text. Standard error, never a stack without `--debug`. */
+/**
+ * This is the one place where errors become text, on standard error and never with a stack without `--debug`.
+ */
 import { SvcAbortError, SvcApiError, SvcConnectionError } from '@svc/sdk';
 import { CliError, UsageError } from './errors.ts';
 import { Interrupted, type Io } from './io.ts';
@@ -40,7 +42,7 @@ function isInterruption(error: unknown): boolean {
   );
 }
 
-/** The server's answer, word for word; errors of our own have the same shape. */
+/** It returns the server's answer, word for word; errors of our own have the same shape. */
 export function errorBody(error: unknown): unknown {
   if (error instanceof SvcApiError && isRecord(error.body) && isRecord(error.body['error']))
     return error.body;
@@ -86,7 +88,7 @@ function detailLines(error: unknown): string[] {
     .map((line) => `  ${neutraliseLine(line)}`);
 }
 
-/** One problem of a document, and where in it. */
+/** Writes one problem of a document, and where in it that is. */
 function problemLine({ where, position, message, suggestion }: Readonly<Record<string, unknown>>): string {
   const place = `${where === '' ? 'the document' : String(where)}${position === undefined ? '' : ` at character ${String(position)}`}`;
   return `${place}: ${String(message)}${suggestion === undefined ? '' : `; did you mean "${String(suggestion)}"?`}`;

@@ -1,29 +1,16 @@
 /** Generated commands against a fake API: what goes out, what is shown, and what it ends with. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { describe, expect, it } from 'vitest';
+import { apiError, startFakeApi, useFakeApi, useFolder } from '../testing/fake-api.ts';
 import { fakeIo } from '../testing/fake-io.ts';
 import { svc } from '../testing/session.ts';
 import { areas } from '../gen/index.ts';
 import { run } from './run.ts';
 import { commandTree } from './tree.ts';
 
-let api: FakeApi;
-let folder: string;
-
-beforeAll(async () => {
-  api = await startFakeApi();
-  folder = await mkdtemp(join(tmpdir(), 'svc-run-'));
-});
-
-afterEach(() => api.reset());
-
-afterAll(async () => {
-  await api.close();
-  await rm(folder, { recursive: true });
-});
+const api = await useFakeApi();
+const folder = useFolder('run');
 
 const regions = { regions: [{ id: 'region_1', name: 'Home', operator: 'customer' }] };
 

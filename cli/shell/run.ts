@@ -1,7 +1,7 @@
 /**
- * One command line from its words to its exit code. The order is fixed: global flags, the command's name,
- * help, strict parsing, feature gate, confirmation, the command; whatever fails is reported here and nowhere
- * else.
+ * This file runs one command line from its words to its exit code. The order is fixed: global flags, the
+ * command's name, help, strict parsing, feature gate, confirmation, the command; whatever fails is reported
+ * here and nowhere else.
  */
 import { SvcAbortError, type Client } from '@svc/sdk';
 import { CLI_VERSION } from '../version.ts';

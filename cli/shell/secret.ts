@@ -1,12 +1,12 @@
 /**
- * Flags by which a command takes a secret that stands on no command line, where other users of the machine
- * and the shell's history would see it.
+ * Makes the flags by which a command takes a secret that stands on no command line, where other users of the
+ * machine and the shell's history would see it.
  */
 import type { FieldSpec } from '../command.ts';
 import { describeFlag, type GeneratedSpec, type ShellField } from './command.ts';
 import { wordOf } from './source.ts';
 
-/** `--password-stdin` and `--password-file` of `--password`. */
+/** Makes `--password-stdin` and `--password-file` of `--password`. */
 export function secretFlags(field: FieldSpec): readonly ShellField[] {
   const { flag, hidden, type } = field;
   const what =

@@ -1,10 +1,10 @@
-/** Names of values on the command line. Pure. */
+/** Reads names of values on the command line. It is pure. */
 import type { FieldSpec } from '../command.ts';
 
 /** A file, standard input, or a document that stands in the command line and is still to be understood. */
 export class Source {
   readonly kind: 'file' | 'stdin' | 'text';
-  /** As typed: `--document`, `<value>`, `--value-file`. */
+  /** Name as typed: `--document`, `<value>`, `--value-file`. */
   readonly name: string;
   /** The path or the document. */
   readonly text: string;
@@ -15,7 +15,7 @@ export class Source {
     this.text = text;
   }
 
-  /** For messages. */
+  /** Names the source in messages. */
   get label(): string {
     if (this.kind === 'text') return this.name;
     return this.kind === 'file' ? `the file of ${this.name}` : `standard input, which ${this.name} names,`;
@@ -30,12 +30,12 @@ export function isAsked({ sensitive, type }: FieldSpec): boolean {
   return sensitive && type === 'string';
 }
 
-/** `ssh-key` as people say it. */
+/** Returns `ssh-key` as people say it. */
 export function wordOf({ placeholder }: Pick<FieldSpec, 'placeholder'>): string {
   return placeholder.replaceAll('-', ' ');
 }
 
-/** The same with its article. */
+/** It returns the same with its article. */
 export function oneOf(field: Pick<FieldSpec, 'placeholder'>): string {
   const word = wordOf(field);
   return `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`;

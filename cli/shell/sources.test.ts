@@ -1,28 +1,14 @@
 /** Values that are files, and secrets: what is sent, and that nothing else says it. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { bundleCli, type BundledCli } from '../testing/bundle.ts';
-import { startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { describe, expect, it } from 'vitest';
+import { useBundledCli } from '../testing/bundle.ts';
+import { useFakeApi, useFolder } from '../testing/fake-api.ts';
 import type { FakeIoOptions } from '../testing/fake-io.ts';
 import { svc, type Outcome } from '../testing/session.ts';
 
-let api: FakeApi;
-let cli: BundledCli;
-let folder: string;
-
-beforeAll(async () => {
-  [api, cli, folder] = await Promise.all([
-    startFakeApi(),
-    bundleCli(),
-    mkdtemp(join(tmpdir(), 'svc-sources-')),
-  ]);
-});
-afterEach(() => api.reset());
-afterAll(async () => {
-  await Promise.all([api.close(), cli.remove(), rm(folder, { recursive: true })]);
-});
+const [api, cli] = await Promise.all([useFakeApi(), useBundledCli()]);
+const folder = useFolder('sources');
 
 async function file(name: string, content: string | Uint8Array): Promise<string> {
   const path = join(folder, name);

@@ -1,7 +1,7 @@
 /**
- * Values that a command line only names: documents by `@path`, by a plain path where the flag is a file, or
- * by `-` for standard input; secrets by `--…-file`, `--…-stdin` or `-`. Reading is bounded by the limit of
- * the contract.
+ * Reads values that a command line only names: documents by `@path`, by a plain path where the flag is a
+ * file, or by `-` for standard input; secrets by `--…-file`, `--…-stdin` or `-`. Reading is bounded by the
+ * limit of the contract.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { neutraliseLine } from './text.ts';
 
 type Reading = Pick<Context, 'io' | 'globals' | 'signal'>;
 
-/** The same values with what they name in place of the names. */
+/** Returns the same values with what they name in place of the names. */
 export async function readSources(
   given: readonly GivenValue[],
   reading: Reading,
@@ -38,7 +38,7 @@ export async function readSources(
   return read;
 }
 
-/** One value, or several where a file holds a list of them. */
+/** Returns one value, or several where a file holds a list of them. */
 async function readSource(field: FieldSpec, source: Source, reading: Reading): Promise<readonly unknown[]> {
   const { io, globals } = reading;
   // A person types it, and must not see what they type.

@@ -1,6 +1,8 @@
-/** "did you mean": the nearest of a few known words. */
+/** Finds what somebody may have meant: the nearest of a few known words. */
 
-/** Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other. */
+/**
+ * Counts insertions, deletions, replacements and swaps of neighbours that lead from one word to the other.
+ */
 export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_unused, index) => index);
@@ -19,7 +21,7 @@ export function editDistance(from: string, to: string): number {
   return last[to.length] ?? 0;
 }
 
-/** At most two edits, and never more than a third of the word: further away it is a guess, not a typo. */
+/** Allows two edits, and never more than a third of the word: further away it is a guess, not a typo. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const lower = word.toLowerCase();
   let best: string | undefined;
@@ -34,7 +36,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best ?? onlyContinuation(lower, known);
 }
 
-/** `dev` for `developer`: a beginning that only one word has. */
+/** Finds `developer` for `dev`: a beginning that only one word has. */
 function onlyContinuation(beginning: string, known: readonly string[]): string | undefined {
   if (beginning.length < 3) return undefined;
   const found = known.filter((candidate) => candidate.toLowerCase().startsWith(beginning));

@@ -1,4 +1,4 @@
-/** A table that fits the terminal. Pure. */
+/** Lays out a table that fits the terminal. It is pure. */
 import { colorOfState, type Paint } from './color.ts';
 import { displayWidth, padEnd, truncate } from './text.ts';
 
@@ -13,8 +13,8 @@ export interface Column {
 }
 
 /**
- * Widths that fit `width` columns in total as far as possible: the widest column that may shrink gives way
- * first.
+ * Returns widths that fit `width` columns in total as far as possible: the widest column that may shrink
+ * gives way first.
  */
 export function columnWidths(
   columns: readonly Column[],

@@ -1,12 +1,12 @@
-/** Text from elsewhere on a terminal: harmless, and as wide as it looks. */
+/** Makes text from elsewhere harmless on a terminal, and measures how wide it looks. */
 
 // All control characters but tab and newline, and the characters that reorder the text around them.
 const CONTROLS = /(?![\t\n])[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 const BREAKS = /[\t\n]/g;
 
 /**
- * Control characters as visible text, so that no server can move the cursor, rename the window or type keys.
- * Newlines and tabs stay.
+ * Shows control characters as visible text, so that no server can move the cursor, rename the window or type
+ * keys. Newlines and tabs stay.
  */
 export function neutralise(text: string): string {
   return text.replace(CONTROLS, visible);
@@ -18,8 +18,8 @@ export function neutraliseLine(text: string): string {
 }
 
 /**
- * For output of commands on a terminal: a carriage return stays too, progress bars use it and it cannot leave
- * its line.
+ * Does the same for output of commands on a terminal, where a carriage return stays too: progress bars use it
+ * and it cannot leave its line.
  */
 export function neutraliseLog(text: string): string {
   return text.replace(CONTROLS, (character) => (character === '\r' ? character : visible(character)));
@@ -37,7 +37,7 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const ZERO = /\p{Mn}|\p{Me}|\p{Cf}/u;
 
-/** Columns that the text takes on a terminal. */
+/** Counts the columns that the text takes on a terminal. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const character of text) width += characterWidth(character);
@@ -50,7 +50,7 @@ function characterWidth(character: string): number {
   return WIDE.test(character) ? 2 : 1;
 }
 
-/** At most `width` columns, the last one an ellipsis when something was cut off. */
+/** Cuts to `width` columns, the last one an ellipsis when something was cut off. */
 export function truncate(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let kept = '';
@@ -67,7 +67,7 @@ export function padEnd(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - displayWidth(text)));
 }
 
-/** Words onto lines of at most `width` columns; existing line breaks stay. */
+/** Puts words onto lines of at most `width` columns; existing line breaks stay. */
 export function wrap(text: string, width: number): string[] {
   return text.split('\n').flatMap((paragraph) => {
     const lines: string[] = [];

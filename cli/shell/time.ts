@@ -1,9 +1,10 @@
-/** Times and durations as people write and read them. */
+/** Reads and writes times and durations as people do. */
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * `90`, `90s`, `1.5m`, `1h30m` in milliseconds; a bare number is seconds. Undefined when it is none of these.
+ * Reads `90`, `90s`, `1.5m`, `1h30m` as milliseconds; a bare number is seconds. Returns undefined for any
+ * other text.
  */
 export function parseDuration(text: string): number | undefined {
   if (/^\d+(\.\d+)?$/.test(text)) return Math.round(Number(text) * 1_000);
@@ -14,7 +15,7 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(total);
 }
 
-/** `340ms`, `1.2s`, `2m 5s`, `1h 3m`, `4d 2h`: never more than two units. */
+/** Writes `340ms`, `1.2s`, `2m 5s`, `1h 3m`, `4d 2h`, and never more than two units. */
 export function formatDuration(ms: number): string {
   const sign = ms < 0 ? '-' : '';
   const size = Math.abs(ms);
@@ -36,7 +37,7 @@ function trimZero(text: string): string {
   return text.endsWith('.0') ? text.slice(0, -2) : text;
 }
 
-/** `just now`, `3m ago`, `in 2h`. */
+/** Writes `just now`, `3m ago`, `in 2h`. */
 export function formatRelative(atMs: number, nowMs: number): string {
   const size = Math.abs(nowMs - atMs);
   if (size < 2_000) return 'just now';
@@ -49,7 +50,7 @@ export function formatRelative(atMs: number, nowMs: number): string {
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i;
 
-/** Milliseconds since 1970 of an RFC 3339 text; undefined for anything else. */
+/** Returns the milliseconds since 1970 of an RFC 3339 text, or undefined for anything else. */
 export function parseTime(text: string): number | undefined {
   if (!RFC_3339.test(text)) return undefined;
   const ms = Date.parse(text);

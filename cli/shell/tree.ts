@@ -1,6 +1,7 @@
 /**
- * The tree of all commands: the generated ones, and the hand-written ones over them. Only names and summaries
- * are here at start; a command and its table are loaded when it is asked for. find.ts has citty walk it.
+ * Builds the tree of all commands: the generated ones, and the hand-written ones over them. Only names and
+ * summaries are here at start; a command and its table are loaded when it is asked for. find.ts has citty
+ * walk it.
  */
 import { groupSummaries, handWritten, type HandWritten } from '../commands.ts';
 import { groups } from '../gen/index.ts';
@@ -26,7 +27,7 @@ interface Line {
   readonly load: () => Promise<Command>;
 }
 
-/** `svc` itself. */
+/** Builds the node of `svc` itself. */
 export function commandTree(): Node {
   const lines = new Map<string, Line>();
   for (const { group, commands } of groups) {
@@ -42,7 +43,7 @@ export function commandTree(): Node {
   return nodeOf([], [...lines.values()]);
 }
 
-/** `lines`: those that begin with `words`. */
+/** Builds the node of the `lines`, which begin with `words`. */
 function nodeOf(words: readonly string[], lines: readonly Line[]): Node {
   const depth = words.length;
   const own = lines.find((line) => line.words.length === depth);
@@ -68,7 +69,7 @@ function nodeOf(words: readonly string[], lines: readonly Line[]): Node {
 
 export type Leaf = Node & Required<Pick<Node, 'load'>>;
 
-/** Every command at or below the node, in order. */
+/** It returns every command at or below the node, in order. */
 export function leavesOf(node: Node): readonly Leaf[] {
   const { load } = node;
   const below = Object.values(node.subCommands).flatMap(leavesOf);

@@ -1,5 +1,6 @@
 /**
- * Text of the command line as the value of one request field. Pure; every refusal says what would be right.
+ * Reads text of the command line as the value of one request field. It is pure, and every refusal says what
+ * would be right.
  */
 import type { FieldSpec } from '../command.ts';
 import { UsageError } from './errors.ts';
@@ -34,7 +35,7 @@ export function readValue(field: FieldSpec, text: string, name: string): unknown
   }
 }
 
-/** Combines the values of a field's flags and positionals. */
+/** It combines the values of a field's flags and positionals. */
 export function combine(field: FieldSpec, values: readonly unknown[], name: string): unknown {
   if (field.type === 'map') return readMap(values as readonly (readonly [string, string])[], name);
   return field.repeated ? values : values[0];
@@ -67,7 +68,7 @@ function readMap(entries: readonly (readonly [string, string])[], name: string):
     if (seen.has(key)) throw new UsageError(`${name} sets "${key}" twice`);
     seen.add(key);
   }
-  // Not by assignment: a key may be called __proto__.
+  // The map is not made by assignment, because a key may be called __proto__.
   return Object.fromEntries(entries);
 }
 

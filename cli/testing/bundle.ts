@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { afterAll } from 'vitest';
 
 export interface Ended {
   readonly code: number | null;
@@ -27,7 +28,7 @@ export interface BundledCli {
   run(words: readonly string[], options?: RunOptions): Promise<Ended>;
   /** A command line of the shell, with `svc` defined. */
   shell(line: string, options?: RunOptions): Promise<Ended>;
-  /** On a terminal of its own, whose output is all in `stdout`. */
+  /** Runs it on a terminal of its own, whose output is all in `stdout`. */
   terminal(words: readonly string[], options?: RunOptions): Promise<Ended>;
   remove(): Promise<void>;
 }
@@ -71,6 +72,13 @@ export async function bundleCli(): Promise<BundledCli> {
       ),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
+}
+
+/** Bundles it for the tests of a file, at whose end it is removed. */
+export async function useBundledCli(): Promise<BundledCli> {
+  const cli = await bundleCli();
+  afterAll(() => cli.remove());
+  return cli;
 }
 
 function quote(text: string): string {

@@ -1,7 +1,14 @@
-/** The far end of the wire: a real HTTP server with scripted answers, which remembers what it was asked. */
+/**
+ * This file stands at the far end of the wire: a real HTTP server with scripted answers, which remembers what
+ * it was asked.
+ */
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach } from 'vitest';
 
 export interface FakeRequest {
   readonly method: string;
@@ -14,7 +21,7 @@ export interface FakeRequest {
 
 export type Answer =
   | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
-  /** For streams and for silence. */
+  /** A function answers with a stream, or with silence. */
   | ((response: ServerResponse, asked: FakeRequest) => void);
 
 export interface FakeApi {
@@ -89,7 +96,7 @@ export function apiError(
   return { status, body: { error }, headers: { 'x-request-id': 'req_1' } };
 }
 
-/** A log stream; `end: 'open'` leaves it open. */
+/** It answers a log stream; `end: 'open'` leaves it open. */
 export function logStream(events: readonly object[], end: 'done' | 'open' = 'done'): Answer {
   return (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -108,4 +115,19 @@ export function logEvent(
 ): object {
   const { text, epoch } = typeof said === 'string' ? { text: said, epoch: 1 } : said;
   return { position: `${epoch}-${offset}`, stream, text, epoch, at: '2026-11-20T08:00:00Z' };
+}
+
+/** Starts one for the tests of a file. It forgets everything after each of them, and is closed at their end. */
+export async function useFakeApi(): Promise<FakeApi> {
+  const api = await startFakeApi();
+  afterEach(() => api.reset());
+  afterAll(() => api.close());
+  return api;
+}
+
+/** Makes a folder for the tests of a file, which is removed at their end. */
+export function useFolder(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `svc-${name}-`));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }

@@ -1,4 +1,4 @@
-/** One command line in this process, against a fake API. */
+/** This file runs one command line in this process, against a fake API. */
 import { run } from '../shell/run.ts';
 import type { FakeApi } from './fake-api.ts';
 import { fakeIo, type FakeIo, type FakeIoOptions } from './fake-io.ts';

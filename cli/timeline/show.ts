@@ -1,7 +1,8 @@
 /** `svc timeline` */
 import type { TimelinePage } from '@svc/sdk';
 import type { Context, Own } from '../shell/command.ts';
-import { operationOf } from '../shell/operation.ts';
+import { answerOf } from '../shell/operation.ts';
+import { isJson } from '../shell/output.ts';
 
 const COLUMNS = [
   'at',
@@ -20,10 +21,9 @@ const COLUMNS = [
 export const show = (): Own => ({ columns: COLUMNS, run: showTimeline });
 
 async function showTimeline(context: Context): Promise<void> {
-  const { input, output, signal } = context;
-  const client = await context.client();
-  const page = await client.call<TimelinePage>(operationOf(context), input, { signal });
-  if (output.format !== 'table' && output.format !== 'tsv') return output.value(page);
+  const { output } = context;
+  const page = await answerOf<TimelinePage>(context);
+  if (isJson(output)) return output.value(page);
   await output.rows([page.entries], COLUMNS);
   if (page.nextCursor !== undefined) await output.progress(`there is more: --cursor ${page.nextCursor}`);
 }

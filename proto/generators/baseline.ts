@@ -11,8 +11,8 @@ export interface Baseline {
 }
 
 /**
- * The merge base with `origin/main`, else the newest release tag; `wanted` (a git revision) wins over both.
- * Nothing in a clone without either, or without git.
+ * Finds the merge base with `origin/main`, else the newest release tag; `wanted` (a git revision) wins over
+ * both. There is none in a clone without either, or without git.
  */
 export function findBaseline(root: string, wanted?: string): Baseline | undefined {
   if (wanted !== undefined && wanted !== '') {

@@ -1,7 +1,7 @@
 /**
- * What callers send and what only the service sets. A contract says little of it: a variable of the path is
- * required anyway, and what stands in an answer alone is set by the service. What is left is marked with
- * google.api.field_behavior, and a mark that says nothing is refused.
+ * Tells what callers send from what only the service sets. A contract says little of it: a variable of the
+ * path is required anyway, and what stands in an answer alone is set by the service. What is left is marked
+ * with google.api.field_behavior, and a mark that says nothing is refused.
  */
 import { type DescField, type DescMethod, type FileRegistry, getOption, hasOption } from '@bufbuild/protobuf';
 import type { Problems } from './contract-error.ts';
@@ -53,7 +53,7 @@ function boundFields(registry: FileRegistry, options: OptionReader): ReadonlySet
   );
 }
 
-/** Returns the variables of each route; an RPC without a route has one that binds nothing. */
+/** It returns the variables of each route; an RPC without a route has one that binds nothing. */
 function variablesOf(method: DescMethod, options: OptionReader): readonly (readonly string[])[] {
   const rule = options.http(method);
   if (!rule) return [[]];
@@ -62,7 +62,7 @@ function variablesOf(method: DescMethod, options: OptionReader): readonly (reado
   );
 }
 
-/** Takes any text: a path that is none is refused where routes are built. */
+/** It takes any text: a path that is none is refused where routes are built. */
 function variablesIn(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)/g)].map(([, name = '']) => name);
 }

@@ -13,7 +13,7 @@ import type { Behavior } from './behaviors.ts';
 import { commentOf } from './comments.ts';
 import type { Problems } from './contract-error.ts';
 import { flagOf } from '../http/defaults.ts';
-import { enumValueJson } from './enum-json.ts';
+import { enumValueJson } from '../http/enum-names.ts';
 import { enumRules, takes } from '../http/enum-words.ts';
 import { limitOf, rulesOf } from './field-rules.ts';
 import type { CliDocument, EnumModel, FieldModel, FieldRules, FieldType, MessageModel } from './model.ts';

@@ -1,6 +1,6 @@
 /**
- * Descriptors in, model out. What cannot be built is reported and left out, so that one run finds every
- * problem; the rules that need the whole model are in checks.ts.
+ * Builds the model from descriptors. What cannot be built is reported and left out, so that one run finds
+ * every problem; the rules that need the whole model are in checks.ts.
  */
 import type { DescMethod, DescService, FileRegistry } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
@@ -299,8 +299,8 @@ export function fieldList(message: MessageModel): string {
 }
 
 /**
- * The word for an enum value in an option; unset and UNSPECIFIED are `undefined`, a number without a name is
- * a problem.
+ * Finds the word for an enum value in an option; unset and UNSPECIFIED are `undefined`, a number without a
+ * name is a problem.
  */
 function wordOf<K extends keyof typeof WORDS>(
   report: Report,

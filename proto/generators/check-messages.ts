@@ -1,9 +1,10 @@
 /**
  * Rules of messages and their fields, which depend on who sends the message and on whether it is published.
  */
+import { ScalarType } from '@bufbuild/protobuf';
 import { isHttpBody } from '../http/http-body.ts';
 import { checkNumberWords } from './check-words.ts';
-import type { Problems } from './contract-error.ts';
+import { reportOf, type Problems, type Report } from './contract-error.ts';
 import type { FieldModel, MessageModel, Model } from './model.ts';
 
 export function checkMessages(model: Model, problems: Problems): void {
@@ -12,23 +13,17 @@ export function checkMessages(model: Model, problems: Problems): void {
   const requests = new Set(model.services.flatMap(({ rpcs }) => rpcs.map(({ request }) => request)));
   for (const message of model.messages) {
     for (const field of message.fields) {
-      checkField(message, field, problems);
-      checkNumberWords(message, field, problems);
-      if (published.has(message)) checkWidth(message, field, problems);
-      if (published.has(message) && sent.has(message)) checkCount(message, field, problems);
+      const report = reportOf(problems, `${message.typeName}.${field.name}`);
+      checkField(field, report);
+      checkNumberWords(field, report);
+      if (published.has(message)) checkWidth(field, report);
+      if (published.has(message) && sent.has(message)) checkCount(field, report);
       if (field.outputOnly && !sent.has(message))
-        problems.add(
-          `${message.typeName}.${field.name}`,
-          'is OUTPUT_ONLY, which a field of a message that callers do not send is anyway; remove it',
-        );
+        report('is OUTPUT_ONLY, which a field of a message that callers do not send is anyway; remove it');
       if (field.inQuery && !requests.has(message))
-        problems.add(
-          `${message.typeName}.${field.name}`,
-          'has the option query, but is no field of a request; remove it',
-        );
+        report('has the option query, but is no field of a request; remove it');
       if (field.sessionOnly && !(requests.has(message) && field.optional))
-        problems.add(
-          `${message.typeName}.${field.name}`,
+        report(
           'has the option session_only, but is no field of a request, or not "optional"; set it at the field of the request that may be left out',
         );
     }
@@ -41,42 +36,26 @@ export function checkMessages(model: Model, problems: Problems): void {
  * Requests are counted against their contract before they are decoded (proto/http/bounds.ts), so each list
  * and map needs a bound.
  */
-function checkCount(message: MessageModel, field: FieldModel, problems: Problems): void {
-  const { maxItems, maxProperties } = field.rules;
-  if (field.outputOnly || (maxItems ?? maxProperties) !== undefined) return;
-  const at = `${message.typeName}.${field.name}`;
-  if (field.map)
-    problems.add(at, 'is a map of a request without a bound; give it (buf.validate.field).map.max_pairs');
-  else if (field.repeated)
-    problems.add(
-      at,
-      'is a list of a request without a bound; give it (buf.validate.field).repeated.max_items',
-    );
+function checkCount({ rules, outputOnly, map, repeated }: FieldModel, report: Report): void {
+  if (outputOnly || (rules.maxItems ?? rules.maxProperties) !== undefined) return;
+  if (map) report('is a map of a request without a bound; give it (buf.validate.field).map.max_pairs');
+  else if (repeated)
+    report('is a list of a request without a bound; give it (buf.validate.field).repeated.max_items');
 }
 
-function checkWidth(message: MessageModel, field: FieldModel, problems: Problems): void {
-  if (field.type.kind === 'integer' && field.type.wide)
-    problems.add(
-      `${message.typeName}.${field.name}`,
+function checkWidth({ type }: FieldModel, report: Report): void {
+  if (type.kind === 'integer' && type.wide)
+    report(
       'is a 64-bit integer in a published message, which JSON numbers cannot hold; use int32, uint32, double or string',
     );
 }
 
-function checkField(message: MessageModel, field: FieldModel, problems: Problems): void {
-  const at = `${message.typeName}.${field.name}`;
+function checkField(field: FieldModel, report: Report): void {
   const singular = !field.repeated && !field.map;
-  if (singular && !field.optional && field.type.kind === 'timestamp' && /\babsent\b/i.test(field.comment)) {
-    problems.add(at, 'may be absent by its comment; declare it "optional", so that typed clients know');
-  }
-  if (field.map && field.desc.fieldKind === 'map' && !isStringKey(field.desc.mapKey)) {
-    problems.add(at, 'is a map whose keys are not strings');
-  }
-}
-
-const SCALAR_TYPE_STRING = 9;
-
-function isStringKey(key: number): boolean {
-  return key === SCALAR_TYPE_STRING;
+  if (singular && !field.optional && field.type.kind === 'timestamp' && /\babsent\b/i.test(field.comment))
+    report('may be absent by its comment; declare it "optional", so that typed clients know');
+  if (field.desc.fieldKind === 'map' && field.desc.mapKey !== ScalarType.STRING)
+    report('is a map whose keys are not strings');
 }
 
 /** Messages that travel as JSON, through requests and responses of published services. */

@@ -3,8 +3,8 @@
  * counts.
  */
 import { ERRORS, type ErrorCode } from '../http/errors.ts';
-import type { Problems } from './contract-error.ts';
-import type { FieldModel, MessageModel, RpcModel } from './model.ts';
+import type { Report } from './contract-error.ts';
+import type { FieldModel, RpcModel } from './model.ts';
 
 const NO_ERROR = 'It has no error of its own.';
 const NAMED_ERROR = /`([a-z0-9_]+)` \((\d{3})/g;
@@ -13,19 +13,18 @@ const NAMED_ERROR = /`([a-z0-9_]+)` \((\d{3})/g;
  * Errors that every call can have need no word, among them a team that is not the caller's. Others come where
  * something is written, or where what the path names must be found.
  */
-export function checkErrorWords(rpc: RpcModel, problems: Problems): void {
+export function checkErrorWords(rpc: RpcModel, report: Report): void {
   if (rpc.service.audience === 'internal') return;
   const comment = rpc.comment.replaceAll(/\s+/g, ' ');
   const named = [...comment.matchAll(NAMED_ERROR)];
   for (const [text, code = '', status] of named) {
     const known = isCode(code) ? String(ERRORS[code].status) : undefined;
-    if (known !== status)
-      problems.add(rpc.id, `names ${text}), which is ${known ?? 'no error'} in proto/http/errors.ts`);
+    if (known !== status) report(`names ${text}), which is ${known ?? 'no error'} in proto/http/errors.ts`);
   }
   const route = rpc.routes[0];
   const reads = route?.route.verb === 'GET' && route.pathFields.every(({ name }) => name === 'team_id');
   if (route && !reads && named.length === 0 && !comment.includes(NO_ERROR))
-    problems.add(rpc.id, `names no error; write "Errors: \`code\` (status)", or "${NO_ERROR}"`);
+    report(`names no error; write "Errors: \`code\` (status)", or "${NO_ERROR}"`);
 }
 
 function isCode(code: string): code is ErrorCode {
@@ -43,13 +42,10 @@ const NO_PLURAL =
   /^(this|was|has|does|its|plus|minus|always|status|begins|counts|goes|holds|includes|means|says|waits|others|ones)$/i;
 
 /** The first sentence says the unit, what is counted, or what the number names. */
-export function checkNumberWords(message: MessageModel, field: FieldModel, problems: Problems): void {
+export function checkNumberWords(field: FieldModel, report: Report): void {
   if (field.type.kind !== 'integer' && field.type.kind !== 'number') return;
   const sentence = field.comment.split(/\.(?:\s|$)/)[0] ?? '';
   const counts = (sentence.match(PLURAL) ?? []).some((word) => !NO_PLURAL.test(word));
   if (counts || UNITS.test(sentence) || NAMES.test(sentence) || UNIT_IN_NAME.test(field.name)) return;
-  problems.add(
-    `${message.typeName}.${field.name}`,
-    'is a number of which the first sentence says neither the unit nor what it counts',
-  );
+  report('is a number of which the first sentence says neither the unit nor what it counts');
 }

@@ -12,7 +12,7 @@ import { createWorkspace, type Workspace } from './testdata/workspace.ts';
  */
 interface Case {
   readonly name: string;
-  /** Text inside of (svc.options.v1.op). */
+  /** Text inside of (svc.options.v1.op); default: no scope is needed. */
   readonly op: string;
   readonly comment?: string;
   /** Text inside of (google.api.http); default: a GET of its own path. */
@@ -35,588 +35,437 @@ const PAGE = 'page: {items: "things", default_limit: 5, max_limit: 10}';
 const THINGS = 'repeated string things = 1; optional string next_cursor = 2;';
 const PAGING = 'optional uint32 limit = 1; optional string cursor = 2;';
 
-const CASES: readonly Case[] = [
-  {
-    name: 'NoScope',
+const BAD_RPCS: Readonly<Record<string, Partial<Case> & Pick<Case, 'problem'>>> = {
+  NoScope: {
     op: '',
     problem: 'needs no scope, and does not say so; give it a scope, or no_scope where membership is enough',
   },
-  {
-    name: 'ScopeAndNone',
+  ScopeAndNone: {
     op: 'scope: SCOPE_RUN_READ no_scope: true',
     problem: 'has no_scope, but auth required and scope run:read; it is for auth required without a scope',
   },
-  {
-    name: 'NoneOfNobody',
+  NoneOfNobody: {
     op: 'auth: AUTH_NONE no_scope: true',
     problem: 'has no_scope, but auth none and scope none; it is for auth required without a scope',
   },
-  {
-    name: 'UnknownAuth',
+  UnknownAuth: {
     op: 'auth: 77',
     problem:
       'auth 77 is unknown; allowed are none, optional, required, session, staff, enrollment_token, runner, internal',
   },
-  {
-    name: 'MachineAuth',
+  MachineAuth: {
     op: 'auth: AUTH_RUNNER',
     problem:
       'auth runner does not go with audience public; allowed are none, optional, required, session, staff',
   },
-  {
-    name: 'ScopeOfNobody',
+  ScopeOfNobody: {
     op: 'auth: AUTH_NONE scope: SCOPE_RUN_READ',
     problem: 'has a scope or role, but auth none knows no caller; allowed are required, session, staff',
   },
-  {
-    name: 'IdTokensWithoutScope',
+  IdTokensWithoutScope: {
     op: 'auth: AUTH_REQUIRED id_tokens: true',
     problem: 'takes id_tokens, but auth is required and scope none; expected required and a scope',
   },
-  {
-    name: 'SessionOfNobody',
+  SessionOfNobody: {
     op: 'auth: AUTH_NONE session_only: true',
     problem: 'has session_only, but auth none knows no session; allowed are required, session, staff',
   },
-  {
-    name: 'IdTokensInPerson',
+  IdTokensInPerson: {
     op: 'scope: SCOPE_CI_READ id_tokens: true session_only: true',
     problem: 'takes id_tokens and session_only; a job of a CI system has no session',
   },
-  {
-    name: 'UnknownScope',
+  UnknownScope: {
     op: `${OK} scope: 99`,
     problem: `scope 99 is not in the list; allowed are ${SCOPES.join(', ')}`,
   },
-  {
-    name: 'StaffWithTeamScope',
+  StaffWithTeamScope: {
     op: 'auth: AUTH_STAFF scope: SCOPE_RUN_READ',
     problem: 'is for staff, but needs the scope run:read; allowed are staff and none',
   },
-  {
-    name: 'NoRoute',
-    op: OK,
-    http: '',
-    problem: 'has no usable http rule; every rpc of a public service needs one',
-  },
-  {
-    name: 'CustomMethod',
-    op: OK,
+  NoRoute: { http: '', problem: 'has no usable http rule; every rpc of a public service needs one' },
+  CustomMethod: {
     http: 'custom: {kind: "HEAD", path: "/x"}',
     problem: 'has an http rule without get, put, post, patch or delete',
   },
-  { name: 'RelativePath', op: OK, http: 'get: "x"', problem: 'path "x" must begin with "/"' },
-  { name: 'SlashAtEnd', op: OK, http: 'get: "/x/"', problem: 'path "/x/" must not end with "/"' },
-  {
-    name: 'QueryInPath',
-    op: OK,
-    http: 'get: "/x?y"',
-    problem: 'path "/x?y" must not hold a space, "?" or "#"',
-  },
-  {
-    name: 'KebabVerb',
-    op: OK,
+  RelativePath: { http: 'get: "x"', problem: 'path "x" must begin with "/"' },
+  SlashAtEnd: { http: 'get: "/x/"', problem: 'path "/x/" must not end with "/"' },
+  QueryInPath: { http: 'get: "/x?y"', problem: 'path "/x?y" must not hold a space, "?" or "#"' },
+  KebabVerb: {
     http: 'post: "/x:do-it" body: "*"',
     problem: 'path "/x:do-it" has the custom verb ":do-it"; it must be lowerCamel, such as ":cancelAll"',
   },
-  {
-    name: 'VariableTwice',
-    op: OK,
+  VariableTwice: {
     http: 'get: "/x/{id}/y/{id}"',
     request: 'string id = 1;',
     problem: 'path "/x/{id}/y/{id}" binds {id} twice',
   },
-  {
-    name: 'RestInMiddle',
-    op: OK,
+  RestInMiddle: {
     http: 'get: "/x/{id=**}/y"',
     request: 'string id = 1;',
     problem: 'path "/x/{id=**}/y" has segments after a "**" variable; it must be the last',
   },
-  {
-    name: 'StrangePattern',
-    op: OK,
+  StrangePattern: {
     http: 'get: "/x/{id=a/*}"',
     request: 'string id = 1;',
     problem: 'path "/x/{id=a/*}" has the pattern "a/*" in "{id=a/*}"; allowed are "*" and "**"',
   },
-  {
-    name: 'UnknownVariable',
-    op: OK,
+  UnknownVariable: {
     http: 'get: "/unknown/{nope}"',
     request: 'string id = 1;',
     problem: 'path variable {nope} is no field of svc.bad.v1.UnknownVariableRequest; allowed are id',
   },
-  {
-    name: 'NestedVariable',
-    op: OK,
+  NestedVariable: {
     http: 'get: "/nested/{a.b}"',
     request: 'string id = 1;',
     problem:
       'path variable {a.b} is nested; only fields of svc.bad.v1.NestedVariableRequest itself are allowed',
   },
-  {
-    name: 'RepeatedVariable',
-    op: OK,
+  RepeatedVariable: {
     http: 'get: "/repeated/{ids}"',
     request: 'repeated string ids = 1;',
     problem: 'path variable {ids} is repeated; allowed are singular strings, integers, booleans and enums',
   },
-  {
-    name: 'MessageVariable',
-    op: OK,
+  MessageVariable: {
     http: 'get: "/message/{thing}"',
     request: 'Thing thing = 1;',
     problem: 'path variable {thing} is a message; allowed are singular strings, integers, booleans and enums',
   },
-  {
-    name: 'OptionalVariable',
-    op: OK,
+  OptionalVariable: {
     http: 'get: "/optional/{id}"',
     request: 'optional string id = 1;',
     problem: 'path variable {id} is optional; a path always has it',
   },
-  {
-    name: 'GetWithBody',
-    op: OK,
+  GetWithBody: {
     http: 'get: "/get-body" body: "*"',
     problem: 'is a GET with a body ("*"); only POST, PUT and PATCH have one',
   },
-  {
-    name: 'DeleteWithBody',
-    op: OK,
+  DeleteWithBody: {
     http: 'delete: "/delete-body" body: "*"',
     problem: 'is a DELETE with a body ("*"); only POST, PUT and PATCH have one',
   },
-  {
-    name: 'UnknownBody',
-    op: OK,
+  UnknownBody: {
     http: 'post: "/unknown-body" body: "nope"',
     request: 'string id = 1;',
     problem:
       'body "nope" is no field of svc.bad.v1.UnknownBodyRequest outside of its path; allowed are "*", id',
   },
-  {
-    name: 'UnknownResponseBody',
-    op: OK,
+  UnknownResponseBody: {
     http: 'get: "/response-body" response_body: "nope"',
     problem: 'response_body "nope" is no field of svc.bad.v1.UnknownResponseBodyResponse',
   },
-  {
-    name: 'PureWrite',
-    op: OK,
+  PureWrite: {
     http: 'post: "/pure" body: "*"',
     pure: true,
     problem: 'is a POST with idempotency_level NO_SIDE_EFFECTS; only GET has none',
   },
-  {
-    name: 'IdempotentGet',
+  IdempotentGet: {
     op: `${OK} idempotency: IDEMPOTENCY_KEYED`,
     problem: 'is a GET with an idempotency; only other verbs have one',
   },
-  {
-    name: 'StrangeStatus',
+  StrangeStatus: {
     op: `${OK} success_status: 302`,
     problem: 'success_status is 302; allowed are 200 to 299',
   },
-  {
-    name: 'NothingWithFields',
+  NothingWithFields: {
     op: `${OK} success_status: 204`,
     problem: 'success_status is 204 (no content), but svc.bad.v1.NothingWithFieldsResponse has fields',
   },
-  {
-    name: 'StreamWithStatus',
+  StreamWithStatus: {
     op: `${OK} success_status: 201`,
     stream: 'server',
     problem: 'is a stream with success_status 201; streams answer 200',
   },
-  {
-    name: 'ClientStream',
-    op: OK,
-    stream: 'client',
-    problem: 'is client streaming; allowed are unary and server streaming',
-  },
-  {
-    name: 'StreamBothWays',
-    op: OK,
-    stream: 'both',
-    problem: 'is bidi streaming; allowed are unary and server streaming',
-  },
-  {
-    name: 'StreamByPost',
-    op: OK,
+  ClientStream: { stream: 'client', problem: 'is client streaming; allowed are unary and server streaming' },
+  StreamBothWays: { stream: 'both', problem: 'is bidi streaming; allowed are unary and server streaming' },
+  StreamByPost: {
     http: 'post: "/stream" body: "*"',
     stream: 'server',
     problem: 'is a stream behind POST; event streams are read with GET',
   },
-  {
-    name: 'StreamOptionAlone',
+  StreamOptionAlone: {
     op: `${OK} stream: {}`,
     problem: 'has the option stream, but its response is no stream',
   },
-  {
-    name: 'StreamOfPages',
+  StreamOfPages: {
     op: `${OK} ${PAGE}`,
     stream: 'server',
     request: PAGING,
     response: THINGS,
     problem: 'is a stream and paged; it can be one of them',
   },
-  {
-    name: 'UnknownStreamField',
+  UnknownStreamField: {
     op: `${OK} stream: {id_field: "nope"}`,
     stream: 'server',
     problem:
       'stream.id_field names "nope", which is no field of svc.bad.v1.UnknownStreamFieldResponse; it has id',
   },
-  {
-    name: 'NumericResume',
+  NumericResume: {
     op: `${OK} stream: {resume_field: "after"}`,
     stream: 'server',
     request: 'optional uint32 after = 1;',
     problem: 'stream field "after" is no singular string',
   },
-  {
-    name: 'PageOfNothing',
+  PageOfNothing: {
     op: `${OK} page: {items: "nope", default_limit: 5, max_limit: 10}`,
     request: PAGING,
     response: THINGS,
     problem:
       'page.items "nope" is no repeated field of svc.bad.v1.PageOfNothingResponse; it has things, next_cursor',
   },
-  {
-    name: 'PageWithoutLimit',
+  PageWithoutLimit: {
     op: `${OK} ${PAGE}`,
     request: 'optional string cursor = 2;',
     response: THINGS,
     problem: 'is paged, but svc.bad.v1.PageWithoutLimitRequest has no "optional uint32 limit"',
   },
-  {
-    name: 'PageWithoutCursor',
+  PageWithoutCursor: {
     op: `${OK} ${PAGE}`,
     request: 'optional uint32 limit = 1;',
     response: THINGS,
     problem: 'is paged, but svc.bad.v1.PageWithoutCursorRequest has no "optional string cursor"',
   },
-  {
-    name: 'PageWithoutNext',
+  PageWithoutNext: {
     op: `${OK} ${PAGE}`,
     request: PAGING,
     response: 'repeated string things = 1;',
     problem: 'is paged, but svc.bad.v1.PageWithoutNextResponse has no "optional string next_cursor"',
   },
-  {
-    name: 'PageWithoutBounds',
+  PageWithoutBounds: {
     op: `${OK} page: {items: "things"}`,
     request: PAGING,
     response: THINGS,
     problem: 'page limits are 0 (default) and 0 (max); needed is 1 ≤ default ≤ max',
   },
-  {
-    name: 'PageByPost',
+  PageByPost: {
     op: `${OK} ${PAGE}`,
     http: 'post: "/page" body: "*"',
     request: PAGING,
     response: THINGS,
     problem: 'is paged, but not a GET; limit and cursor belong into the query',
   },
-  {
-    name: 'PageAndReturns',
+  PageAndReturns: {
     op: `${OK} ${PAGE} sdk_returns: "things"`,
     request: PAGING,
     response: THINGS,
     problem: 'has page and sdk_returns; a paged list returns its items anyway',
   },
-  {
-    name: 'ListThings',
-    op: OK,
+  ListThings: {
     response: THINGS,
     problem:
       'is a list without page and without sdk_returns; give it one of them (lists of its response: "things")',
   },
-  {
-    name: 'RawInside',
-    op: OK,
+  RawInside: {
     response: 'google.api.HttpBody file = 1;',
     problem: 'answers google.api.HttpBody inside a message; only a whole response may be one',
   },
-  {
-    name: 'RawOptions',
+  RawOptions: {
     op: `${OK} columns: ["contentType"]`,
     raw: true,
     problem: 'answers google.api.HttpBody, which has no fields for the option columns',
   },
-  {
-    name: 'RawStream',
+  RawStream: {
     op: `${OK} stream: {}`,
     raw: true,
     stream: 'server',
     problem: 'answers google.api.HttpBody, which has no fields for the option stream',
   },
-  {
-    name: 'UnknownArg',
+  UnknownArg: {
     op: `${OK} args: ["nope"]`,
     request: 'string id = 1;',
     problem: 'args names "nope", which is no field of svc.bad.v1.UnknownArgRequest; it has id',
   },
-  {
-    name: 'ArgTwice',
-    op: `${OK} args: ["id", "id"]`,
-    request: 'string id = 1;',
-    problem: 'args name "id" twice',
-  },
-  {
-    name: 'OptionalNotArg',
+  ArgTwice: { op: `${OK} args: ["id", "id"]`, request: 'string id = 1;', problem: 'args name "id" twice' },
+  OptionalNotArg: {
     op: `${OK} optional_args: ["id"]`,
     request: 'string id = 1;',
     problem: 'optional_args names "id", which is not in args (none)',
   },
-  {
-    name: 'OptionalFirst',
+  OptionalFirst: {
     op: `${OK} args: ["a", "b"] optional_args: ["a"]`,
     request: 'string a = 1; string b = 2;',
     problem: 'argument "b" must be given, but comes after the optional "a"',
   },
-  {
-    name: 'OptionalRequired',
+  OptionalRequired: {
     op: `${OK} args: ["a"] optional_args: ["a"]`,
     request: 'string a = 1 [(google.api.field_behavior) = REQUIRED];',
     problem: 'argument "a" is in optional_args, but the field is required',
   },
-  {
-    name: 'OptionOfCalls',
-    op: OK,
+  OptionOfCalls: {
     request: 'map<string, string> headers = 1;',
     problem:
       'parameter "headers" has the name of an option of every call; rename the field or make it an argument',
   },
-  {
-    name: 'EmptyWithoutMany',
+  EmptyWithoutMany: {
     op: `${OK} empty_without: "ids"`,
     response: 'repeated string ids = 1;',
     problem: 'empty_without "ids" is no singular string of an answer that is the whole response',
   },
-  {
-    name: 'ReservedArg',
+  ReservedArg: {
     op: `${OK} args: ["default"]`,
     request: 'string default = 1;',
     problem: 'argument "default" is a reserved word; rename the field or take it out of args',
   },
-  { name: 'Then', op: OK, problem: 'sdk name "then" is reserved in JavaScript classes; choose another' },
-  {
-    name: 'SnakeMethod',
+  Then: { problem: 'sdk name "then" is reserved in JavaScript classes; choose another' },
+  SnakeMethod: {
     op: `${OK} sdk: "do_it"`,
     problem: 'sdk name "do_it" is not lowerCamel, such as "listPage"',
   },
-  {
-    name: 'UnknownReturns',
+  UnknownReturns: {
     op: `${OK} sdk_returns: "nope"`,
     problem: 'sdk_returns names "nope", which is no field of svc.bad.v1.UnknownReturnsResponse; it has id',
   },
-  {
-    name: 'UnknownColumn',
+  UnknownColumn: {
     op: `${OK} columns: ["nope"]`,
     problem:
       'column "nope" is not in svc.bad.v1.UnknownColumnResponse: svc.bad.v1.UnknownColumnResponse has id',
   },
-  {
-    name: 'DeepColumn',
+  DeepColumn: {
     op: `${OK} columns: ["id.more"]`,
     problem: 'column "id.more" is not in svc.bad.v1.DeepColumnResponse: id is a string',
   },
-  {
-    name: 'UnknownPositional',
+  UnknownPositional: {
     op: `${OK} command_args: ["nope"]`,
     request: 'string id = 1;',
     problem:
       'command_args names "nope", which is no field of svc.bad.v1.UnknownPositionalRequest; allowed are id',
   },
-  {
-    name: 'CamelCommand',
+  CamelCommand: {
     op: `${OK} command: "doIt"`,
     problem: 'command word "doIt" is not kebab-case, such as "request-diagnostics"',
   },
-  {
-    name: 'GlobalFlag',
-    op: OK,
+  GlobalFlag: {
     request: 'string json = 1;',
     problem: 'flag "--json" of json belongs to every command; name another with (field).flag',
   },
-  {
-    name: 'FlagTwice',
-    op: OK,
+  FlagTwice: {
     request: 'string a = 1; string b = 2 [(svc.options.v1.field).flag = "a"];',
     problem: 'fields a and b both have the flag "--a"',
   },
-  {
-    name: 'CamelFlag',
-    op: OK,
+  CamelFlag: {
     request: 'string a = 1 [(svc.options.v1.field).flag = "aB"];',
     problem: 'flag "--aB" of a is not kebab-case',
   },
-  {
-    name: 'SecretFlag',
-    op: OK,
+  SecretFlag: {
     request: 'string code = 1 [(svc.options.v1.field).sensitive = true]; string code_file = 2;',
     problem: 'flag "--code-file" of codeFile is where the secret code is read from',
   },
-  {
-    name: 'LongShort',
-    op: OK,
+  LongShort: {
     request: 'string a = 1 [(svc.options.v1.field).short = "ab"];',
     problem: 'short flag "ab" of a is not one letter',
   },
-  {
-    name: 'GlobalShort',
-    op: OK,
+  GlobalShort: {
     request: 'string a = 1 [(svc.options.v1.field).short = "h"];',
     problem: 'short flag "-h" of a belongs to every command',
   },
-  {
-    name: 'ShortTwice',
-    op: OK,
+  ShortTwice: {
     request:
       'string a = 1 [(svc.options.v1.field).short = "x"]; string b = 2 [(svc.options.v1.field).short = "x"];',
     problem: 'fields a and b both have the short flag "-x"',
   },
-  {
-    name: 'RestTwice',
-    op: OK,
+  RestTwice: {
     request:
       'repeated string a = 1 [(svc.options.v1.field).rest = true]; repeated string b = 2 [(svc.options.v1.field).rest = true];',
     problem: 'fields a and b both take what follows "--"',
   },
-  {
-    name: 'StrangeFormat',
-    op: OK,
+  StrangeFormat: {
     request: 'string a = 1 [(svc.options.v1.field).cli_format = "csv"];',
     problem: 'cli_format "csv" of a is unknown; allowed are key=value, yaml',
   },
-  {
-    name: 'StrangeRate',
+  StrangeRate: {
     op: `${OK} rate_limit: "slow"`,
     problem: 'rate_limit "slow" is unknown; allowed are default, login, submit, machine',
   },
-  {
-    name: 'StrangeFeature',
+  StrangeFeature: {
     op: `${OK} feature: "Runners"`,
     problem: `feature "Runners" is not in the manifest; allowed are ${MANIFEST.map(({ key }) => key).join(', ')}, and "-" for none`,
   },
-  {
-    name: 'QueryOfGet',
-    op: OK,
+  QueryOfGet: {
     request: 'string a = 1 [(svc.options.v1.field).query = true];',
     problem: 'field "a" has the option query, but no route has it beside a body "*"; remove it',
   },
-  {
-    name: 'QueryOfPath',
-    op: OK,
+  QueryOfPath: {
     http: 'post: "/query-of-path/{a}" body: "*"',
     request: 'string a = 1 [(svc.options.v1.field).query = true];',
     problem: 'field "a" has the option query, but no route has it beside a body "*"; remove it',
   },
-  {
-    name: 'QueryOfBodyField',
-    op: OK,
+  QueryOfBodyField: {
     http: 'post: "/query-of-body-field" body: "b"',
     request: 'string a = 1 [(svc.options.v1.field).query = true]; Thing b = 2;',
     problem: 'field "a" has the option query, but no route has it beside a body "*"; remove it',
   },
-  {
-    name: 'QueryOfMany',
-    op: OK,
+  QueryOfMany: {
     http: 'post: "/query-of-many" body: "*"',
     request: 'repeated string a = 1 [(svc.options.v1.field).query = true];',
     problem:
       'field "a" has the option query, but is repeated; allowed are singular string, integer, number, boolean, enum, timestamp',
   },
-  {
-    name: 'QueryOfMessage',
-    op: OK,
+  QueryOfMessage: {
     http: 'post: "/query-of-message" body: "*"',
     request: 'Thing a = 1 [(svc.options.v1.field).query = true];',
     problem:
       'field "a" has the option query, but is a message; allowed are singular string, integer, number, boolean, enum, timestamp',
   },
-  {
-    name: 'QueryRequired',
-    op: OK,
+  QueryRequired: {
     http: 'post: "/query-required" body: "*"',
     request: 'string a = 1 [(svc.options.v1.field).query = true, (google.api.field_behavior) = REQUIRED];',
     problem:
       'field "a" has the option query, but is required; only what may be left out can stand in either place',
   },
-  {
-    name: 'EndlessTimeout',
+  EndlessTimeout: {
     op: `${OK} timeout_ms: 4000000000`,
     problem: 'timeout_ms is 4000000000; at most 604800000 (7 days)',
   },
-  {
-    name: 'ExampleOfOther',
+  ExampleOfOther: {
     op: `${OK} examples: {title: "x" cli: "good get" sdk: "good.get()"}`,
     problem: 'example "x" has the command "good get"; it must begin with "bad example-of-other"',
   },
-  {
-    name: 'ExampleCall',
+  ExampleCall: {
     op: `${OK} examples: {title: "x" sdk: "good.get()"}`,
     problem: 'example "x" has the call "good.get()"; it must begin with "bad.exampleCall("',
   },
-  {
-    name: 'ExampleUntitled',
+  ExampleUntitled: {
     op: `${OK} examples: {cli: "bad example-untitled"}`,
     problem: 'has an example without a title',
   },
-  {
-    name: 'OwnNothing',
-    op: OK,
+  OwnNothing: {
     response: '// Nothing.',
     problem: 'answers svc.bad.v1.OwnNothingResponse, which has no fields; answer google.protobuf.Empty',
   },
-  {
-    name: 'SilentOfErrors',
-    op: OK,
+  SilentOfErrors: {
     http: 'post: "/silent" body: "*"',
     problem: 'names no error; write "Errors: `code` (status)", or "It has no error of its own."',
   },
-  {
-    name: 'SilentOfPath',
-    op: OK,
+  SilentOfPath: {
     http: 'get: "/silent/{id}"',
     request: 'string id = 1;',
     problem: 'names no error; write "Errors: `code` (status)", or "It has no error of its own."',
   },
-  {
-    name: 'OtherStatus',
+  OtherStatus: {
     comment: 'Errors: `not_found` (409).',
-    op: OK,
     problem: 'names `not_found` (409), which is 404 in proto/http/errors.ts',
   },
-  {
-    name: 'UnknownError',
+  UnknownError: {
     comment: 'Errors: `not_there` (404).',
-    op: OK,
     problem: 'names `not_there` (404), which is no error in proto/http/errors.ts',
   },
-  {
-    name: 'SameRoute',
-    op: OK,
+  SameRoute: {
     http: 'get: "/twin/{id}"',
     request: 'string id = 1;',
     problem: 'has the route "GET /twin/*" of svc.bad.v1.BadService/TwinRoute; each may be there once',
   },
-  {
-    name: 'SameMethod',
+  SameMethod: {
     op: `${OK} sdk: "strangeRate"`,
     problem:
       'has the sdk method "bad.strangeRate" of svc.bad.v1.BadService/StrangeRate; each may be there once',
   },
-  {
-    name: 'SameCommand',
+  SameCommand: {
     op: `${OK} command: "strange-feature"`,
     problem:
       'has the command "bad strange-feature" of svc.bad.v1.BadService/StrangeFeature; each may be there once',
   },
-];
+};
+
+const CASES: readonly Case[] = Object.entries(BAD_RPCS).map(([name, bad]) => ({ name, op: OK, ...bad }));
 
 const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).slice(1);
 
@@ -676,7 +525,7 @@ message TwinRouteRequest {
 message TwinRouteResponse {
   int64 big = 1;
   map<int32, string> by_number = 2;
-  // Absent until then.
+  // It is absent until then.
   google.protobuf.Timestamp ended_at = 3;
   Word word = 4;
   Bares bares = 5;

@@ -1,12 +1,12 @@
 /**
- * Rules of a good contract that need the built model. Each problem names the RPC, says what is wrong and what
- * is allowed; nothing here stops at the first one. Descriptors alone say much of this too late: in a request,
- * or in a customer's build.
+ * This file checks the rules of a good contract that need the built model. Each problem names the RPC, says
+ * what is wrong and what is allowed; nothing here stops at the first one. Descriptors alone say much of this
+ * too late: in a request, or in a customer's build.
  */
 import { withArticle } from '../http/article.ts';
 import { checkMessages } from './check-messages.ts';
 import { checkErrorWords } from './check-words.ts';
-import type { Problems } from './contract-error.ts';
+import { reportOf, type Problems, type Report } from './contract-error.ts';
 import { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from './model.ts';
 import type { FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
 
@@ -37,143 +37,111 @@ const LOWER_CAMEL = /^[a-z][A-Za-z0-9]*$/;
 const QUERY_KINDS: readonly string[] = ['string', 'integer', 'number', 'boolean', 'enum', 'timestamp'];
 const TIMEOUT_MS_MAX = 7 * 86_400_000;
 
-/** `features`: the keys of the manifest. */
+/** Checks the model; `features` are the keys of the manifest. */
 export function checkModel(model: Model, features: readonly string[], problems: Problems): void {
   for (const service of model.services) {
-    checkService(service, problems);
+    checkService(service, reportOf(problems, service.typeName));
     for (const rpc of service.rpcs) {
-      checkRpc(rpc, problems);
-      checkFeature(rpc, features, problems);
+      const report = reportOf(problems, rpc.id);
+      checkRpc(rpc, report);
+      checkFeature(rpc, features, report);
     }
   }
   checkUnique(model, problems);
   checkMessages(model, problems);
 }
 
-function checkService(service: ServiceModel, problems: Problems): void {
-  const { typeName: at, audience, area, sdk, cliGroup } = service;
-  if (service.summary === '') problems.add(at, 'has no summary in (svc.options.v1.resource)');
+function checkService(service: ServiceModel, report: Report): void {
+  const { audience, area, sdk, cliGroup } = service;
+  if (service.summary === '') report('has no summary in (svc.options.v1.resource)');
   if (audience !== 'internal' && !area)
-    problems.add(at, 'has no area in (svc.options.v1.resource); only internal services have none');
+    report('has no area in (svc.options.v1.resource); only internal services have none');
   if (sdk && !LOWER_CAMEL.test(sdk.property))
-    problems.add(at, `sdk name "${sdk.property}" is not lowerCamel, such as "apiKeys"`);
-  if (cliGroup !== undefined && !/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(cliGroup)) {
-    problems.add(at, `cli group "${cliGroup}" is not kebab-case, such as "keys"`);
-  }
-  if (audience !== 'public' && (sdk || cliGroup !== undefined)) {
-    problems.add(
-      at,
-      `has an sdk or cli name, but its audience is ${audience}; only public services have them`,
-    );
-  }
+    report(`sdk name "${sdk.property}" is not lowerCamel, such as "apiKeys"`);
+  if (cliGroup !== undefined && !/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(cliGroup))
+    report(`cli group "${cliGroup}" is not kebab-case, such as "keys"`);
+  if (audience !== 'public' && (sdk || cliGroup !== undefined))
+    report(`has an sdk or cli name, but its audience is ${audience}; only public services have them`);
 }
 
-function checkRpc(rpc: RpcModel, problems: Problems): void {
-  checkAudience(rpc, problems);
-  checkAuth(rpc, problems);
-  checkEffect(rpc, problems);
-  checkStatus(rpc, problems);
-  checkStreaming(rpc, problems);
-  checkList(rpc, problems);
-  checkRaw(rpc, problems);
-  checkSdk(rpc, problems);
-  checkColumns(rpc, problems);
-  checkExamples(rpc, problems);
-  checkQuery(rpc, problems);
-  checkErrorWords(rpc, problems);
+function checkRpc(rpc: RpcModel, report: Report): void {
+  checkAudience(rpc, report);
+  checkAuth(rpc, report);
+  checkEffect(rpc, report);
+  checkStatus(rpc, report);
+  checkStreaming(rpc, report);
+  checkList(rpc, report);
+  checkRaw(rpc, report);
+  checkSdk(rpc, report);
+  checkColumns(rpc, report);
+  checkExamples(rpc, report);
+  checkQuery(rpc, report);
+  checkErrorWords(rpc, report);
   if (rpc.timeoutMs > TIMEOUT_MS_MAX)
-    problems.add(rpc.id, `timeout_ms is ${rpc.timeoutMs}; at most ${TIMEOUT_MS_MAX} (7 days)`);
+    report(`timeout_ms is ${rpc.timeoutMs}; at most ${TIMEOUT_MS_MAX} (7 days)`);
 }
 
-function checkFeature({ id, feature }: RpcModel, features: readonly string[], problems: Problems): void {
+function checkFeature({ feature }: RpcModel, features: readonly string[], report: Report): void {
   if (feature === undefined || features.includes(feature)) return;
-  problems.add(
-    id,
-    `feature "${feature}" is not in the manifest; allowed are ${features.join(', ')}, and "-" for none`,
-  );
+  report(`feature "${feature}" is not in the manifest; allowed are ${features.join(', ')}, and "-" for none`);
 }
 
-function checkAudience(rpc: RpcModel, problems: Problems): void {
+function checkAudience(rpc: RpcModel, report: Report): void {
   const { audience } = rpc.service;
-  if (audience === 'internal' && rpc.routes.length > 0) {
-    problems.add(rpc.id, 'has an http rule, but internal services are served over gRPC alone');
-  }
-  if (audience !== 'internal' && rpc.routes.length === 0) {
-    problems.add(rpc.id, `has no usable http rule; every rpc of a ${audience} service needs one`);
-  }
+  if (audience === 'internal' && rpc.routes.length > 0)
+    report('has an http rule, but internal services are served over gRPC alone');
+  if (audience !== 'internal' && rpc.routes.length === 0)
+    report(`has no usable http rule; every rpc of a ${audience} service needs one`);
   const allowed = {
     public: ['none', 'optional', 'required', 'session', 'staff'],
     runner: ['enrollment_token', 'runner'],
     internal: ['internal'],
   }[audience];
-  if (!allowed.includes(rpc.auth)) {
-    problems.add(
-      rpc.id,
-      `auth ${rpc.auth} does not go with audience ${audience}; allowed are ${allowed.join(', ')}`,
-    );
-  }
+  if (!allowed.includes(rpc.auth))
+    report(`auth ${rpc.auth} does not go with audience ${audience}; allowed are ${allowed.join(', ')}`);
 }
 
-function checkAuth(rpc: RpcModel, problems: Problems): void {
-  if ((rpc.scope !== undefined || rpc.role) && !['required', 'session', 'staff'].includes(rpc.auth)) {
-    problems.add(
-      rpc.id,
-      `has a scope or role, but auth ${rpc.auth} knows no caller; allowed are required, session, staff`,
-    );
-  }
+function checkAuth(rpc: RpcModel, report: Report): void {
+  if ((rpc.scope !== undefined || rpc.role) && !['required', 'session', 'staff'].includes(rpc.auth))
+    report(`has a scope or role, but auth ${rpc.auth} knows no caller; allowed are required, session, staff`);
   if (rpc.service.audience === 'public' && rpc.auth === 'required' && rpc.scope === undefined && !rpc.noScope)
-    problems.add(
-      rpc.id,
-      'needs no scope, and does not say so; give it a scope, or no_scope where membership is enough',
-    );
+    report('needs no scope, and does not say so; give it a scope, or no_scope where membership is enough');
   if (rpc.noScope && (rpc.auth !== 'required' || rpc.scope !== undefined))
-    problems.add(
-      rpc.id,
+    report(
       `has no_scope, but auth ${rpc.auth} and scope ${rpc.scope ?? 'none'}; it is for auth required without a scope`,
     );
   if (rpc.sessionOnly && !['required', 'session', 'staff'].includes(rpc.auth))
-    problems.add(
-      rpc.id,
-      `has session_only, but auth ${rpc.auth} knows no session; allowed are required, session, staff`,
-    );
+    report(`has session_only, but auth ${rpc.auth} knows no session; allowed are required, session, staff`);
   if (rpc.idTokens && (rpc.sessionOnly || rpc.sessionFields.length > 0))
-    problems.add(rpc.id, 'takes id_tokens and session_only; a job of a CI system has no session');
-  if (rpc.idTokens && (rpc.auth !== 'required' || rpc.scope === undefined)) {
-    problems.add(
-      rpc.id,
+    report('takes id_tokens and session_only; a job of a CI system has no session');
+  if (rpc.idTokens && (rpc.auth !== 'required' || rpc.scope === undefined))
+    report(
       `takes id_tokens, but auth is ${rpc.auth} and scope ${rpc.scope ?? 'none'}; expected required and a scope`,
     );
-  }
-  if (ANONYMOUS_AUTHS.includes(rpc.auth) && rpc.bodyBytesMax > ANONYMOUS_BODY_BYTES_MAX) {
-    problems.add(
-      rpc.id,
+  if (ANONYMOUS_AUTHS.includes(rpc.auth) && rpc.bodyBytesMax > ANONYMOUS_BODY_BYTES_MAX)
+    report(
       `takes bodies of ${rpc.bodyBytesMax} bytes, but auth ${rpc.auth} lets anybody send them; at most ${ANONYMOUS_BODY_BYTES_MAX}`,
     );
-  }
-  if (rpc.auth === 'staff' && rpc.scope !== undefined && rpc.scope !== 'staff') {
-    problems.add(rpc.id, `is for staff, but needs the scope ${rpc.scope}; allowed are staff and none`);
-  }
+  if (rpc.auth === 'staff' && rpc.scope !== undefined && rpc.scope !== 'staff')
+    report(`is for staff, but needs the scope ${rpc.scope}; allowed are staff and none`);
 }
 
-function checkEffect(rpc: RpcModel, problems: Problems): void {
+function checkEffect(rpc: RpcModel, report: Report): void {
   const verb = rpc.routes[0]?.route.verb;
   if (verb === undefined) return;
-  if (verb === 'GET' && rpc.idempotency)
-    problems.add(rpc.id, 'is a GET with an idempotency; only other verbs have one');
+  if (verb === 'GET' && rpc.idempotency) report('is a GET with an idempotency; only other verbs have one');
 }
 
 /** One message says that there is nothing to say. */
 const EMPTY = 'google.protobuf.Empty';
 
-function checkStatus(rpc: RpcModel, problems: Problems): void {
+function checkStatus(rpc: RpcModel, report: Report): void {
   const { successStatus: status, response } = rpc;
   if (response.fields.length === 0 && response.typeName !== EMPTY)
-    problems.add(rpc.id, `answers ${response.typeName}, which has no fields; answer ${EMPTY}`);
-  if (status < 200 || status > 299)
-    problems.add(rpc.id, `success_status is ${status}; allowed are 200 to 299`);
-  if (status === 204 && response.fields.length > 0) {
-    problems.add(rpc.id, `success_status is 204 (no content), but ${response.typeName} has fields`);
-  }
+    report(`answers ${response.typeName}, which has no fields; answer ${EMPTY}`);
+  if (status < 200 || status > 299) report(`success_status is ${status}; allowed are 200 to 299`);
+  if (status === 204 && response.fields.length > 0)
+    report(`success_status is 204 (no content), but ${response.typeName} has fields`);
   const key = rpc.emptyWithout;
   if (
     key &&
@@ -182,39 +150,31 @@ function checkStatus(rpc: RpcModel, problems: Problems): void {
       key.optional ||
       rpc.routes.some(({ responseField }) => responseField))
   )
-    problems.add(
-      rpc.id,
-      `empty_without "${key.name}" is no singular string of an answer that is the whole response`,
-    );
+    report(`empty_without "${key.name}" is no singular string of an answer that is the whole response`);
   if (rpc.serverStreaming && status !== 200)
-    problems.add(rpc.id, `is a stream with success_status ${status}; streams answer 200`);
+    report(`is a stream with success_status ${status}; streams answer 200`);
 }
 
-function checkStreaming(rpc: RpcModel, problems: Problems): void {
+function checkStreaming(rpc: RpcModel, report: Report): void {
   const kind = rpc.desc.methodKind;
   // Gateways and servers speak gRPC with each other; every other caller may speak HTTP/1.1.
   const isOurs = kind === 'bidi_streaming' && rpc.service.audience === 'internal';
-  if (!isOurs && (kind === 'client_streaming' || kind === 'bidi_streaming')) {
-    problems.add(rpc.id, `is ${kind.replace('_', ' ')}; allowed are unary and server streaming`);
-  }
-  if (rpc.stream && !rpc.serverStreaming)
-    problems.add(rpc.id, 'has the option stream, but its response is no stream');
-  if (rpc.serverStreaming && rpc.page) problems.add(rpc.id, 'is a stream and paged; it can be one of them');
-  if (rpc.serverStreaming && (rpc.routes[0]?.route.verb ?? 'GET') !== 'GET') {
-    problems.add(rpc.id, `is a stream behind ${rpc.routes[0]?.route.verb}; event streams are read with GET`);
-  }
+  if (!isOurs && (kind === 'client_streaming' || kind === 'bidi_streaming'))
+    report(`is ${kind.replace('_', ' ')}; allowed are unary and server streaming`);
+  if (rpc.stream && !rpc.serverStreaming) report('has the option stream, but its response is no stream');
+  if (rpc.serverStreaming && rpc.page) report('is a stream and paged; it can be one of them');
+  if (rpc.serverStreaming && (rpc.routes[0]?.route.verb ?? 'GET') !== 'GET')
+    report(`is a stream behind ${rpc.routes[0]?.route.verb}; event streams are read with GET`);
   const { idField, resumeField } = rpc.stream ?? {};
   for (const field of [idField, resumeField]) {
-    if (field && (field.type.kind !== 'string' || field.repeated)) {
-      problems.add(rpc.id, `stream field "${field.name}" is no singular string`);
-    }
+    if (field && (field.type.kind !== 'string' || field.repeated))
+      report(`stream field "${field.name}" is no singular string`);
   }
 }
 
-function checkList(rpc: RpcModel, problems: Problems): void {
-  if (rpc.page && rpc.routes[0]?.route.verb !== 'GET') {
-    problems.add(rpc.id, 'is paged, but not a GET; limit and cursor belong into the query');
-  }
+function checkList(rpc: RpcModel, report: Report): void {
+  if (rpc.page && rpc.routes[0]?.route.verb !== 'GET')
+    report('is paged, but not a GET; limit and cursor belong into the query');
   if (
     /^List([A-Z]|$)/.test(rpc.name) &&
     rpc.service.audience === 'public' &&
@@ -222,19 +182,17 @@ function checkList(rpc: RpcModel, problems: Problems): void {
     !rpc.sdk?.returns
   ) {
     const lists = rpc.response.fields.filter((field) => field.repeated).map((field) => `"${field.name}"`);
-    problems.add(
-      rpc.id,
+    report(
       `is a list without page and without sdk_returns; give it one of them (lists of its response: ${lists.join(', ') || 'none'})`,
     );
   }
-  if (rpc.page && rpc.sdk?.returns)
-    problems.add(rpc.id, 'has page and sdk_returns; a paged list returns its items anyway');
+  if (rpc.page && rpc.sdk?.returns) report('has page and sdk_returns; a paged list returns its items anyway');
 }
 
 /** Bytes have no fields that an option could name. */
-function checkRaw(rpc: RpcModel, problems: Problems): void {
+function checkRaw(rpc: RpcModel, report: Report): void {
   if (rpc.response.fields.some((field) => field.type.kind === 'httpBody'))
-    problems.add(rpc.id, 'answers google.api.HttpBody inside a message; only a whole response may be one');
+    report('answers google.api.HttpBody inside a message; only a whole response may be one');
   if (!rpc.raw) return;
   const options = [
     ...(rpc.page ? ['page'] : []),
@@ -244,59 +202,48 @@ function checkRaw(rpc: RpcModel, problems: Problems): void {
     ...(rpc.routes.some(({ responseField }) => responseField) ? ['response_body'] : []),
   ];
   for (const option of options)
-    problems.add(rpc.id, `answers google.api.HttpBody, which has no fields for the option ${option}`);
+    report(`answers google.api.HttpBody, which has no fields for the option ${option}`);
 }
 
-function checkSdk(rpc: RpcModel, problems: Problems): void {
+function checkSdk(rpc: RpcModel, report: Report): void {
   const { sdk } = rpc;
   if (!sdk) return;
-  if (!LOWER_CAMEL.test(sdk.name))
-    problems.add(rpc.id, `sdk name "${sdk.name}" is not lowerCamel, such as "listPage"`);
-  if (RESERVED_METHODS.includes(sdk.name)) {
-    problems.add(rpc.id, `sdk name "${sdk.name}" is reserved in JavaScript classes; choose another`);
-  }
+  if (!LOWER_CAMEL.test(sdk.name)) report(`sdk name "${sdk.name}" is not lowerCamel, such as "listPage"`);
+  if (RESERVED_METHODS.includes(sdk.name))
+    report(`sdk name "${sdk.name}" is reserved in JavaScript classes; choose another`);
   let optionalSeen: FieldModel | undefined;
   for (const { field, optional } of sdk.args) {
     if (RESERVED_ARGS.includes(field.json))
-      problems.add(
-        rpc.id,
-        `argument "${field.json}" is a reserved word; rename the field or take it out of args`,
-      );
+      report(`argument "${field.json}" is a reserved word; rename the field or take it out of args`);
     if (optional && field.required)
-      problems.add(rpc.id, `argument "${field.name}" is in optional_args, but the field is required`);
-    if (!optional && optionalSeen) {
-      problems.add(
-        rpc.id,
-        `argument "${field.name}" must be given, but comes after the optional "${optionalSeen.name}"`,
-      );
-    }
+      report(`argument "${field.name}" is in optional_args, but the field is required`);
+    if (!optional && optionalSeen)
+      report(`argument "${field.name}" must be given, but comes after the optional "${optionalSeen.name}"`);
     if (optional) optionalSeen ??= field;
   }
   for (const { json } of sdk.params)
     if (CALL_OPTIONS.includes(json))
-      problems.add(
-        rpc.id,
+      report(
         `parameter "${json}" has the name of an option of every call; rename the field or make it an argument`,
       );
   const twice = sdk.args.find(
     ({ field }, index) => sdk.args.findIndex((other) => other.field === field) !== index,
   );
-  if (twice) problems.add(rpc.id, `args name "${twice.field.name}" twice`);
+  if (twice) report(`args name "${twice.field.name}" twice`);
 }
 
-function checkColumns(rpc: RpcModel, problems: Problems): void {
+function checkColumns(rpc: RpcModel, report: Report): void {
   const { columns, page } = rpc;
   if (columns.length === 0) return;
   const list = page?.items ?? rpc.sdk?.returns;
   const item = list?.type.kind === 'message' ? list.type.message : rpc.response;
   for (const column of columns) {
     const message = columnTarget(item, column.split('.'));
-    if (message !== undefined)
-      problems.add(rpc.id, `column "${column}" is not in ${item.typeName}: ${message}`);
+    if (message !== undefined) report(`column "${column}" is not in ${item.typeName}: ${message}`);
   }
 }
 
-/** The problem of a JSON path, or nothing. */
+/** It returns the problem of a JSON path, or nothing. */
 function columnTarget(message: MessageModel, path: readonly string[]): string | undefined {
   const [head = '', ...rest] = path;
   const field = message.fields.find((candidate) => candidate.json === head);
@@ -308,26 +255,22 @@ function columnTarget(message: MessageModel, path: readonly string[]): string | 
   return columnTarget(field.type.message, rest);
 }
 
-function checkExamples(rpc: RpcModel, problems: Problems): void {
+function checkExamples(rpc: RpcModel, report: Report): void {
   for (const { title, cli, sdk } of rpc.examples) {
-    if (title === '') problems.add(rpc.id, 'has an example without a title');
+    if (title === '') report('has an example without a title');
     if (cli !== undefined) {
       const start = rpc.cli && [rpc.cli.group, ...rpc.cli.words].join(' ');
-      if (start === undefined || !`${cli} `.startsWith(`${start} `)) {
-        problems.add(
-          rpc.id,
+      if (start === undefined || !`${cli} `.startsWith(`${start} `))
+        report(
           `example "${title}" has the command "${cli}"; it must begin with "${start ?? '(not in the CLI)'}"`,
         );
-      }
     }
     if (sdk !== undefined) {
       const start = rpc.sdk && rpc.service.sdk && `${rpc.service.sdk.property}.${rpc.sdk.name}`;
-      if (start === undefined || !(sdk.startsWith(`${start}(`) || sdk.startsWith(`${start}Page(`))) {
-        problems.add(
-          rpc.id,
+      if (start === undefined || !(sdk.startsWith(`${start}(`) || sdk.startsWith(`${start}Page(`)))
+        report(
           `example "${title}" has the call "${sdk}"; it must begin with "${start ?? '(not in the SDK)'}("`,
         );
-      }
     }
   }
 }
@@ -336,22 +279,17 @@ function checkExamples(rpc: RpcModel, problems: Problems): void {
  * `query` says of a field that it may stand beside a body that is the whole request; everywhere else it would
  * say nothing.
  */
-function checkQuery(rpc: RpcModel, problems: Problems): void {
+function checkQuery(rpc: RpcModel, report: Report): void {
   for (const field of rpc.request.fields.filter(({ inQuery }) => inQuery)) {
     const beside = rpc.routes.filter(({ queryFields }) => queryFields.includes(field));
     if (!beside.some(({ route }) => route.body === '*'))
-      problems.add(
-        rpc.id,
-        `field "${field.name}" has the option query, but no route has it beside a body "*"; remove it`,
-      );
+      report(`field "${field.name}" has the option query, but no route has it beside a body "*"; remove it`);
     if (field.repeated || field.map || !QUERY_KINDS.includes(field.type.kind))
-      problems.add(
-        rpc.id,
+      report(
         `field "${field.name}" has the option query, but is ${field.repeated ? 'repeated' : field.map ? 'a map' : withArticle(field.type.kind)}; allowed are singular ${QUERY_KINDS.join(', ')}`,
       );
     if (field.required || field.outputOnly)
-      problems.add(
-        rpc.id,
+      report(
         `field "${field.name}" has the option query, but is ${field.required ? 'required' : 'OUTPUT_ONLY'}; only what may be left out can stand in either place`,
       );
   }

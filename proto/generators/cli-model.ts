@@ -1,6 +1,6 @@
 /**
- * CLI command of an RPC: which request fields are positionals, which are flags, and how text becomes their
- * values.
+ * Builds the CLI command of an RPC: which request fields are positionals, which are flags, and how text
+ * becomes their values.
  */
 import { SESSION_ONLY } from './build-messages.ts';
 import type { Report } from './contract-error.ts';
@@ -75,7 +75,7 @@ function wordsOf(report: Report, rpc: RpcModel, op: OperationOption): readonly s
   return words;
 }
 
-/** Default: the last path variable, unless its field names a flag, which says that it is one. */
+/** The default is the last path variable, unless its field names a flag, which says that it is one. */
 function positionalsOf(report: Report, rpc: RpcModel, op: OperationOption): readonly FieldModel[] {
   const named = op.commandArgs ?? [];
   if (named.length === 0) {

@@ -11,6 +11,7 @@ import type {
   DescService,
 } from '@bufbuild/protobuf';
 import type { FileDescriptorProto } from '@bufbuild/protobuf/wkt';
+import { perKey } from '../http/per-key.ts';
 
 type Commented = DescEnum | DescEnumValue | DescField | DescMessage | DescMethod | DescService;
 
@@ -24,22 +25,20 @@ const MESSAGE_ENUM = 4;
 const ENUM_VALUE = 2;
 const SERVICE_METHOD = 2;
 
-const byFile = new WeakMap<FileDescriptorProto, Map<string, string>>();
+const commentsOf = perKey(
+  ({ sourceCodeInfo }: FileDescriptorProto): ReadonlyMap<string, string> =>
+    new Map(
+      (sourceCodeInfo?.location ?? [])
+        .filter(({ leadingComments }) => leadingComments !== '')
+        .map(({ path, leadingComments }) => [path.join('.'), tidy(leadingComments)]),
+    ),
+);
 
-/** Returns the comment above the element, a line for each paragraph, or `''`. */
+/** It returns the comment above the element, a line for each paragraph, or `''`. */
 export function commentOf(desc: Commented): string {
   const file =
     desc.kind === 'field' || desc.kind === 'enum_value' || desc.kind === 'rpc' ? desc.parent.file : desc.file;
-  let comments = byFile.get(file.proto);
-  if (!comments) {
-    comments = new Map();
-    for (const location of file.proto.sourceCodeInfo?.location ?? []) {
-      if (location.leadingComments !== '')
-        comments.set(location.path.join('.'), tidy(location.leadingComments));
-    }
-    byFile.set(file.proto, comments);
-  }
-  return comments.get(pathOf(desc).join('.')) ?? '';
+  return commentsOf(file.proto).get(pathOf(desc).join('.')) ?? '';
 }
 
 function pathOf(desc: Commented): number[] {

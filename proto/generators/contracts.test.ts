@@ -10,7 +10,7 @@ import { printAll } from './outputs.ts';
 import { REPOSITORY } from './testdata/workspace.ts';
 import { writeThirdParty } from './third-party.ts';
 
-/** The product's own contracts, not fixtures: what holds for all of them. */
+/** These tests read the product's own contracts, not fixtures, and say what holds for all of them. */
 let model: Model;
 let outputs: ReadonlyMap<string, string>;
 

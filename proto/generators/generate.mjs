@@ -1,4 +1,4 @@
-// `npm run generate`, and with --check what is stale: see generate.ts.
+// `npm run generate` runs generate.ts.
 import { runTypeScript } from './run.mjs';
 
 runTypeScript('./generate-main.ts');

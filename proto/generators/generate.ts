@@ -1,6 +1,6 @@
 /**
- * `npm run generate`: writes everything that is generated from the contracts. `--check`: says what is stale,
- * writes nothing.
+ * `npm run generate` writes everything that is generated from the contracts. With `--check` it says what is
+ * stale, and writes nothing.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ export interface Drift {
   readonly kind: 'missing' | 'changed' | 'superfluous';
 }
 
-/** Differences between the outputs and the files on disk. */
+/** It lists the differences between the outputs and the files on disk. */
 export function drift(root: string, outputs: Outputs): Drift[] {
   const found: Drift[] = [];
   for (const [path, text] of outputs) {
@@ -48,7 +48,7 @@ export function write(root: string, outputs: Outputs, changes: readonly Drift[])
   }
 }
 
-/** For the command line. */
+/** It is what the command line runs. */
 export async function main(root: string, args: readonly string[]): Promise<number> {
   const unknown = args.find((arg) => arg !== '--check');
   if (unknown !== undefined) {

@@ -1,4 +1,4 @@
-/** The contracts as descriptors: one `buf build` of the workspace. */
+/** Reads the contracts as descriptors, by one `buf build` of the workspace. */
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
@@ -16,7 +16,7 @@ const run = promisify(execFile);
 /** The buf launcher of the pinned package, run by this Node. */
 export const BUF = createRequire(import.meta.url).resolve('@bufbuild/buf/bin/buf');
 
-/** Runs buf in `root`; a failure carries what buf printed. */
+/** It runs buf in `root`; a failure carries what buf printed. */
 export async function buf(root: string, ...args: string[]): Promise<Buffer> {
   try {
     const { stdout } = await run(process.execPath, [BUF, ...args], {
@@ -61,8 +61,8 @@ export async function buildImage(root: string): Promise<FileDescriptorSet> {
 }
 
 /**
- * Descriptors of everything in the image. Without a registry, so that options stay undecoded and are read
- * through any copy of their extensions.
+ * Reads descriptors of everything in the image. It takes no registry, so that options stay undecoded and are
+ * read through any copy of their extensions.
  */
 export async function loadImage(root: string): Promise<FileRegistry> {
   return createFileRegistry(await buildImage(root));

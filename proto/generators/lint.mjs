@@ -1,4 +1,4 @@
-// `node proto/generators/lint.mjs [revision]`: see lint.ts.
+// `node proto/generators/lint.mjs [revision]` runs lint.ts.
 import { runTypeScript } from './run.mjs';
 
 runTypeScript('./lint-main.ts');

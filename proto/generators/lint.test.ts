@@ -13,7 +13,7 @@ const PROTO = 'proto/svc/widgets/v1/widgets.proto';
 
 /** The fixture contracts, committed with their surface and tagged as released. */
 let release: Workspace;
-/** A copy of it, for each test. */
+/** Each test has a copy of it. */
 let workspace: Workspace;
 
 function git(...args: string[]): void {

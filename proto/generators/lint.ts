@@ -1,7 +1,7 @@
 /**
- * `node proto/generators/lint.mjs [revision]`: buf lint on the contracts, then what would break customers
- * against the baseline: buf breaking for messages, the surface for everything else. Exit code 1 with every
- * finding. Moves that proto/moved.json lists break nobody.
+ * `node proto/generators/lint.mjs [revision]` runs buf lint on the contracts, then finds what would break
+ * customers against the baseline: buf breaking for messages, the surface for everything else. Exit code 1
+ * with every finding. Moves that proto/moved.json lists break nobody.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ async function breakingMessages(
     root,
     { commit: baseline.commit, paths: ['proto', 'buf.yaml'] },
     async (folder) => {
-      // Not in git, and the same for both sides.
+      // It is not in git, and the same for both sides.
       writeThirdParty(folder);
       const before = await buildImage(folder);
       const [now, against] = [join(folder, 'now.binpb'), join(folder, 'against.binpb')];
@@ -81,7 +81,7 @@ function parseSurface(text: string, baseline: Baseline): Surface {
   return value as Surface; // Written by print-surface.ts of that commit.
 }
 
-/** For the command line. */
+/** It is what the command line runs. */
 export async function main(root: string, args: readonly string[]): Promise<number> {
   const baseline = findBaseline(root, args[0]);
   const findings = await lint(root, baseline);

@@ -27,7 +27,7 @@ export interface ServiceModel {
   readonly comment: string;
   readonly summary: string;
   readonly audience: Audience;
-  /** Absent for internal services alone. */
+  /** Area of the service; it is absent for internal services alone. */
   readonly area?: EnumValueModel;
   /** Place in the SDK: `sdk.<property>`, made by the class of that name. Absent: not in the SDK. */
   readonly sdk?: { readonly property: string; readonly className: string };
@@ -80,9 +80,9 @@ export interface RpcModel {
   readonly stream?: { readonly idField?: FieldModel; readonly resumeField?: FieldModel };
   /** Primary route first; empty for internal RPCs. */
   readonly routes: readonly RouteModel[];
-  /** Absent: not in the SDK. */
+  /** Method of the SDK; it is absent where the RPC is not in it. */
   readonly sdk?: SdkMethodModel;
-  /** Absent: not in the CLI. */
+  /** Command of the CLI; it is absent where the RPC is not in it. */
   readonly cli?: CliCommandModel;
 }
 
@@ -101,7 +101,7 @@ export interface PageModel {
 }
 
 export interface RouteModel {
-  /** As served: the body by its local field name. */
+  /** Route as it is served: the body by its local field name. */
   readonly route: Pick<RestRoute, 'verb' | 'body'>;
   /** `/teams/{teamId}/runners/{runnerId}`, as documented: JSON field names. */
   readonly jsonPath: string;
@@ -170,7 +170,7 @@ export interface CliFieldModel {
   readonly rest: boolean;
   readonly format?: string;
   readonly document?: CliDocument;
-  /** Of documents and secrets, which files may hold. */
+  /** Documents and secrets have it: files may hold them. */
   readonly limit?: SizeLimit;
   readonly packedAbove?: number;
 }

@@ -92,8 +92,8 @@ function isSame({ type }: TopLevelType, { type: twin }: TopLevelType): boolean {
 }
 
 /**
- * The file of that name; one that was not there yet is made, with the frame of what it is now and none of its
- * types.
+ * Finds the file of that name; one that was not there yet is made, with the frame of what it is now and none
+ * of its types.
  */
 function fileLike(before: FileDescriptorSet, { name, package: of, syntax, options }: FileDescriptorProto) {
   const there = before.file.find((file) => file.name === name);
@@ -118,7 +118,7 @@ function fieldsOf(messages: readonly DescriptorProto[]): DescriptorProto['field'
   return messages.flatMap((message) => [...message.field, ...fieldsOf(message.nestedType)]);
 }
 
-/** Sets the imports of our own contracts anew. Other imports are for options and well-known types. */
+/** It sets the imports of our own contracts anew. Other imports are for options and well-known types. */
 function importWhatIsUsed(image: FileDescriptorSet): void {
   const homes = new Map<string, string>();
   for (const file of image.file)

@@ -1,5 +1,6 @@
 /**
- * Responses of an OpenAPI operation: the success, and the errors that its comment and its guards announce.
+ * Writes the responses of an OpenAPI operation: the success, and the errors that its comment and its guards
+ * announce.
  */
 import type { RouteModel, RpcModel } from './model.ts';
 import type { JsonObject, Schemas } from './openapi-schemas.ts';

@@ -1,5 +1,5 @@
 /**
- * JSON Schemas of the messages: types as documented, constraints from buf.validate, descriptions from
+ * Writes JSON Schemas of the messages: types as documented, constraints from buf.validate, descriptions from
  * comments.
  */
 import type { FieldModel, FieldRules, MessageModel } from './model.ts';
@@ -46,7 +46,7 @@ export function createSchemas(plan: TypePlan): Schemas {
       type: 'object',
       ...(required.length > 0 && { required }),
       properties: Object.fromEntries(fields.map((field) => [field.json, fieldSchema(field, direction)])),
-      // What callers send is read strictly; what servers send may grow.
+      // Requests are read strictly, and what servers send may grow.
       ...(direction === 'input' && { additionalProperties: false }),
     };
   };

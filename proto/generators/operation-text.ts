@@ -7,7 +7,8 @@ import type { RpcModel } from './model.ts';
 import { literal } from './text.ts';
 
 /**
- * `shaped`: with what makes a list or a single field of the response; without, the response is taken whole.
+ * Prints the operation; where it is `shaped`, with what makes a list or a single field of the response, which
+ * is else taken whole.
  */
 export function printOperation(rpc: RpcModel, shaped: boolean): string {
   const [primary] = rpc.routes;

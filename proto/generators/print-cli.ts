@@ -1,6 +1,6 @@
 /**
- * cli/gen/: one command table a group, loaded when a command of the group runs, and an index that help can be
- * made of.
+ * Prints cli/gen/: one command table a group, loaded when a command of the group runs, and an index that help
+ * can be made of.
  */
 import type { FeatureDefinition, Visibility } from '../features/definition.ts';
 import { MANIFEST } from '../features/manifest.ts';
@@ -115,8 +115,8 @@ function gateOf({ feature }: RpcModel): Gate {
 }
 
 /**
- * That of every command of a group; where they differ, what a command is taken to have that names a feature
- * alone.
+ * It returns the gate of every command of a group; where they differ, what a command is taken to have that
+ * names a feature alone.
  */
 function commonGate(commands: readonly Command[]): Gate {
   const [feature, ...others] = new Set(commands.map(({ rpc }) => rpc.feature));
@@ -146,7 +146,7 @@ function printFields(key: string, fields: readonly CliFieldModel[], usual: Usual
   return [`    ${key}: [`, ...fields.map((field) => `      ${literal(fieldSpec(field, usual))},`), '    ],'];
 }
 
-/** A PrintedField (cli/command.ts). */
+/** Makes a PrintedField (cli/command.ts). */
 function fieldSpec(field: CliFieldModel, { required, bodyBytesMax }: UsualField): object {
   const { path: name, field: _model, description, rest, ...values } = field;
   const placeholder = kebab(name.slice(name.lastIndexOf('.') + 1));
@@ -171,7 +171,7 @@ function sentenceOf(placeholder: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
-/** JSON paths of the secrets in an answer; a path through a list means every item. */
+/** Finds the JSON paths of the secrets in an answer; a path through a list means every item. */
 function secretPaths(message: MessageModel, prefix = '', seen: readonly MessageModel[] = []): string[] {
   if (seen.includes(message)) return [];
   const visit = (field: FieldModel): string[] => {

@@ -1,4 +1,4 @@
-/** proto/gen/openapi.json: OpenAPI 3.1 of everything that is served on the public port. */
+/** Prints proto/gen/openapi.json: OpenAPI 3.1 of everything that is served on the public port. */
 import { lowerFirst } from './build-model.ts';
 import type { FieldModel, Model, RouteModel, RpcModel, ServiceModel } from './model.ts';
 import { ERROR_SCHEMA, responsesOf } from './openapi-responses.ts';
@@ -80,7 +80,7 @@ function tagOf(service: ServiceModel): string {
   return service.sdk?.property ?? lowerFirst(classOf(service));
 }
 
-/** An endpoint beside the RPCs. */
+/** Adds the endpoint beside the RPCs. */
 function webhooksOf(services: readonly ServiceModel[]): Record<string, JsonObject> {
   const has = services.some(({ typeName }) => typeName === WEBHOOK_SERVICE);
   return has ? { [WEBHOOK_PATH]: { post: webhookOperation } } : {};
@@ -169,8 +169,6 @@ function requestBodyOf(route: RouteModel, schemas: Schemas): JsonObject | undefi
     content: { 'application/json': { schema: schemas.object(fields, 'input') } },
   };
 }
-
-// Parameters
 
 function parametersOf({ rpc, route, path }: Omit<Bound, 'index'>, schemas: Schemas): JsonObject[] {
   const names = path.match(/\{[^{}]+\}/g)?.map((parameter) => parameter.slice(1, -1)) ?? [];

@@ -1,7 +1,7 @@
 /**
- * Prints a file descriptor back as proto source. Covers what proto2 and proto3 files without services hold,
- * which is all that buf/validate/validate.proto needs; anything else is an error rather than a file that
- * silently lacks a part.
+ * It prints a file descriptor back as proto source. Covers what proto2 and proto3 files without services
+ * hold, which is all that buf/validate/validate.proto needs; anything else is an error rather than a file
+ * that silently lacks a part.
  */
 import {
   type DescFile,
@@ -21,27 +21,11 @@ import {
   FileOptionsSchema,
 } from '@bufbuild/protobuf/wkt';
 
-const SCALARS: Partial<Record<Type, string>> = {
-  [Type.DOUBLE]: 'double',
-  [Type.FLOAT]: 'float',
-  [Type.INT64]: 'int64',
-  [Type.UINT64]: 'uint64',
-  [Type.INT32]: 'int32',
-  [Type.FIXED64]: 'fixed64',
-  [Type.FIXED32]: 'fixed32',
-  [Type.BOOL]: 'bool',
-  [Type.STRING]: 'string',
-  [Type.BYTES]: 'bytes',
-  [Type.UINT32]: 'uint32',
-  [Type.SFIXED32]: 'sfixed32',
-  [Type.SFIXED64]: 'sfixed64',
-  [Type.SINT32]: 'sint32',
-  [Type.SINT64]: 'sint64',
-};
+const NAMED: readonly Type[] = [Type.GROUP, Type.MESSAGE, Type.ENUM];
 
 /**
- * The file as proto source. `file` must have been made with everything it imports, so that its options can be
- * read.
+ * It prints the file as proto source. `file` must have been made with everything it imports, so that its
+ * options can be read.
  */
 export function printProto(file: DescFile): string {
   const { proto } = file;
@@ -138,7 +122,7 @@ function fieldOptions({ registry }: Printer, field: FieldDescriptorProto): strin
 }
 
 function typeName(field: FieldDescriptorProto): string {
-  const name = SCALARS[field.type] ?? field.typeName;
+  const name = NAMED.includes(field.type) ? field.typeName : Type[field.type].toLowerCase();
   if (name === '') throw new Error(`cannot print field ${field.name}: no name for type ${Type[field.type]}`);
   return name;
 }
@@ -156,7 +140,7 @@ function snake(jsonName: string): string {
   return jsonName.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A JSON value in protobuf's text format. JSON's string escapes are a subset of the text format's. */
+/** Writes a JSON value in protobuf's text format. JSON's string escapes are a subset of the text format's. */
 function textValue(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(textValue).join(', ')}]`;
   if (value !== null && typeof value === 'object') {

@@ -1,4 +1,4 @@
-/** proto/gen/rpcs.ts: the services of all contracts, whose descriptors say the rest. */
+/** Prints proto/gen/rpcs.ts: the services of all contracts, whose descriptors say the rest. */
 import type { Model } from './model.ts';
 import { HEADER } from './text.ts';
 

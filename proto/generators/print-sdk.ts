@@ -1,6 +1,6 @@
 /**
- * sdk/gen/: one class a resource with one-line methods, and the JSON types as interfaces. Behaviour is in
- * sdk/core.
+ * Prints sdk/gen/: one class a resource with one-line methods, and the JSON types as interfaces. Behaviour is
+ * in sdk/core.
  */
 import type { FieldModel, Model, RpcModel, ServiceModel } from './model.ts';
 import { printOperation } from './operation-text.ts';
@@ -83,8 +83,6 @@ function printResource(plan: SdkPlan, service: ServiceModel): string {
   ].join('\n');
 }
 
-// Methods
-
 function printMethods(context: FileContext, rpc: RpcModel): string[] {
   if (!rpc.page) return printMethod(context, rpc, rpc.serverStreaming ? 'stream' : 'call');
   return [...printMethod(context, rpc, 'list'), '', ...printMethod(context, rpc, 'page')];
@@ -133,8 +131,8 @@ function takesFunction(rpc: RpcModel, form: Form): boolean {
 }
 
 /**
- * Two forms: an iterable, and a function that is called for every event. A function has no properties of its
- * own, so that where it stands for the parameters it adds nothing to the request.
+ * Prints two forms: an iterable, and a function that is called for every event. A function has no properties
+ * of its own, so that where it stands for the parameters it adds nothing to the request.
  */
 function printStream(
   context: FileContext,
@@ -174,7 +172,7 @@ function resultType(context: FileContext, rpc: RpcModel, form: Form): string {
   return `${client('ApiPromise')}<${text}${returned.present ? '' : ' | null'}>`;
 }
 
-/** The whole answer, or one event of it. */
+/** It returns the type of the whole answer, or of one event of it. */
 function answerType(context: FileContext, rpc: RpcModel): string {
   if (rpc.raw) return 'Uint8Array';
   const { homeOf: home, messageName } = context.plan;
@@ -228,8 +226,6 @@ function methodComment(rpc: RpcModel, form: Form): string {
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-// Params
-
 function paramFields(rpc: RpcModel, form: Form): readonly FieldModel[] {
   const params = rpc.sdk?.params ?? [];
   return form === 'list' ? params.filter((field) => !PAGING_FIELDS.includes(field.name)) : params;
@@ -260,8 +256,6 @@ function printParams(context: FileContext, rpc: RpcModel): string[][] {
     print(`Parameters of ${call.slice(0, -1)}Page\`.`, `export interface ${name('page')}${base}`, paging),
   ];
 }
-
-// Types
 
 function printType(context: FileContext, type: ShownType): string[] {
   if (type.kind === 'enum') {
@@ -346,8 +340,6 @@ function tsItemType(context: FileContext, field: FieldModel, direction: Directio
   }
 }
 
-// The other files
-
 function printCommon(plan: SdkPlan): string {
   const context: FileContext = { plan, home: COMMON, imports: new Map() };
   const types = plan.types
@@ -360,7 +352,7 @@ function printJson(): string {
   return [
     HEADER,
     '',
-    '/** Any JSON. */',
+    '/** A value may be any JSON. */',
     'export type JsonValue =',
     '  | string',
     '  | number',
@@ -398,7 +390,7 @@ function printIndex(plan: SdkPlan, json: boolean): string {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([file, types]) => `export type { ${types.sort().join(', ')} } from './${file}.ts';`),
     '',
-    '/** Every resource of the API. */',
+    '/** There is one property for each resource of the API. */',
     'export interface Resources {',
     ...plan.resources.flatMap((service) => [
       ...docComment('  ', service.summary === '' ? service.comment : `${service.summary}.`),
@@ -406,7 +398,7 @@ function printIndex(plan: SdkPlan, json: boolean): string {
     ]),
     '}',
     '',
-    '/** One object of each resource, all on one client. */',
+    '/** Makes one object of each resource, all on one client. */',
     'export function createResources(client: Client): Resources {',
     '  return {',
     ...classes.map(({ name, property }) => `    ${property}: new ${name}(client),`),

@@ -1,6 +1,6 @@
 /**
- * proto/gen/surface.json: the public surface, committed, so that a change of it is seen in review and can be
- * compared.
+ * Prints proto/gen/surface.json: the public surface, committed, so that a change of it is seen in review and
+ * can be compared.
  */
 import { publishedMessages } from './check-messages.ts';
 import type {

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Runs a TypeScript file of this folder at the root of the repository, with the arguments of this process.
+ * It runs a TypeScript file of this folder at the root of the repository, with the arguments of this process.
  */
 export function runTypeScript(file) {
   const { status } = spawnSync(

@@ -1,6 +1,6 @@
 /**
- * Types and classes of the SDK, their names and their files. Requests do not appear as types of their own:
- * their fields are arguments and `params`.
+ * Plans types and classes of the SDK, their names and their files. Requests do not appear as types of their
+ * own: their fields are arguments and `params`.
  */
 import { upperFirst } from './build-model.ts';
 import { kebab } from './cli-model.ts';
@@ -68,7 +68,7 @@ function createHomes(resources: readonly ServiceModel[]): (type: MessageModel | 
   }
   const usages = new Map(resources.map((service) => [service, usageOf(shownBy(service))]));
   return (type) => {
-    // In the order of the sources: the first service of a package is what the package is about.
+    // They stand in the order of the sources, as the first service of a package is what the package is about.
     const candidates = [...(byPackage.get(type.package) ?? [])].sort(
       (a, b) => indexInFile(a) - indexInFile(b),
     );

@@ -31,7 +31,7 @@ function writeIfChanged(path: string, text: string): void {
   try {
     current = readFileSync(path, 'utf8');
   } catch {
-    // Not there yet: it is written below.
+    // It is not there yet, and is written below.
   }
   if (current === text) return;
   mkdirSync(dirname(path), { recursive: true });

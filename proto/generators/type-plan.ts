@@ -1,7 +1,7 @@
 /**
- * Messages and enums that a set of RPCs shows, and their names. A message that callers send and receive is
- * two types only when the two differ: servers always send what callers may leave out, and only servers send
- * what is output.
+ * Plans the messages and enums that a set of RPCs shows, and their names. A message that callers send and
+ * receive is two types only when the two differ: servers always send what callers may leave out, and only
+ * servers send what is output.
  */
 import { ContractError } from './contract-error.ts';
 import type { EnumModel, FieldModel, MessageModel, RpcModel, ServiceModel } from './model.ts';

@@ -1,4 +1,4 @@
-/** Waiting that an AbortSignal can end. */
+/** Waits in ways that an AbortSignal can end. */
 import type { NodeResponse } from './reply.ts';
 
 /** Resolves when the socket takes more. */
@@ -16,8 +16,8 @@ export async function drained(response: NodeResponse, signal: AbortSignal): Prom
 }
 
 /**
- * The promise, or a rejection with the signal's reason if that comes first. Not Promise.race against one
- * long-lived promise: that would keep a reaction for every message of a stream until its end.
+ * Returns the promise, or rejects with the signal's reason if that comes first. It is not Promise.race
+ * against one long-lived promise, which would keep a reaction for every message of a stream until its end.
  */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort = (): void => {};

@@ -1,6 +1,7 @@
 /**
- * One call from the first byte of its head to its last: identity, deadline, the client's presence, and the
- * promise that it is settled exactly once. Owned by the door; handlers see it as CallContext.
+ * This file holds one call from the first byte of its head to its last: identity, deadline, the client's
+ * presence, and the promise that it is settled exactly once. Owned by the door; handlers see it as
+ * CallContext.
  *
  * States: open → settled. Whoever settles first wins: the answer, an error, the deadline or the client's
  * leaving. `abort` settles nothing by itself; it wakes whoever waits on the signal.
@@ -62,7 +63,7 @@ export class ActiveCall implements UnaryCall {
     this.rpc = rpc;
     this.protocol = protocol;
     this.#onSettled = onSettled;
-    // `close` of the response, not of the request: a request closes as soon as its body is read.
+    // It listens to `close` of the response and not of the request, which closes as soon as its body is read.
     exchange.response.once('close', () => this.#clientLeft());
   }
 

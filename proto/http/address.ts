@@ -1,6 +1,6 @@
 /**
- * Addresses of clients: one spelling of each, the network that stands for whoever has it, and the list of
- * proxies that are believed. Whatever counts by address counts by `networkOf`.
+ * Reads addresses of clients: one spelling of each, the network that stands for whoever has it, and the list
+ * of proxies that are believed. Whatever counts by address counts by `networkOf`.
  */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
@@ -12,8 +12,8 @@ const WITH_PORT = /^"?(?:\[([^\]]*)\]|([^:[\]"]+))(?::\d{1,5})?"?$/;
 const MAPPED_GROUPS = 6;
 
 /**
- * The address in its one spelling: without port, brackets and zone, IPv4 as itself also where it is written
- * as IPv6. Undefined for what is none.
+ * It returns the address in its one spelling: without port, brackets and zone, IPv4 as itself also where it
+ * is written as IPv6. Undefined for what is none.
  */
 export function readAddress(text: string): string | undefined {
   const bare = bareOf(text.trim());
@@ -28,7 +28,7 @@ function bareOf(text: string): string {
   return bracketed ?? plain ?? '';
 }
 
-/** The IPv4 address of `::ffff:192.0.2.1`, `::ffff:c000:201` and the like. */
+/** It returns the IPv4 address of `::ffff:192.0.2.1`, `::ffff:c000:201` and the like. */
 function mappedOf(address: string): string | undefined {
   if (!/ffff:/i.test(address)) return undefined;
   const groups = groupsOf(address);
@@ -37,7 +37,7 @@ function mappedOf(address: string): string | undefined {
   return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
 }
 
-/** The eight groups of a valid IPv6 address. */
+/** It splits a valid IPv6 address into its eight groups. */
 function groupsOf(address: string): readonly number[] {
   const [before = [], after] = address.split('::').map((part) =>
     part

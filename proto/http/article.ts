@@ -1,5 +1,5 @@
-/** `an environment`, `a budget`: for sentences about a word that only the call knows. */
+/** Writes `an environment` or `a budget`, for sentences about a word that only the call knows. */
 export function withArticle(noun: string): string {
-  // By its sound: an undefined value, a user.
+  // The sound decides: an undefined value, a user.
   return `${/^(?:[aeio]|un)/i.test(noun) ? 'an' : 'a'} ${noun}`;
 }

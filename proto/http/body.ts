@@ -1,20 +1,17 @@
 /**
- * The bytes of a request: read with a bound and a time limit, decompressed with a bound. A body is never held
+ * Reads the bytes of a request with a bound and a time limit, decompressed with a bound. A body is never held
  * in two unbounded forms: what arrives is cut off at its limit, and a decompressor stops at the limit of the
  * result (a "bomb" costs at most that much memory).
  */
-import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, type BrotliOptions, type ZlibOptions } from 'node:zlib';
 import { apiError, type ApiError } from './errors.ts';
 import { problem } from './json-text.ts';
+import type { NodeRequest } from './reply.ts';
 
 export const NO_BODY = new Uint8Array(0);
 
-type NodeRequest = IncomingMessage | Http2ServerRequest;
-
-/** Whether the head announces a body. */
+/** Returns true if the head announces a body. */
 export function announcesBody(request: NodeRequest): boolean {
   if ('stream' in request)
     return !(request.stream as { endAfterHeaders?: boolean } | undefined)?.endAfterHeaders;
@@ -23,8 +20,8 @@ export function announcesBody(request: NodeRequest): boolean {
 }
 
 /**
- * The whole body as sent, complete within `timeoutMs` of the call; HTTP/1.1 has requestTimeout beside it,
- * HTTP/2 has only this. Rejects with `body_too_large`, `request_timeout` or `client_closed`.
+ * Reads the whole body as sent, complete within `timeoutMs` of the call; HTTP/1.1 has requestTimeout beside
+ * it, HTTP/2 has only this. Rejects with `body_too_large`, `request_timeout` or `client_closed`.
  */
 export async function readBody(
   request: NodeRequest,
@@ -123,7 +120,7 @@ export async function decodeContent(
     );
   }
   try {
-    // In one piece: to put pieces of 16 KiB together takes five times as long.
+    // It comes in one piece, because to put pieces of 16 KiB together takes five times as long.
     const chunkSize = Math.min(Math.max(bytesMax, CHUNK_BYTES_MIN), CHUNK_BYTES_MAX);
     return await decode(raw, { maxOutputLength: bytesMax, chunkSize });
   } catch (error) {
@@ -138,7 +135,7 @@ const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
 
 /** Throws `unsupported_media_type` unless a content-type says JSON in UTF-8. */
 export function assertJsonType(contentType: string | undefined): void {
-  // By far the most frequent spelling.
+  // This is by far the most frequent spelling.
   if (contentType === 'application/json') return;
   const charset = contentType === undefined ? undefined : CHARSET.exec(contentType)?.[1];
   if (

@@ -1,8 +1,8 @@
 /**
- * Count before content: what a request can hold at most is read off its contract, and a body is held to that
- * before it is decoded. A body of 1 KB may unpack to a million empty values, and each of them costs a
- * microsecond or more once it is a message to be decoded and validated; to count them costs a nanosecond.
- * What passes here is decoded and validated at a price that the contract bounds.
+ * Counts before it looks at content: what a request can hold at most is read off its contract, and a body is
+ * held to that before it is decoded. A body of 1 KB may unpack to a million empty values, and each of them
+ * costs a microsecond or more once it is a message to be decoded and validated; to count them costs a
+ * nanosecond. What passes here is decoded and validated at a price that the contract bounds.
  */
 import { getOption, hasOption, ScalarType, type DescField, type DescMessage } from '@bufbuild/protobuf';
 import {
@@ -13,6 +13,7 @@ import {
 } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { refuse, type Path } from './json-path.ts';
 import { JSON_ELEMENTS_MAX } from './json-text.ts';
+import { perKey } from './per-key.ts';
 import type { Auth } from './rpc.ts';
 
 /**
@@ -51,26 +52,20 @@ export interface Bounds {
   /** Values of the whole message, those within its fields included. */
   readonly elementsMax: number;
   readonly byNumber: ReadonlyMap<number, FieldBound>;
-  /** By both spellings that JSON may use. */
+  /** It is keyed by both spellings that JSON may use. */
   readonly byName: ReadonlyMap<string, FieldBound>;
 }
 
-const cache = new WeakMap<DescMessage, Bounds>();
-
-export function boundsOf(desc: DescMessage): Bounds {
-  const known = cache.get(desc);
-  if (known !== undefined) return known;
+export const boundsOf = perKey((desc: DescMessage): Bounds => {
   const fields = desc.fields.map((field) => [field, fieldBound(field)] as const);
-  const bounds: Bounds = {
+  return {
     elementsMax: Math.min(JSON_ELEMENTS_MAX, elementsOf(desc, []) + ELEMENTS_SPARE),
     byNumber: new Map(fields.map(([field, bound]) => [field.number, bound])),
     byName: new Map(
       fields.flatMap(([field, bound]) => [[field.name, bound] as const, [field.jsonName, bound] as const]),
     ),
   };
-  cache.set(desc, bounds);
-  return bounds;
-}
+});
 
 /**
  * Throws `validation_failed` where a parsed JSON body holds more than its contract allows. What is wrong in

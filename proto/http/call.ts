@@ -1,4 +1,4 @@
-/** What the door tells a process about one call, and what it asks of the process. */
+/** Defines what the door tells a process about one call, and what it asks of the process. */
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { Message } from '@bufbuild/protobuf';
@@ -19,7 +19,7 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** From the socket, or from X-Forwarded-For when the socket belongs to a trusted proxy. */
   readonly remoteAddress: string;
-  /** By lower-case name; repeated lines joined as Node does. */
+  /** Returns a header by its lower-case name; repeated lines are joined as Node does. */
   header(name: string): string | undefined;
   /** The raw head, for signature verification only: its body may have been read already. */
   readonly request: IncomingMessage | Http2ServerRequest;
@@ -35,13 +35,13 @@ export interface AbortListener {
 
 /** A unary call, which may wait long with thousands of others: what keeps it light. */
 export interface UnaryCall extends CallContext {
-  /** What `signal.aborted` says, without a signal, which weighs 1.5 KB. */
+  /** Says what `signal.aborted` would, without a signal, which weighs 1.5 KB. */
   readonly aborted: boolean;
   /** One that is told when the signal would abort. */
   onAborted: AbortListener | undefined;
   /**
-   * For a call that will wait long: lets the head go when all that is needed of it was read (`header` knows
-   * no name from then on), and its connection serve others.
+   * Lets the head of a call that will wait long go when all that is needed of it was read (`header` knows no
+   * name from then on), and its connection serve others.
    */
   forgetHead(): void;
 }
@@ -59,9 +59,9 @@ export type Gate = 'open' | 'disabled' | 'hidden';
 /** `unlisted`: answered where it is called, and in no list of what else is possible. */
 export type RpcGate = Gate | 'unlisted';
 
-/** What a process does with its RPCs. C is what its authentication yields. */
+/** An app says what a process does with its RPCs. C is what its authentication yields. */
 export interface App<C> {
-  /** Those that it serves on the public port. */
+  /** RPCs that it serves on the public port. */
   readonly rpcs: readonly RpcInfo[];
   /** Asked before anything else. `disabled` answers 403 `feature_disabled`, `hidden` the router's own 404. */
   gate(rpc: RpcInfo): RpcGate;

@@ -13,21 +13,10 @@ import {
 } from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { toConnectError } from './connect-errors.ts';
 import { apiError } from './errors.ts';
-import { openDoor, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { doorOfTest as open, type TestAnswers, type TestDoor } from './testing/app.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 const RUNS = SandboxRunsService.typeName;
-let doors: TestDoor[] = [];
-afterEach(async () => {
-  await Promise.all(doors.map((door) => door.open.close(0)));
-  doors = [];
-});
-
-async function open(answers: TestAnswers): Promise<TestDoor> {
-  const door = await openDoor(answers);
-  doors.push(door);
-  return door;
-}
 
 const getRun: NonNullable<TestAnswers['invoke']> = (call, request) => {
   call.responseHeaders.set('x-seen', `${call.protocol} ${call.header('authorization') ?? '-'}`);

@@ -1,10 +1,10 @@
 /**
- * The Connect, gRPC and gRPC-Web doors. Their wire formats are @connectrpc/connect's business: its handlers
- * take a request and give an answer as plain values, and this file, the only one that knows them, moves those
- * to and from Node. Our own pipeline runs inside: admission, reading, counting, decoding and validation
- * happen when the handler first asks for the body, so that a refusal is told in the protocol of the caller.
- * The handler is then given an empty message in the caller's framing, because it would decode whatever it is
- * given without a bound; the app is given what was read here (sent-message.ts).
+ * Serves the Connect, gRPC and gRPC-Web doors. Their wire formats are @connectrpc/connect's business: its
+ * handlers take a request and give an answer as plain values, and this file, the only one that knows them,
+ * moves those to and from Node. Our own pipeline runs inside: admission, reading, counting, decoding and
+ * validation happen when the handler first asks for the body, so that a refusal is told in the protocol of
+ * the caller. The handler is then given an empty message in the caller's framing, because it would decode
+ * whatever it is given without a bound; the app is given what was read here (sent-message.ts).
  */
 import {
   Code,
@@ -57,7 +57,7 @@ export interface RpcCall {
 }
 
 export interface RpcDoor {
-  /** By path: `/svc.runners.v1.RunnersService/List`. */
+  /** Finds an entry by its path: `/svc.runners.v1.RunnersService/List`. */
   find(path: string): RpcEntry | undefined;
   protocolOf(request: NodeRequest): Protocol;
   /** Never rejects. */
@@ -71,7 +71,7 @@ interface Passage {
   caller?: unknown;
   /** The request is here, decoded and valid, from when it was read until the app has it. */
   request?: Message;
-  /** Of a stream: it was let run, and its first message stands for its head alone. */
+  /** A stream was let run, and its first message stands for its head alone. */
   isRunning?: true;
   /** The first error of our own making, for the record of the call. */
   failure?: ApiError;
@@ -122,12 +122,12 @@ function compression(name: string, compress: (bytes: Uint8Array) => Promise<Buff
   return {
     name,
     compress: async (bytes) => new Uint8Array(await compress(bytes)),
-    // For answers alone: what comes in was unpacked before.
+    // The library compresses answers alone, as what comes in was unpacked before.
     decompress: () => Promise.reject(new Error(`the door left ${name} to the library`)),
   };
 }
 
-/** The library's implementation of every unary RPC. */
+/** It implements every unary RPC for the library. */
 async function unary(_empty: Message, context: HandlerContext): Promise<Message> {
   const passage = passageOf(context);
   const { call, app, caller } = passage;
@@ -139,7 +139,7 @@ async function unary(_empty: Message, context: HandlerContext): Promise<Message>
   });
 }
 
-/** The library's implementation of every server stream. */
+/** It implements every server stream for the library. */
 async function* stream(_empty: Message, context: HandlerContext): AsyncIterable<Message> {
   const passage = passageOf(context);
   const { call, app, caller } = passage;
@@ -245,9 +245,9 @@ async function admit(
 }
 
 /**
- * What the library would act on by itself. Deadlines are ours: it refuses one that is longer than it likes,
- * where we shorten it. So are the size of a body, which has been read by then, and its compression, which has
- * been undone.
+ * Headers that the library would act on by itself. Deadlines are ours: it refuses one that is longer than it
+ * likes, where we shorten it. So are the size of a body, which has been read by then, and its compression,
+ * which has been undone.
  */
 const WITHHELD: ReadonlySet<string> = new Set([
   'connect-timeout-ms',

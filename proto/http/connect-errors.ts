@@ -1,7 +1,7 @@
 /**
- * ApiError to ConnectError. Connect and gRPC have sixteen codes where we have a table: our code and
- * particulars travel beside theirs as metadata (response headers in Connect, trailers in gRPC), so that no
- * client loses them.
+ * This file turns an ApiError into a ConnectError. Connect and gRPC have sixteen codes where we have a table:
+ * our code and particulars travel beside theirs as metadata (response headers in Connect, trailers in gRPC),
+ * so that no client loses them.
  */
 import { ConnectError } from '@connectrpc/connect';
 import type { ApiError } from './errors.ts';

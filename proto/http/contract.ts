@@ -1,5 +1,5 @@
 /**
- * RPCs as the options of their contracts describe them. What they say of an RPC's conduct is read when it is
+ * Describes RPCs as the options of their contracts do. What they say of an RPC's conduct is read when it is
  * first asked for: that costs some 100 µs, and a server that has just started answers few of 250 RPCs.
  */
 import {
@@ -38,7 +38,7 @@ import {
   type Verb,
 } from './rpc.ts';
 
-/** Known at once; routes when a router asks for them. */
+/** Parts of an RPC that are known at once; routes are read when a router asks for them. */
 type Early = Pick<RpcInfo, 'id' | 'desc' | 'audience'>;
 type Routing = Pick<RpcInfo, 'routes' | 'teamInPath'>;
 type Conduct = Omit<RpcInfo, keyof Early | keyof Routing>;
@@ -46,8 +46,8 @@ type Conduct = Omit<RpcInfo, keyof Early | keyof Routing>;
 const options = createOptionReader(createRegistry(http, op, resource, field));
 
 /**
- * Every RPC of the services, sorted by id. The generator has checked their options, so that nothing is
- * checked here.
+ * Returns every RPC of the services, sorted by id. The generator has checked their options, so that nothing
+ * is checked here.
  */
 export function rpcsOf(services: readonly DescService[]): readonly RpcInfo[] {
   return services

@@ -38,11 +38,11 @@ service ThingsService {
   option (svc.options.v1.resource) = {
     summary: "x" audience: AUDIENCE_PUBLIC area: AREA_APPS no_scope: true sdk: "things" cli: "things"
   };
-  // Errors: \`not_found\` (404).
+  // Finds one. Errors: \`not_found\` (404).
   rpc Show(Here) returns (google.protobuf.Empty) {
     option (google.api.http) = {get: "/teams/{team_id}/things/{thing_id}"};
   }
-  // Errors: \`not_found\` (404).
+  // Finds one. Errors: \`not_found\` (404).
   rpc All(HereAndThere) returns (google.protobuf.Empty) {
     option (google.api.http) = {
       get: "/teams/{team_id}/things-or/{thing_id}" additional_bindings: {get: "/teams/{team_id}/things"}

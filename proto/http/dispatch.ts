@@ -1,4 +1,4 @@
-/** From a path to who answers it: an RPC by its name, a page, a REST route, or nobody. */
+/** Finds who answers a path: an RPC by its name, a page, a REST route, or nobody. */
 import type { App } from './call.ts';
 import { createRpcDoor, type RpcEntry } from './connect-doors.ts';
 import { apiError, type ApiError } from './errors.ts';

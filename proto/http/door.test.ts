@@ -1,6 +1,6 @@
 import * as zlib from 'node:zlib';
 import { create, type Message } from '@bufbuild/protobuf';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AccountService } from '../gen/svc/account/v1/account_pb.ts';
 import { rpcs } from '../gen/rpcs.ts';
 import {
@@ -9,22 +9,10 @@ import {
   RunState,
 } from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { CallContext } from './call.ts';
-import { createDoor, type DoorOptions } from './door.ts';
+import { createDoor } from './door.ts';
 import { apiError } from './errors.ts';
-import { openDoor, testApp, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { doorOfTest as open, testApp, type TestAnswers, type TestDoor } from './testing/app.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
-
-let doors: TestDoor[] = [];
-afterEach(async () => {
-  await Promise.all(doors.map((door) => door.open.close(0)));
-  doors = [];
-});
-
-async function open(answers: TestAnswers, options: Partial<DoorOptions> = {}): Promise<TestDoor> {
-  const door = await openDoor(answers, options);
-  doors.push(door);
-  return door;
-}
 
 type Invoke = NonNullable<TestAnswers['invoke']>;
 

@@ -1,5 +1,5 @@
 /**
- * The HTTP layer that the server and the gateway share: one port, HTTP/1.1 and HTTP/2, and every RPC
+ * Builds the HTTP layer that the server and the gateway share: one port, HTTP/1.1 and HTTP/2, and every RPC
  * reachable as REST, Connect, gRPC and gRPC-Web. The path alone decides which app and which RPC; then, on
  * every protocol, in this order: gate, admission from the head, body and its signature, decoding, validation,
  * the app. Closing waits until the ledger has no call at work.
@@ -24,7 +24,7 @@ export type { DoorLog } from './ledger.ts';
 export type { Endpoint, EndpointRequest, Page, PageRequest, PageResponse, Pages } from './pages.ts';
 
 export interface DoorOptions {
-  /** Those of one process; no RPC may be in two of them. */
+  /** Apps of one process; no RPC may be in two of them. */
   readonly apps: readonly App<unknown>[];
   readonly log: DoorLog;
   readonly limits?: Partial<DoorLimits>;
@@ -46,7 +46,7 @@ export interface OpenDoor {
 }
 
 export interface Door {
-  /** For a server that somebody else listens on. */
+  /** Serves what somebody else listens for. */
   readonly handler: (request: NodeRequest, response: NodeResponse) => void;
   listen(options: { port: number; host: string }): Promise<OpenDoor>;
 }

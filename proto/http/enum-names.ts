@@ -1,8 +1,7 @@
-/**
- * JSON spelling of enum values: the documented words (`running`), while the contracts keep prefixed names.
- */
+/** Spells enum values in JSON: the documented words (`running`), while the contracts keep prefixed names. */
 import { getOption, hasOption, type DescEnum, type DescEnumValue } from '@bufbuild/protobuf';
 import { value as valueOption } from '../gen/svc/options/v1/options_pb.ts';
+import { perKey } from './per-key.ts';
 
 export interface EnumNames {
   /** Spelling by number; a number without a value has none. */
@@ -10,11 +9,7 @@ export interface EnumNames {
   readonly byName: ReadonlyMap<string, number>;
 }
 
-const cache = new WeakMap<DescEnum, EnumNames>();
-
-export function enumNames(desc: DescEnum): EnumNames {
-  const known = cache.get(desc);
-  if (known !== undefined) return known;
+export const enumNames = perKey((desc: DescEnum): EnumNames => {
   const byNumber = new Map<number, string>();
   const byName = new Map<string, number>();
   for (const item of desc.values) {
@@ -29,20 +24,23 @@ export function enumNames(desc: DescEnum): EnumNames {
     // An alias keeps the spelling of the first value that has its number, as protobuf does.
     if (!byNumber.has(item.number)) byNumber.set(item.number, name);
   }
-  const names = { byNumber, byName };
-  cache.set(desc, names);
-  return names;
-}
+  return { byNumber, byName };
+});
 
 function spell(desc: DescEnum, item: DescEnumValue): string {
-  const own = hasOption(item, valueOption) ? getOption(item, valueOption).name : '';
-  if (own !== '') return own;
-  const prefix = enumPrefix(desc.name);
-  return (item.name.startsWith(prefix) ? item.name.slice(prefix.length) : item.name).toLowerCase();
+  const own = hasOption(item, valueOption) ? getOption(item, valueOption).name : undefined;
+  return enumValueJson(item.name, desc.name, own);
 }
 
-/** `RunState` is `RUN_STATE_`, `OIDCIssuer` is `OIDC_ISSUER_`. */
-function enumPrefix(name: string): string {
-  const snake = name.replace(/([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])/g, '$1$3_$2$4');
+/** Spells `(RUN_STATUS_RUNNING, RunStatus)` as `running`; the value option of the contract wins. */
+export function enumValueJson(valueName: string, enumName: string, option: string | undefined): string {
+  if (option !== undefined && option !== '') return option;
+  const prefix = enumPrefix(enumName);
+  return (valueName.startsWith(prefix) ? valueName.slice(prefix.length) : valueName).toLowerCase();
+}
+
+/** Value names of `RunStatus` begin with `RUN_STATUS_`, of `OIDCIssuer` with `OIDC_ISSUER_`, as buf lint wants it. */
+export function enumPrefix(enumName: string): string {
+  const snake = enumName.replace(/([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])/g, '$1$3_$2$4');
   return `${snake.toUpperCase()}_`;
 }

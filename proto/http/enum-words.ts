@@ -1,27 +1,23 @@
 /**
- * What may be written for a field of an enum: words, as everywhere outside of the wire format, without those
- * that its rules leave out.
+ * Lists what may be written for a field of an enum: words, as everywhere outside of the wire format, without
+ * those that its rules leave out.
  */
 import { getOption, hasOption, type DescField } from '@bufbuild/protobuf';
 import { field as validateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import type { EnumRules, FieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { enumNames } from './enum-names.ts';
+import { perKey } from './per-key.ts';
 
-const cache = new WeakMap<DescField, readonly string[]>();
-
-export function enumWords(field: DescField): readonly string[] {
-  const known = cache.get(field);
-  if (known !== undefined) return known;
+export const enumWords = perKey((field: DescField): readonly string[] => {
   const rules = hasOption(field, validateRules) ? enumRules(getOption(field, validateRules)) : undefined;
-  const words =
-    field.enum === undefined
-      ? []
-      : [...enumNames(field.enum).byName].filter(([, number]) => takes(rules, number)).map(([word]) => word);
-  cache.set(field, words);
-  return words;
-}
+  const names = field.enum === undefined ? [] : [...enumNames(field.enum).byName];
+  return names.filter(([, number]) => takes(rules, number)).map(([word]) => word);
+});
 
-/** Of the field, or of its items. The zero value says that nothing is stated. */
+/**
+ * Tells whether the rules of a field, or of its items, take a value. The zero value says that nothing is
+ * stated.
+ */
 export function takes(rules: EnumRules | undefined, number: number): boolean {
   if (number === 0 || rules?.notIn.includes(number) === true) return false;
   return rules === undefined || rules.in.length === 0 || rules.in.includes(number);
@@ -34,7 +30,7 @@ export function enumRules({ type }: FieldRules): EnumRules | undefined {
   return inner === undefined ? undefined : enumRules(inner);
 }
 
-/** For error messages. */
+/** Lists the words in error messages. */
 export function wordsText(field: DescField): string {
   return enumWords(field).join(', ');
 }

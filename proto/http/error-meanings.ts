@@ -1,4 +1,7 @@
-/** When each error is answered, for the documents: whole sentences. The table that counts is in errors.ts. */
+/**
+ * Says in whole sentences when each error is answered, for the documents. The table that counts is in
+ * errors.ts.
+ */
 import type { ErrorCode } from './errors.ts';
 
 export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {

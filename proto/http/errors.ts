@@ -1,5 +1,5 @@
 /**
- * The one table of error codes and the one class that carries them. Every refusal on every door is an
+ * Holds the one table of error codes and the one class that carries them. Every refusal on every door is an
  * ApiError; anything else that is thrown becomes `internal`, its text goes to the log and never to the wire.
  */
 import { Code } from '@connectrpc/connect';
@@ -9,7 +9,7 @@ export interface ErrorEntry {
   readonly status: number;
   /** Connect and gRPC code. */
   readonly connect: Code;
-  /** Whether the very same request may succeed later without the caller changing anything. */
+  /** True if the very same request may succeed later without the caller changing anything. */
   readonly retryable: boolean;
 }
 
@@ -122,7 +122,7 @@ export interface ApiErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Overrides the table, for a code that is usually final but not this time, or the other way round. */
   readonly retryable?: boolean;
-  /** What went wrong inside; for the log alone. */
+  /** Error inside, for the log alone. */
   readonly cause?: unknown;
 }
 
@@ -177,7 +177,7 @@ export interface ErrorBody {
   };
 }
 
-/** The one public shape of an error, on REST and as the data of an `error` event. */
+/** Makes the one public shape of an error, on REST and as the data of an `error` event. */
 export function errorBody(error: ApiError, requestId: string): ErrorBody {
   return {
     error: {

@@ -1,4 +1,4 @@
-/** One request and its response from the head on, before it is known to be a call. */
+/** Holds one request and its response from the head on, before it is known to be a call. */
 import type { NodeRequest, NodeResponse, ReplyHeaders } from './reply.ts';
 
 export class Exchange {
@@ -6,9 +6,9 @@ export class Exchange {
   readonly response: NodeResponse;
   readonly requestId: string;
   readonly remoteAddress: string;
-  /** Of the process's monotonic clock. */
+  /** Time of the process's monotonic clock. */
   readonly startedMs: number;
-  /** What the answer will carry; added to on the way. */
+  /** Headers that the answer will carry; they are added to on the way. */
   readonly headers: ReplyHeaders;
 
   constructor(options: Omit<Exchange, 'startedMs'>) {

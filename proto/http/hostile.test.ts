@@ -7,17 +7,15 @@ import { connect as connectHttp2, constants, type ClientHttp2Session } from 'nod
 import { connect as connectTcp, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { DoorLimits } from './limits.ts';
-import { openDoor, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { doorOfTest, type TestAnswers, type TestDoor } from './testing/app.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
-let doors: TestDoor[] = [];
 let sockets: Socket[] = [];
 let sessions: ClientHttp2Session[] = [];
-afterEach(async () => {
+afterEach(() => {
   for (const socket of sockets) socket.destroy();
   for (const session of sessions) session.destroy();
-  await Promise.all(doors.map((door) => door.open.close(0)));
-  [doors, sockets, sessions] = [[], [], []];
+  [sockets, sessions] = [[], []];
 });
 
 const seenIds: string[] = [];
@@ -33,9 +31,7 @@ async function open(
   own: TestAnswers = answers,
   more: object = {},
 ): Promise<TestDoor> {
-  const door = await openDoor(own, { limits, ...more });
-  doors.push(door);
-  return door;
+  return await doorOfTest(own, { limits, ...more });
 }
 
 interface Wire {
@@ -55,7 +51,7 @@ function dial(door: TestDoor, ...writes: string[]): Wire {
   return wire;
 }
 
-/** The whole answer to one raw request on a connection of its own. */
+/** Reads the whole answer to one raw request on a connection of its own. */
 async function send(
   door: TestDoor,
   text: string,

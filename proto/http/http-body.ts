@@ -1,6 +1,6 @@
 /**
- * google.api.HttpBody: over REST its bytes are the body, as they are and of the content type that the message
- * states.
+ * Serves google.api.HttpBody: over REST its bytes are the body, as they are and of the content type that the
+ * message states.
  */
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 

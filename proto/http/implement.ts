@@ -1,4 +1,4 @@
-/** Typed implementations of a service, and the untyped table of them that a pipeline calls. */
+/** Types the implementation of a service, and makes the untyped table that a pipeline calls. */
 import { create } from '@bufbuild/protobuf';
 import type {
   DescMessage,
@@ -30,14 +30,15 @@ export type Handler<Ctx> = (request: Message, ctx: Ctx) => Promise<Message | Asy
 export interface Handlers<Ctx> {
   readonly service: DescService;
   /**
-   * By RPC id, `svc.runners.v1.RunnersService/List`. Unary ones promise a message, streams an async iterable.
+   * Handlers by RPC id, `svc.runners.v1.RunnersService/List`. Unary ones promise a message, streams an async
+   * iterable.
    */
   readonly methods: ReadonlyMap<string, Handler<Ctx>>;
 }
 
 type AnyFunction = (request: Message, ctx: unknown) => unknown;
 
-/** Binds an implementation to its service. Fails at once when a method is missing. */
+/** It binds an implementation to its service. Fails at once when a method is missing. */
 export function implement<S extends DescService, Ctx>(
   service: S,
   implementation: Implementation<S, Ctx>,

@@ -51,7 +51,7 @@ export function inTurn(handler: RequestHandler, { limits, isProxy }: TurnOptions
     pipelined.set(socket, waiting);
     response.once('socket', () => {
       pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1);
-      // Not inside of the end of the answer before.
+      // It does not run inside of the end of the answer before.
       setImmediate(() => {
         if (!socket.destroyed) handler(request, response);
       });
@@ -80,8 +80,8 @@ function isForwarded({ headers, socket }: NodeRequest, isProxy: TurnOptions['isP
 }
 
 /**
- * Of one HTTP/2 session. Whoever waits is one of its streams, whose number the session bounds; who leaves
- * takes nothing with it.
+ * Gives turns to the requests of one HTTP/2 session. Whoever waits is one of its streams, whose number the
+ * session bounds; who leaves takes nothing with it.
  */
 class Turns {
   readonly #max: number;

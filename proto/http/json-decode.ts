@@ -1,8 +1,8 @@
 /**
- * JSON values to messages, compiled once per message type. Strict where the protobuf JSON mapping is lenient,
- * so that a mistake is told instead of ignored: unknown fields, numbers as strings, unknown enum values and
- * half surrogate pairs are refused, each with its JSON path. `null` stands for an absent field, as in
- * protobuf.
+ * Turns JSON values into messages, compiled once per message type. Strict where the protobuf JSON mapping is
+ * lenient, so that a mistake is told instead of ignored: unknown fields, numbers as strings, unknown enum
+ * values and half surrogate pairs are refused, each with its JSON path. `null` stands for an absent field, as
+ * in protobuf.
  */
 import {
   create,
@@ -10,6 +10,7 @@ import {
   ScalarType,
   type DescField,
   type DescMessage,
+  type DescOneof,
   type JsonValue,
   type Message,
 } from '@bufbuild/protobuf';
@@ -20,6 +21,7 @@ import { bareField, isBareStruct, isWrapped } from './json-encode.ts';
 import { kindOf, refuse, shown, type Path } from './json-path.ts';
 import { parseTimestamp, scalarReader, type ValueReader } from './json-scalar.ts';
 import { textProblem } from './json-text.ts';
+import { perKey } from './per-key.ts';
 
 type Fields = Record<string, unknown>;
 interface FieldSlot {
@@ -38,16 +40,8 @@ interface Layout {
 
 type Decode = (value: unknown, path?: Path) => Message;
 
-const cache = new WeakMap<DescMessage, Decode>();
-
-/** The decoder of a message type; compiled on first use. */
-export function decoder(desc: DescMessage): Decode {
-  const known = cache.get(desc);
-  if (known !== undefined) return known;
-  const decode = wellKnownDecoder(desc) ?? messageDecoder(desc);
-  cache.set(desc, decode);
-  return decode;
-}
+/** Returns the decoder of a message type, which is compiled on first use. */
+export const decoder = perKey((desc: DescMessage): Decode => wellKnownDecoder(desc) ?? messageDecoder(desc));
 
 function messageDecoder(desc: DescMessage): Decode {
   let layout: Layout | undefined;
@@ -97,13 +91,14 @@ function assertFirst(
   if (seen.has(field)) throw refuse(path, 'duplicate_field', 'names the same field as another key');
   seen.add(field);
   if (field.oneof === undefined || value === null) return;
-  if (seen.has(field.oneof))
-    throw refuse(
-      path,
-      'oneof',
-      `cannot stand together: one of ${field.oneof.fields.map((f) => f.jsonName).join(', ')} is allowed`,
-    );
-  seen.add(field.oneof);
+  assertOnlyOne(seen, field.oneof, path);
+}
+
+/** Throws where another member of the oneof was seen before. */
+export function assertOnlyOne(seen: Set<unknown>, oneof: DescOneof, path: Path): void {
+  const names = oneof.fields.map(({ jsonName }) => jsonName).join(', ');
+  if (seen.has(oneof)) throw refuse(path, 'oneof', `cannot stand together: one of ${names} is allowed`);
+  seen.add(oneof);
 }
 
 /** Writes one field of a message from its JSON value. */
@@ -135,7 +130,7 @@ function fieldReader(field: DescField): ValueReader {
   return singleReader(field);
 }
 
-/** One value of a field: the field itself, an item of the list, a value of the map. */
+/** Reads one value of a field: the field itself, an item of the list, a value of the map. */
 export function singleReader(field: DescField): ValueReader {
   if (field.message !== undefined) {
     const decode = decoder(field.message);
@@ -239,7 +234,7 @@ function wellKnownDecoder(desc: DescMessage): Decode | undefined {
   };
 }
 
-/** The texts and keys of a free-form value; its depth is bounded already. */
+/** It checks the texts and keys of a free-form value; its depth is bounded already. */
 function checkTree<T>(value: T, path: Path): T {
   if (typeof value === 'string') {
     const wrong = textProblem(value);

@@ -1,8 +1,8 @@
 /**
- * Messages to JSON text in the documented spelling, compiled once per message type into a list of field
- * writers. The text is built directly, without a tree of values in between. Fields that always have a value
- * (implicit presence, lists, maps) are always written, so that a client may rely on them; unset `optional`,
- * message and oneof fields are left out, and so is an enum that says "not stated".
+ * Turns messages into JSON text in the documented spelling, compiled once per message type into a list of
+ * field writers. The text is built directly, without a tree of values in between. Fields that always have a
+ * value (implicit presence, lists, maps) are always written, so that a client may rely on them; unset
+ * `optional`, message and oneof fields are left out, and so is an enum that says "not stated".
  */
 import {
   getOption,
@@ -17,26 +17,23 @@ import {
 import { FeatureSet_FieldPresence, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { shape } from '../gen/svc/options/v1/options_pb.ts';
 import { enumNames } from './enum-names.ts';
+import { perKey } from './per-key.ts';
 
 type Fields = Record<string, unknown>;
 type ValueWriter = (value: unknown) => string;
 /** `"name":value`, or '' when the field is left out. */
 type FieldWriter = (message: Fields) => string;
 
-const cache = new WeakMap<DescMessage, (message: Message) => string>();
+type Encode = (message: Message) => string;
 
-/** The encoder of a message type; compiled on first use. */
-export function encoder(desc: DescMessage): (message: Message) => string {
-  const known = cache.get(desc);
-  if (known !== undefined) return known;
-  if (desc.typeName === 'google.protobuf.Timestamp')
-    return remember(desc, (message) => timestampText(message as Timestamp));
+/** Returns the encoder of a message type, which is compiled on first use. */
+export const encoder = perKey((desc: DescMessage): Encode => {
+  if (desc.typeName === 'google.protobuf.Timestamp') return (message) => timestampText(message as Timestamp);
   // The other well-known types are rare enough to go through the library.
-  if (desc.typeName.startsWith('google.protobuf.'))
-    return remember(desc, (message) => JSON.stringify(toJson(desc, message)));
+  if (desc.typeName.startsWith('google.protobuf.')) return (message) => JSON.stringify(toJson(desc, message));
   const bare = bareField(desc);
-  return remember(desc, bare === undefined ? objectWriter(desc) : bareWriter(desc, bare));
-}
+  return bare === undefined ? objectWriter(desc) : bareWriter(desc, bare);
+});
 
 /**
  * The bool field whose value stands for the message while nothing else of it is set (`shape.bare`), if it has
@@ -47,7 +44,7 @@ export function bareField(desc: DescMessage): DescField | undefined {
   return name === '' ? undefined : desc.fields.find((field) => field.name === name);
 }
 
-function objectWriter(desc: DescMessage): (message: Message) => string {
+function objectWriter(desc: DescMessage): Encode {
   let writers: readonly FieldWriter[] | undefined;
   return (message) => {
     // Compiled late, because message types may refer to each other in a circle.
@@ -63,7 +60,7 @@ function objectWriter(desc: DescMessage): (message: Message) => string {
 }
 
 /** The bare value of one bool field while nothing else is set, an object otherwise. */
-function bareWriter(desc: DescMessage, bare: DescField): (message: Message) => string {
+function bareWriter(desc: DescMessage, bare: DescField): Encode {
   const whole = objectWriter(desc);
   const others = desc.fields.filter((field) => field !== bare);
   return (message) =>
@@ -72,13 +69,8 @@ function bareWriter(desc: DescMessage, bare: DescField): (message: Message) => s
       : String((message as unknown as Fields)[bare.localName]);
 }
 
-function remember(desc: DescMessage, encode: (message: Message) => string): (message: Message) => string {
-  cache.set(desc, encode);
-  return encode;
-}
-
-/** JSON of one field's value, for a route whose body is a single response field. */
-export function fieldEncoder(field: DescField): (message: Message) => string {
+/** Encodes one field's value, for a route whose body is a single response field. */
+export function fieldEncoder(field: DescField): Encode {
   const read = reader(field);
   const write = fieldValueWriter(field);
   return (message) => {
@@ -109,14 +101,8 @@ function reader(field: DescField): (message: Fields) => unknown {
 }
 
 function fieldValueWriter(field: DescField): ValueWriter {
-  switch (field.fieldKind) {
-    case 'list':
-      return listWriter(singleWriter(field));
-    case 'map':
-      return mapWriter(singleWriter(field));
-    default:
-      return singleWriter(field);
-  }
+  if (field.fieldKind === 'list') return listWriter(singleWriter(field));
+  return field.fieldKind === 'map' ? mapWriter(singleWriter(field)) : singleWriter(field);
 }
 
 function singleWriter(field: DescField): ValueWriter {
@@ -201,7 +187,10 @@ function scalarWriter(type: ScalarType): ValueWriter {
   }
 }
 
-/** What JSON.stringify would escape. Texts are mostly plain and short, where this test is the cheaper way. */
+/**
+ * Characters that JSON.stringify would escape. Texts are mostly plain and short, where this test is the
+ * cheaper way.
+ */
 const ESCAPED = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
 function quote(text: string): string {
@@ -245,7 +234,7 @@ function dayText(day: number): string {
   return lastDayText;
 }
 
-/** Three, six or nine digits, or none. */
+/** Writes three, six or nine digits, or none. */
 function fraction(nanos: number): string {
   if (nanos === 0) return '';
   const digits = String(nanos).padStart(9, '0');

@@ -1,4 +1,4 @@
-/** Where a decoder stands in a JSON value, and the words of its refusals. */
+/** Says where a decoder stands in a JSON value, and words its refusals. */
 import { problem } from './json-text.ts';
 
 /** Pushed and popped on the way, printed only in an error. */
@@ -8,7 +8,7 @@ export function refuse(path: Path, rule: string, message: string): Error {
   return problem(printPath(path), rule, message);
 }
 
-/** `limits.cpus`, `leases[3].id`, `labels["a b"]`. */
+/** Prints `limits.cpus`, `leases[3].id`, `labels["a b"]`. */
 export function printPath(path: Path): string {
   let text = '';
   for (const step of path) {
@@ -24,7 +24,7 @@ export function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** A value in an error message: short, and nothing but what the caller sent. */
+/** It shows a value in an error message: short, and nothing but what the caller sent. */
 export function shown(value: unknown): string {
   if (typeof value !== 'string')
     return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value);

@@ -1,4 +1,4 @@
-/** Scalars of the JSON spelling, from parsed JSON and from the text of a path or query. */
+/** Reads scalars of the JSON spelling, from parsed JSON and from the text of a path or query. */
 import { ScalarType } from '@bufbuild/protobuf';
 import { kindOf, refuse, shown, type Path } from './json-path.ts';
 import { textProblem } from './json-text.ts';

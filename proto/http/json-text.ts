@@ -1,8 +1,8 @@
 /**
- * From bytes to a JSON value, refusing what JSON.parse would swallow. JSON.parse stays the parser because it
- * is several times faster than anything written in JavaScript; one pass over the text before it finds the
- * depth and counts the members, and when the parsed value holds fewer members than the text, a key was
- * written twice.
+ * Reads a JSON value from bytes, and refuses what JSON.parse would swallow. JSON.parse stays the parser
+ * because it is several times faster than anything written in JavaScript; one pass over the text before it
+ * finds the depth and counts the members, and when the parsed value holds fewer members than the text, a key
+ * was written twice.
  */
 import { isAscii, isUtf8, transcode } from 'node:buffer';
 import { apiError, type ApiError } from './errors.ts';
@@ -34,7 +34,7 @@ export function problem(field: string, rule: string, message: string): ApiError 
   return validationError([{ field, rule, message }]);
 }
 
-/** Of a body whose contract is not known: some ten times what the largest real request holds. */
+/** Limit of a body whose contract is not known: some ten times what the largest real request holds. */
 export const JSON_ELEMENTS_MAX = 50_000;
 
 /** An empty body is an empty object. `elementsMax`: members and items in all. Throws `validation_failed`. */
@@ -93,9 +93,10 @@ export function tooManyElements(elementsMax: number): ApiError {
 }
 
 /**
- * Number of `:` outside of strings. Right for any valid JSON, of no consequence for any other. Brackets and
- * values, each told by what stands before it (a comma or the bracket that holds it), are held to their limits
- * on the way: an empty object of two characters costs JSON.parse a hundred times what it costs here.
+ * It counts `:` outside of strings. The number is right for any valid JSON, and of no consequence for any
+ * other. Brackets and values, each told by what stands before it (a comma or the bracket that holds it), are
+ * held to their limits on the way: an empty object of two characters costs JSON.parse a hundred times what it
+ * costs here.
  */
 export function measureJson(text: Buffer, elementsMax: number): number {
   let members = 0;
@@ -172,7 +173,7 @@ function countMembers(value: unknown): number {
   return members;
 }
 
-/** What is wrong with a text, or nothing. PostgreSQL stores neither NUL nor half of a surrogate pair. */
+/** Says what is wrong with a text, or nothing. PostgreSQL stores neither NUL nor half of a surrogate pair. */
 export function textProblem(text: string): string | undefined {
   if (text.includes('\0')) return 'holds the character U+0000, which cannot be stored';
   return text.isWellFormed() ? undefined : 'holds half of a surrogate pair, which is no text';

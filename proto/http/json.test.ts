@@ -33,7 +33,7 @@ import {
   RunState,
   SandboxRunSchema,
 } from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import { enumValueJson } from '../generators/enum-json.ts';
+import { enumValueJson } from './enum-names.ts';
 import { ApiError } from './errors.ts';
 import { decodeText, decoder, encoder, enumNames, parseJson } from './json.ts';
 import { allMessages, messageOf } from './testing/messages.ts';

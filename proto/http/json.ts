@@ -1,4 +1,4 @@
-/** The JSON spelling of messages at the documented paths: what to import. */
+/** Exports the JSON spelling of messages at the documented paths. */
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import { decoder } from './json-decode.ts';
 import { parseJson } from './json-text.ts';
@@ -9,8 +9,8 @@ export { enumNames } from './enum-names.ts';
 export { parseJson, JSON_DEPTH_MAX } from './json-text.ts';
 
 /**
- * JSON text, or its UTF-8 bytes, to a message. Throws ApiError `validation_failed` with the path of what is
- * wrong.
+ * Reads a message from JSON text, or from its UTF-8 bytes. Throws ApiError `validation_failed` with the path
+ * of what is wrong.
  */
 export function decodeText(desc: DescMessage, text: string | Uint8Array): Message {
   return decoder(desc)(parseJson(text));

@@ -1,6 +1,6 @@
 /**
- * Which calls are at work, and what became of every request: the one place that counts, logs and reports
- * them.
+ * Knows which calls are at work, and what became of every request: the one place that counts, logs and
+ * reports them.
  */
 import { ActiveCall, type CallRecord, type OnSettled } from './active-call.ts';
 import type { Protocol } from './call.ts';
@@ -9,13 +9,13 @@ import type { Exchange } from './exchange.ts';
 import { replyError } from './reply.ts';
 import type { RpcInfo } from './rpc.ts';
 
-/** What the door writes to; pino's loggers fit. */
+/** Log that the door writes to; pino's loggers fit. */
 export interface DoorLog {
   error(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }
 
-/** How a request ended. */
+/** End of a request. */
 interface Outcome {
   readonly protocol: Protocol;
   readonly status: number;

@@ -3,13 +3,13 @@ export interface DoorLimits {
   /** Request line and headers together, HTTP/1.1 and HTTP/2 alike. */
   readonly headerBytesMax: number;
   /**
-   * From the connection, or from the previous answer's end, until the head is complete. Also bounds the first
-   * three bytes.
+   * It runs from the connection, or from the previous answer's end, until the head is complete. It also
+   * bounds the first three bytes.
    */
   readonly headersTimeoutMs: number;
   /**
-   * From the first byte of a request until its body is complete. Long polls and streams are not concerned:
-   * their body is in.
+   * It runs from the first byte of a request until its body is complete. Long polls and streams are not
+   * concerned: their body is in.
    */
   readonly bodyTimeoutMs: number;
   /** Idle time between requests of one connection. */
@@ -19,7 +19,7 @@ export interface DoorLimits {
    * comments (15 s).
    */
   readonly socketIdleMs: number;
-  /** How often expired connections are looked for. */
+  /** Interval at which expired connections are looked for. */
   readonly sweepMs: number;
   readonly requestsPerSocketMax: number;
   /**

@@ -1,8 +1,8 @@
 /**
- * One plaintext port for HTTP/1.1 and HTTP/2 with prior knowledge (h2c). Node has no server for both without
- * TLS, so the first three bytes of a connection decide: "PRI" begins every HTTP/2 connection and no HTTP/1.1
- * request, while deciding on fewer would send a slow `P|OST` to HTTP/2. The socket then belongs to the one or
- * the other server, which never listen themselves.
+ * Opens one plaintext port for HTTP/1.1 and HTTP/2 with prior knowledge (h2c). Node has no server for both
+ * without TLS, so the first three bytes of a connection decide: "PRI" begins every HTTP/2 connection and no
+ * HTTP/1.1 request, while deciding on fewer would send a slow `P|OST` to HTTP/2. The socket then belongs to
+ * the one or the other server, which never listen themselves.
  *
  * Every wait here has an end: for the first bytes, the head, the body (door), the next request, and for a
  * reader that stopped.
@@ -180,7 +180,8 @@ function watchSession(
     sessions.delete(session);
   });
   session.on('error', () => session.destroy());
-  // First silence: no new requests, those at work may end. Second silence: nobody is there.
+  // After the first silence there are no new requests, and those at work may end. After the second one nobody
+  // is there.
   session.setTimeout(limits.keepAliveMs, () => {
     if (session.closed) return session.destroy();
     session.close();

@@ -1,7 +1,7 @@
 /**
- * Pages for those who run the process. Figures name every part of the service and every platform feature,
- * internal ones too, so they are not for everybody who reaches the port: to others such a page is a path that
- * nobody serves.
+ * Serves pages to those who run the process. Figures name every part of the service and every platform
+ * feature, internal ones too, so they are not for everybody who reaches the port: to others such a page is a
+ * path that nobody serves.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { apiError } from './errors.ts';
@@ -9,8 +9,8 @@ import type { Endpoint, EndpointRequest, Page } from './pages.ts';
 import { UNKNOWN_ROUTE } from './unknown-route.ts';
 
 /**
- * `token`: who sends it as a bearer credential may read the page. Undefined: nobody may. Where a caller comes
- * from says nothing: what runs on this machine, a build among it, may be anybody's.
+ * Serves the page to whoever sends `token` as a bearer credential, and to nobody where it is undefined. Where
+ * a caller comes from says nothing: what runs on this machine, a build among it, may be anybody's.
  */
 export function forOperators(page: Page, token: string | undefined): Endpoint {
   const isOperator = token === undefined ? () => false : bearerCheck(token);
@@ -23,7 +23,7 @@ export function forOperators(page: Page, token: string | undefined): Endpoint {
   };
 }
 
-/** In constant time, whatever the lengths. */
+/** It compares in constant time, whatever the lengths. */
 function bearerCheck(token: string): (request: EndpointRequest) => boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   const wanted = digest(`Bearer ${token}`);

@@ -16,79 +16,30 @@ import {
   isMessage,
   toJson,
 } from '@bufbuild/protobuf';
+import type { Field, Operation, Resource, Shape, Value } from '../gen/svc/options/v1/options_pb.ts';
 
-/** svc.options.v1.Resource in proto JSON; absent is the default value. */
-export interface ResourceOption {
-  readonly sdk?: string;
-  readonly cli?: string;
-  readonly summary?: string;
-  readonly feature?: string;
-  readonly audience?: string;
-  readonly area?: string | number;
-  readonly readScope?: string | number;
-  readonly writeScope?: string | number;
-  readonly noScope?: boolean;
-  readonly stability?: string | number;
-  readonly whenOff?: string | number;
-}
+/**
+ * An option in proto JSON. What is absent has the default value, and an enum is the name of its value, or a
+ * number that has none.
+ */
+type OptionJson<M> = {
+  readonly [K in Exclude<keyof M, keyof Message>]?: ValueJson<NonNullable<M[K]>>;
+};
+type ValueJson<T> = T extends string | boolean
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly ValueJson<Item>[]
+    : T extends number
+      ? NumberJson<`${T}`>
+      : OptionJson<T>;
+type NumberJson<Text extends string> = `${number}` extends Text ? number : string | number;
 
-/** svc.options.v1.Operation in proto JSON. */
-export interface OperationOption {
-  readonly sdk?: string;
-  readonly args?: readonly string[];
-  readonly optionalArgs?: readonly string[];
-  readonly command?: string;
-  readonly commandArgs?: readonly string[];
-  readonly auth?: string | number;
-  readonly scope?: string | number;
-  readonly role?: string | number;
-  readonly feature?: string;
-  readonly idempotency?: string | number;
-  readonly successStatus?: number;
-  readonly page?: { readonly items?: string; readonly defaultLimit?: number; readonly maxLimit?: number };
-  readonly stream?: { readonly idField?: string; readonly resumeField?: string };
-  readonly destructive?: boolean;
-  readonly timeoutMs?: number;
-  readonly bodyBytesMax?: number;
-  readonly rateLimit?: string;
-  readonly stability?: string | number;
-  readonly examples?: readonly { readonly title?: string; readonly cli?: string; readonly sdk?: string }[];
-  readonly sdkReturns?: string;
-  readonly columns?: readonly string[];
-  readonly idTokens?: boolean;
-  readonly noScope?: boolean;
-  readonly sessionOnly?: boolean;
-  readonly emptyWithout?: string;
-}
+export type ResourceOption = OptionJson<Resource>;
+export type OperationOption = OptionJson<Operation>;
+export type FieldOption = OptionJson<Field>;
 
-/** What an RPC says, and what it has from its service alone. */
+/** It holds what an RPC says, and what it has from its service alone. */
 export type CompleteOperation = OperationOption & Pick<ResourceOption, 'whenOff'>;
-
-/** svc.options.v1.Field in proto JSON. */
-export interface FieldOption {
-  readonly sensitive?: boolean;
-  readonly flag?: string;
-  readonly short?: string;
-  readonly hidden?: boolean;
-  readonly placeholder?: string;
-  readonly cliFormat?: string;
-  readonly rest?: boolean;
-  readonly query?: boolean;
-  readonly sessionOnly?: boolean;
-  readonly document?: string | number;
-  readonly documentBytesMax?: number;
-  readonly packed?: boolean;
-}
-
-/** svc.options.v1.Shape in proto JSON. */
-export interface ShapeOption {
-  readonly bare?: string;
-}
-
-/** svc.options.v1.Value in proto JSON. */
-export interface ValueOption {
-  readonly name?: string;
-}
 
 /** google.api.HttpRule in proto JSON. */
 export interface HttpRule {
@@ -109,8 +60,8 @@ export interface OptionReader {
   operation(desc: DescMethod): OperationOption | undefined;
   http(desc: DescMethod): HttpRule | undefined;
   field(desc: DescField): FieldOption;
-  value(desc: DescEnumValue): ValueOption;
-  shape(desc: DescMessage): ShapeOption;
+  value(desc: DescEnumValue): OptionJson<Value>;
+  shape(desc: DescMessage): OptionJson<Shape>;
 }
 
 export function createOptionReader(registry: Registry): OptionReader {
@@ -124,14 +75,13 @@ export function createOptionReader(registry: Registry): OptionReader {
     if (!isMessage(value)) throw new Error(`option ${typeName} is not a message`);
     return toJson(extension.message, value as Message, { registry });
   };
-  // The descriptors of these options are the ones the interfaces above were written from; a test covers every
-  // field.
+  // The types above are those of the generated code; a test covers every field.
   return {
     resource: (desc) => read(desc, 'svc.options.v1.resource') as ResourceOption | undefined,
     operation: (desc) => read(desc, 'svc.options.v1.op') as OperationOption | undefined,
     http: (desc) => read(desc, 'google.api.http') as HttpRule | undefined,
     field: (desc) => (read(desc, 'svc.options.v1.field') ?? {}) as FieldOption,
-    value: (desc) => (read(desc, 'svc.options.v1.value') ?? {}) as ValueOption,
-    shape: (desc) => (read(desc, 'svc.options.v1.shape') ?? {}) as ShapeOption,
+    value: (desc) => (read(desc, 'svc.options.v1.value') ?? {}) as OptionJson<Value>,
+    shape: (desc) => (read(desc, 'svc.options.v1.shape') ?? {}) as OptionJson<Shape>,
   };
 }

@@ -1,23 +1,14 @@
 import { gzipSync } from 'node:zlib';
 import { request as httpRequest } from 'node:http';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { apiError } from './errors.ts';
 import type { DoorLimits } from './limits.ts';
 import type { Endpoint, EndpointRequest, Pages } from './pages.ts';
-import { openDoor, type TestDoor } from './testing/app.ts';
+import { doorOfTest, type TestDoor } from './testing/app.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
-let doors: TestDoor[] = [];
-afterEach(async () => {
-  await Promise.all(doors.map((door) => door.open.close(0)));
-  doors = [];
-});
-
-async function open(pages: Pages, limits: Partial<DoorLimits> = {}): Promise<TestDoor> {
-  const door = await openDoor({}, { pages, limits });
-  doors.push(door);
-  return door;
-}
+const open = (pages: Pages, limits: Partial<DoorLimits> = {}): Promise<TestDoor> =>
+  doorOfTest({}, { pages, limits });
 
 const BODY_BYTES_MAX = 100;
 

@@ -1,4 +1,7 @@
-/** Answers that are no RPCs: health, metrics, the OpenAPI document, the console, and protocols of others. */
+/**
+ * Serves answers that are no RPCs: health, metrics, the OpenAPI document, the console, and protocols of
+ * others.
+ */
 import { announcesBody, decodeContent, NO_BODY, readBody } from './body.ts';
 import { apiError, toApiError, type ApiError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
@@ -23,8 +26,8 @@ export interface PageResponse {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   /**
-   * What was refused, when the body says so in words of its own: for the log and the figures, and the headers
-   * that it brings along.
+   * It says what was refused, when the body does so in words of its own: for the log and the figures, and the
+   * headers that it brings along.
    */
   readonly error?: ApiError;
 }
@@ -72,7 +75,8 @@ export interface FoundPage {
 export interface PageTable {
   exact(path: string): FoundPage | undefined;
   /**
-   * By everything but its last segment. For paths that nothing else answers: no RPC should pay for the look.
+   * Finds a page by everything but the last segment of its path. It is for paths that nothing else answers,
+   * because no RPC should pay for the look.
    */
   ending(path: string): FoundPage | undefined;
 }
@@ -154,24 +158,20 @@ function endpointRequest(
   target: RequestTarget,
   more: { readonly variable: string; readonly added: Map<string, string>; readonly limits: DoorLimits },
 ): EndpointRequest {
-  const { request, response, requestId, remoteAddress } = exchange;
+  const { request, response } = exchange;
+  const plain = plainRequest(exchange, target);
   let gone: AbortSignal | undefined;
-  const header = (name: string): string | undefined => request.headers[name]?.toString();
   return {
-    path: target.path,
-    query: target.query,
-    requestId,
-    header,
+    ...plain,
     method: request.method ?? '',
     variable: decodePathText(more.variable, false, 'path'),
-    remoteAddress,
     request,
     signal: () => (gone ??= signalOfGone(response)),
     responseHeaders: more.added,
     body: async (bytesMax) => {
       if (!announcesBody(request)) return NO_BODY;
       const raw = await readBody(request, bytesMax, more.limits.bodyTimeoutMs);
-      return await decodeContent(raw, header('content-encoding'), bytesMax);
+      return await decodeContent(raw, plain.header('content-encoding'), bytesMax);
     },
   };
 }

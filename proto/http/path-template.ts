@@ -61,7 +61,7 @@ function splitCustomVerb(template: string): { path: string; customVerb?: string 
   return { path: template.slice(0, colon), customVerb };
 }
 
-/** Splits at slashes outside of braces. */
+/** It splits at slashes outside of braces. */
 function splitSegments(path: string): string[] {
   return path.slice(1).match(/(?:\{[^}]*\}|[^/{]|\{)+/g) ?? [];
 }

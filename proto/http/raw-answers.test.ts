@@ -1,10 +1,10 @@
-/** Answers of raw bytes (google.api.HttpBody) on a real socket. */
+/** These tests send answers of raw bytes (google.api.HttpBody) on a real socket. */
 import { create, type DescMethod, type Message } from '@bufbuild/protobuf';
 import { connect, constants } from 'node:http2';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { HttpBodySchema } from '../gen/google/api/httpbody_pb.ts';
 import { apiError } from './errors.ts';
-import { openDoor, testApp, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { doorOfTest, testApp, type TestAnswers, type TestDoor } from './testing/app.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import { compileProtos, rpcOf } from './testing/fixture.ts';
 
@@ -40,17 +40,8 @@ const FOLLOW = rpcOf(method('Follow'), {
 });
 const SHORT = { ...FOLLOW, timeoutMs: 200 };
 
-let doors: TestDoor[] = [];
-afterEach(async () => {
-  await Promise.all(doors.map((door) => door.open.close(0)));
-  doors = [];
-});
-
-async function open(answers: TestAnswers, follow = FOLLOW): Promise<TestDoor> {
-  const door = await openDoor(answers, { apps: [testApp(answers, [READ, follow])] });
-  doors.push(door);
-  return door;
-}
+const open = (answers: TestAnswers, follow = FOLLOW): Promise<TestDoor> =>
+  doorOfTest(answers, { apps: [testApp(answers, [READ, follow])] });
 
 const raw = (data: string | Uint8Array, contentType = 'text/plain; charset=utf-8'): Message =>
   create(HttpBodySchema, { contentType, data: typeof data === 'string' ? Buffer.from(data) : data });

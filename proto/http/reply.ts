@@ -1,4 +1,4 @@
-/** What leaves the door: status, headers, body, and the one shape of errors. */
+/** Writes what leaves the door: status, headers, body, and the one shape of errors. */
 import type { IncomingMessage } from 'node:http';
 import { constants, type Http2ServerRequest } from 'node:http2';
 import { errorBody, type ApiError } from './errors.ts';
@@ -7,7 +7,8 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest;
 export type ReplyHeaders = Record<string, string | number>;
 
 /**
- * What the responses of node:http and node:http2 have in common; their own types share no callable signature.
+ * A response of node:http or node:http2, as far as they have parts in common; their own types share no
+ * callable signature.
  */
 export interface NodeResponse {
   readonly headersSent: boolean;
@@ -27,7 +28,7 @@ export interface NodeResponse {
   destroy(): unknown;
 }
 
-/** On every response of the door; an RPC's own headers override them. */
+/** It returns the headers of every response of the door; an RPC's own headers override them. */
 export function baseHeaders(requestId: string, hsts: boolean): ReplyHeaders {
   const headers: ReplyHeaders = {
     'x-request-id': requestId,

@@ -1,39 +1,32 @@
-/** Request fields that arrive as text: path variables, query parameters and Last-Event-ID. */
+/** Reads request fields that arrive as text: path variables, query parameters and Last-Event-ID. */
 import { create, type DescField, type DescMessage, type Message, type ScalarType } from '@bufbuild/protobuf';
 import { isWrapped } from './json-encode.ts';
-import { singleReader } from './json-decode.ts';
+import { assertOnlyOne, singleReader } from './json-decode.ts';
 import { refuse, type Path } from './json-path.ts';
 import { textToJson } from './json-scalar.ts';
 import { problem } from './json-text.ts';
+import { perKey } from './per-key.ts';
 
 type Fields = Record<string, unknown>;
 
 /** A field below the request, reached through singular message fields. */
 export interface FieldPath {
-  /** From the request down; the last one is the field itself. */
+  /** Fields from the request down; the last one is the field itself. */
   readonly chain: readonly DescField[];
   readonly field: DescField;
   /** Local names joined by dots; equal for every spelling of the same field. */
   readonly id: string;
 }
 
-const namesOf = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
-
-/** Fields by JSON, proto and local name. */
-function fieldNames(desc: DescMessage): ReadonlyMap<string, DescField> {
-  let names = namesOf.get(desc);
-  if (names === undefined) {
-    names = new Map(
-      desc.fields.flatMap((field) => [
-        [field.name, field],
-        [field.localName, field],
-        [field.jsonName, field],
-      ]),
-    );
-    namesOf.set(desc, names);
-  }
-  return names;
-}
+/** It returns the fields by JSON, proto and local name. */
+const fieldNames = perKey(
+  ({ fields }: DescMessage): ReadonlyMap<string, DescField> =>
+    new Map(
+      fields.flatMap((field) =>
+        [field.name, field.localName, field.jsonName].map((name) => [name, field] as const),
+      ),
+    ),
+);
 
 /** `limits.cpus` in any of its spellings, or nothing when there is no such field. */
 export function findField(desc: DescMessage, name: string): FieldPath | undefined {
@@ -57,7 +50,7 @@ const TEXT_MESSAGES = new Set([
   'google.protobuf.FieldMask',
 ]);
 
-/** Whether one text can stand for the field's value (or for one item of it). */
+/** Returns true if one text can stand for the field's value (or for one item of it). */
 export function takesText(field: DescField): boolean {
   if (field.fieldKind === 'map') return false;
   if (field.message === undefined) return true;
@@ -98,8 +91,8 @@ function oneofValue(at: Fields, step: DescField): unknown {
 }
 
 /**
- * A path variable. `text` is percent-encoded still; in a `**` an encoded slash stays encoded, because it is
- * data there.
+ * Decodes a path variable. `text` is percent-encoded still; in a `**` an encoded slash stays encoded, because
+ * it is data there.
  */
 export function decodePathText(text: string, multi: boolean, field: string): string {
   if (!text.includes('%')) return text;
@@ -172,15 +165,8 @@ export function writeQuery(
       );
     if (field.fieldKind !== 'list' && seen.has(found.id))
       throw refuse(path, 'repeated_parameter', 'is given twice and takes one value');
-    if (field.oneof !== undefined && seen.has(field.oneof)) {
-      throw refuse(
-        path,
-        'oneof',
-        `cannot stand together: one of ${field.oneof.fields.map((f) => f.jsonName).join(', ')} is allowed`,
-      );
-    }
     seen.add(found.id);
-    if (field.oneof !== undefined) seen.add(field.oneof);
+    if (field.oneof !== undefined) assertOnlyOne(seen, field.oneof, path);
     writeField(message, found, textReader(field)(text, path));
   }
 }

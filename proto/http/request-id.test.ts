@@ -3,7 +3,7 @@ import { newRequestId, requestIdOf } from './request-id.ts';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** The 128 bits behind the prefix, in hexadecimal. */
+/** It returns the 128 bits behind the prefix, in hexadecimal. */
 function hexOf(id: string): string {
   const digits = Array.from(id.slice('req_'.length));
   const value = digits.reduce((sum, digit) => sum * 32n + BigInt(ALPHABET.indexOf(digit)), 0n);

@@ -1,4 +1,4 @@
-/** Names of requests. Ours are UUIDv7 in Crockford base32, so they sort by time like every other id. */
+/** Makes names of requests. Ours are UUIDv7 in Crockford base32, so they sort by time like every other id. */
 import { randomFillSync } from 'node:crypto';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -15,13 +15,13 @@ const pool = Buffer.alloc(4000);
 const RANDOM_BYTES = 10;
 let used = pool.length;
 
-/** What all ids of one millisecond begin with. */
+/** Text that all ids of one millisecond begin with. */
 let lastMs = -1;
 let lastStart = '';
 
 export type NewRequestId = () => string;
 
-/** `req_` and 26 characters: 128 bits as 26 digits of 5 bits, with two zero bits in front. */
+/** Makes `req_` and 26 characters: 128 bits as 26 digits of 5 bits, with two zero bits in front. */
 export function newRequestId(): string {
   const nowMs = Date.now();
   if (nowMs !== lastMs) {
@@ -40,14 +40,14 @@ export function newRequestId(): string {
   return id;
 }
 
-/** 48 bits of milliseconds behind the two zero bits. */
+/** Writes 48 bits of milliseconds behind the two zero bits. */
 function timeText(nowMs: number): string {
   const high = Math.floor(nowMs / 2 ** 30);
   const low = nowMs % 2 ** 30;
   return `${PAIRS[high >> 10]}${PAIRS[high & 1023]}${PAIRS[low >> 20]}${PAIRS[(low >> 10) & 1023]}${PAIRS[low & 1023]}`;
 }
 
-/** Five bytes of the pool as eight digits. */
+/** Writes five bytes of the pool as eight digits. */
 function fortyBits(at: number): string {
   const b = pool[at + 1]!;
   const c = pool[at + 2]!;
@@ -58,7 +58,7 @@ function fortyBits(at: number): string {
 
 const SANE = /^[A-Za-z0-9][A-Za-z0-9._-]{7,127}$/;
 
-/** The caller's own id when it is short and plain enough for logs and headers, else a new one. */
+/** Returns the caller's own id when it is short and plain enough for logs and headers, else a new one. */
 export function requestIdOf(inbound: string | undefined): string {
   return inbound !== undefined && SANE.test(inbound) ? inbound : newRequestId();
 }

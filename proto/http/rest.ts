@@ -1,6 +1,6 @@
 /**
- * The REST door: a matched request through its pipeline, straight to the app, without any RPC framework in
- * between.
+ * This file serves the REST door: a matched request goes through its pipeline, straight to the app, without
+ * any RPC framework in between.
  */
 import type { Message } from '@bufbuild/protobuf';
 import { deadlineMs, type ActiveCall } from './active-call.ts';
@@ -63,15 +63,15 @@ export function createRestDoor(limits: DoorLimits): RestDoor {
 }
 
 /**
- * What is left of a request when it is handed to the app. A function of its own makes it, so that a call
- * which waits long keeps neither head nor body.
+ * It is what is left of a request when it is handed to the app. A function of its own makes it, so that a
+ * call which waits long keeps neither head nor body.
  */
 interface Ready {
   readonly caller: unknown;
   readonly request: Message;
 }
 
-/** Undefined: the call was answered meanwhile. */
+/** Returns undefined where the call was answered meanwhile. */
 async function whenWhole(
   asked: RoutedRequest,
   admitted: unknown,
@@ -91,7 +91,10 @@ async function whenWhole(
   return call.settled ? undefined : readyWith(asked, caller, body);
 }
 
-/** Of a team that the path names: before its body is read, and before anything of the request is decoded. */
+/**
+ * Admits the caller to a team that the path names, before the body is read, and before anything of the
+ * request is decoded.
+ */
 function admitTeam(call: ActiveCall, caller: unknown, { target, captures }: Match<RestTarget>): void {
   if (!call.rpc.teamInPath) return;
   const teamId = target.codec.teamOf(captures);

@@ -82,7 +82,7 @@ describe('createRouter()', () => {
     ['GET', '/teams/your/runners', '/teams/{id}/runners', ['your']],
     // Backtracks out of the literal `mine`, which has nothing further below.
     ['GET', '/teams/mine/runners/r1', '/teams/{id}/runners/{runner}', ['mine', 'r1']],
-    // The literal has POST alone; the variable answers GET.
+    // The literal has POST alone, and the variable answers GET.
     ['GET', '/teams/accept', '/teams/{id}', ['accept']],
     ['POST', '/teams/accept', '/teams/accept', []],
     ['GET', '/teams/a%2Fb', '/teams/{id}', ['a%2Fb']],

@@ -41,7 +41,7 @@ interface Node<T extends Target> {
 
 export interface Router<T extends Target> {
   add(target: T): void;
-  /** `path` without query, `/a/b`. */
+  /** Finds the route of a `path` without its query, `/a/b`. */
   find(verb: string, path: string, visible: (rpc: RpcInfo) => Visible): Routed<T>;
 }
 
@@ -104,9 +104,9 @@ interface Search {
   readonly wanted: string;
   readonly segments: readonly string[];
   readonly visible: (rpc: RpcInfo) => Visible;
-  /** Empty: none. */
+  /** Custom verb of the path; it is empty where there is none. */
   readonly customVerb: string;
-  /** Of the branch at hand; a branch that fails takes its own back out. */
+  /** Captures of the branch at hand; a branch that fails takes its own back out. */
   readonly captures: string[];
   readonly allow: Set<Verb>;
 }

@@ -1,5 +1,5 @@
 /**
- * What a contract says of one RPC: the route table, the pipeline and the contract tests read this.
+ * Defines what a contract says of one RPC: the route table, the pipeline and the contract tests read this.
  * contract.ts reads it from the descriptors of the services that `proto/gen/rpcs.ts` names.
  */
 import type { DescMethod } from '@bufbuild/protobuf';

@@ -1,7 +1,7 @@
 /**
- * The message that a Connect, gRPC or gRPC-Web request carries: found in the body, in its envelope or in the
- * query, unpacked with a bound, counted against the contract, and decoded when the caller is known to be
- * allowed to ask.
+ * Reads the message that a Connect, gRPC or gRPC-Web request carries: it is found in the body, in its
+ * envelope or in the query, unpacked with a bound, counted against the contract, and decoded when the caller
+ * is known to be allowed to ask.
  */
 import { fromBinary, fromJson, type JsonValue, type Message } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
@@ -13,7 +13,7 @@ import { parseJson, problem } from './json-text.ts';
 import type { RpcInfo } from './rpc.ts';
 import { scanWire } from './wire-scan.ts';
 
-/** Where a compression is announced, by protocol. */
+/** Headers that announce a compression, by protocol. */
 const ENCODING_HEADER = {
   unary: 'content-encoding',
   stream: 'connect-content-encoding',
@@ -22,22 +22,22 @@ const ENCODING_HEADER = {
 
 export const ENCODING_HEADERS: readonly string[] = Object.values(ENCODING_HEADER);
 
-/** Those that these protocols may name; REST knows more. */
+/** Compressions that these protocols may name; REST knows more. */
 const ENCODINGS: ReadonlySet<string> = new Set(['gzip', 'br']);
 
 export interface SentMessage {
   readonly contentType: string;
-  /** Absent: in the body. */
+  /** Message; it is absent where it is in the body. */
   readonly message?: Uint8Array;
-  /** Of the message; absent when it is not compressed. */
+  /** Compression of the message; it is absent when there is none. */
   readonly encoding?: string;
   readonly unknownEncoding?: { readonly header: string; readonly name: string };
 }
 
 export interface ReadMessage {
-  /** Unpacked. */
+  /** Length of the unpacked message. */
   readonly bytes: number;
-  /** What it says in the field `team_id`. */
+  /** Value of its field `team_id`. */
   readonly teamId: string | undefined;
   /** Throws `validation_failed`. */
   decode(): Message;
@@ -45,14 +45,14 @@ export interface ReadMessage {
   readonly empty: Uint8Array;
 }
 
-/** Everything but a unary call of Connect. */
+/** It returns true for everything but a unary call of Connect. */
 export function isEnveloped({ protocol, rpc }: ActiveCall): boolean {
   return protocol !== 'connect' || rpc.desc.methodKind !== 'unary';
 }
 
 /**
- * What the head says of it. A Connect GET carries in its query what a POST carries in its body; from here on
- * it is one.
+ * Reads what the head says of the message. A Connect GET carries in its query what a POST carries in its
+ * body; from here on it is one.
  */
 export function sentMessage(call: ActiveCall, query: string): SentMessage {
   const { rpc, request } = call;
@@ -134,7 +134,7 @@ const EMPTY_ENVELOPE = new Uint8Array(ENVELOPE_HEAD_BYTES);
 const EMPTY_JSON = new TextEncoder().encode('{}');
 const EMPTY_JSON_ENVELOPE = new Uint8Array([0, 0, 0, 0, EMPTY_JSON.length, ...EMPTY_JSON]);
 
-/** The one message of an enveloped body. */
+/** Opens the one message of an enveloped body. */
 function opened(body: Uint8Array): { readonly packed: Uint8Array; readonly compressed: boolean } {
   if (body.length < ENVELOPE_HEAD_BYTES)
     throw problem('', 'envelope', `the body holds no message, only ${body.length} bytes`);

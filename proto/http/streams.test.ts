@@ -1,28 +1,19 @@
 import { create, type Message } from '@bufbuild/protobuf';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LogEventSchema, type StreamLogsRequest } from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { apiError } from './errors.ts';
 import { framingOf } from './streams.ts';
-import { openDoor, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { doorOfTest, type TestAnswers, type TestDoor } from './testing/app.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 const PATH = '/sandbox-runs/run_1/logs';
-let doors: TestDoor[] = [];
-afterEach(async () => {
-  await Promise.all(doors.map((door) => door.open.close(0)));
-  doors = [];
-});
 
-async function open(
+const open = (
   stream: NonNullable<TestAnswers['stream']>,
   limits: { commentMs?: number } = {},
-): Promise<TestDoor> {
-  const door = await openDoor({ stream }, { limits });
-  doors.push(door);
-  return door;
-}
+): Promise<TestDoor> => doorOfTest({ stream }, { limits });
 
 const event = (n: number, text = `line ${n}`): Message =>
   create(LogEventSchema, { position: `1-${n}`, text, epoch: 1 });

@@ -1,10 +1,10 @@
 /**
- * Server streams over REST: Server-Sent Events, or newline-delimited JSON when asked for; of raw bytes their
- * bytes, one after the other. One loop per stream owns the response: it takes a message, writes it, and waits
- * for the socket to drain before it takes the next, so that a slow reader holds back the producer instead of
- * filling memory. What refuses a stream is an ordinary error response; once the app lets it run, its head
- * goes out, because a client does not wait for the head of a stream that has nothing to say yet. The iterator
- * is closed on every way out.
+ * Sends server streams over REST: Server-Sent Events, or newline-delimited JSON when asked for; of raw bytes
+ * their bytes, one after the other. One loop per stream owns the response: it takes a message, writes it, and
+ * waits for the socket to drain before it takes the next, so that a slow reader holds back the producer
+ * instead of filling memory. What refuses a stream is an ordinary error response; once the app lets it run,
+ * its head goes out, because a client does not wait for the head of a stream that has nothing to say yet. The
+ * iterator is closed on every way out.
  */
 import type { Message } from '@bufbuild/protobuf';
 import { drained, unlessAborted } from './abort.ts';
@@ -33,7 +33,7 @@ const SSE: Framing = {
   contentType: 'text/event-stream; charset=utf-8',
   comment: ': keep-alive\n\n',
   opens: true,
-  // JSON text holds no line break.
+  // There is no line break in JSON text.
   message: (json, id) => (id === undefined ? `data: ${json}\n\n` : `id: ${id}\ndata: ${json}\n\n`),
   error: (json) => `event: error\ndata: ${json}\n\n`,
   done: 'event: done\ndata: {}\n\n',
@@ -52,7 +52,7 @@ const NDJSON: Framing = {
 /** How long the first message may take before a comment goes ahead of it. */
 const OPENING_MS = 50;
 
-/** The earlier of the two in Accept; SSE when neither is named. */
+/** Returns the earlier of the two in Accept, and SSE when neither is named. */
 export function framingOf(accept: string | undefined): 'sse' | 'ndjson' {
   const ndjson = accept?.indexOf('application/x-ndjson') ?? -1;
   const sse = accept?.indexOf('text/event-stream') ?? -1;
@@ -88,7 +88,7 @@ export async function openStream(
 /** A generator that is stuck in an await ends when that await does; the signal told it. */
 export function closeStream(iterator: AsyncIterator<unknown>): void {
   iterator.return?.().catch(() => {
-    // What a producer throws while it is being closed concerns nobody any more.
+    // Nobody is concerned any more by what a producer throws while it is being closed.
   });
 }
 

@@ -1,10 +1,7 @@
-/** The head of a request, made unambiguous: one path, one host, one credential, one client address. */
-import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
+/** Makes the head of a request unambiguous: one path, one host, one credential, one client address. */
 import { addressList, readAddress } from './address.ts';
 import { apiError, type ApiError } from './errors.ts';
-
-type NodeRequest = IncomingMessage | Http2ServerRequest;
+import type { NodeRequest } from './reply.ts';
 
 export interface RequestTarget {
   /** Percent-encoded still, begins with a slash. */
@@ -16,7 +13,7 @@ export interface RequestTarget {
 /** Visible ASCII without `#`: what a request target may hold. */
 const TARGET = /^[!"$-~]*$/;
 
-/** Path and query. Throws `request_invalid`. */
+/** It returns path and query. Throws `request_invalid`. */
 export function parseTarget(request: NodeRequest): RequestTarget {
   let url = request.url ?? '';
   if (!TARGET.test(url))
@@ -91,9 +88,9 @@ export function assertPlainHead(request: NodeRequest, bytesMax: number): void {
 export type AddressOf = (request: NodeRequest) => string;
 
 /**
- * `trustedProxies`: addresses or CIDR ranges of proxies whose X-Forwarded-For is believed. `onIgnored` is
- * told, each time, of a peer that is none of them and says that it speaks for somebody else. Throws a
- * RangeError on a range that is none.
+ * Reads addresses behind `trustedProxies`, which are addresses or CIDR ranges of proxies whose
+ * X-Forwarded-For is believed. `onIgnored` is told, each time, of a peer that is none of them and says that
+ * it speaks for somebody else. Throws a RangeError on a range that is none.
  */
 export function addressReader(
   trustedProxies: readonly string[],
@@ -108,8 +105,8 @@ export function addressReader(
       onIgnored(address);
       return address;
     }
-    // From the right: each trusted hop tells who called it; the first that is not trusted is the client. What
-    // is no address tells nothing.
+    // It reads from the right: each trusted hop tells who called it; the first that is not trusted is the
+    // client. What is no address tells nothing.
     for (const hop of String(forwarded).split(',').toReversed()) {
       const before = readAddress(hop);
       if (before === undefined) return address;

@@ -1,5 +1,5 @@
 /**
- * One REST route, compiled: request parts to message, message to response. Everything about the contract is
+ * Compiles one REST route: request parts to message, message to response. Everything about the contract is
  * resolved here once, so that serving cannot fail on it. Order of request parts: body, then path (which
  * wins), then query (which must repeat neither the path nor the body).
  */
@@ -31,7 +31,7 @@ import {
 import type { RestRoute, RpcInfo } from './rpc.ts';
 
 export interface RestRequest {
-  /** As `Match.captures` of the router. */
+  /** Captures as in `Match.captures` of the router. */
   readonly captures: readonly string[];
   /** After the `?`, still encoded. */
   readonly query: string;
@@ -43,12 +43,14 @@ export interface RestRequest {
 
 export interface RestResponse {
   readonly contentType: string | undefined;
-  /** Absent: no body at all. */
+  /** Body; it is absent where there is none at all. */
   readonly body: string | Uint8Array | undefined;
 }
 
 export interface RestCodec {
-  /** False: no body is taken, or one of any content type whose bytes become a google.api.HttpBody. */
+  /**
+   * It is false where no body is taken, or one of any content type whose bytes become a google.api.HttpBody.
+   */
   readonly takesJson: boolean;
   /** The team that the path names, read without anything else of the request. Throws as `decode` does. */
   teamOf(captures: readonly string[]): string | undefined;

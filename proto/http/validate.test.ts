@@ -244,7 +244,7 @@ describe('validate()', () => {
             })),
         );
       const free = reasons.filter(({ chars }) => chars === 0).map(({ name }) => name);
-      // Its own error, `reason_required`: see server/switches.
+      // It has an error of its own, `reason_required`: see server/switches.
       expect([...new Set(free)]).toEqual(['svc.platformfeatures.v1.SetStateRequest.reason']);
     });
   });

@@ -14,7 +14,7 @@ import { boundsOf } from './bounds.ts';
 import { validate } from './validate.ts';
 import { scanWire } from './wire-scan.ts';
 
-/** The rule that a message breaks, with its field. */
+/** It returns the rule that a message breaks, with its field. */
 function broken(act: () => unknown): string {
   try {
     act();

@@ -1,5 +1,5 @@
 /**
- * One pass over a protobuf message as it lies on the wire, before it is decoded: every field is counted
+ * Makes one pass over a protobuf message as it lies on the wire, before it is decoded: every field is counted
  * against its contract (bounds.ts), nothing is made of it. It stops at the first thing too many, so that a
  * body costs by what its contract allows and not by what somebody sends.
  */
@@ -51,7 +51,7 @@ class WireScan {
     return to - from > ID_BYTES_MAX ? '' : Buffer.from(this.#bytes.subarray(from, to)).toString();
   }
 
-  /** From where the scan stands to `end`. */
+  /** Scans from where it stands to `end`. */
   message(desc: DescMessage, end: number, path: Path): void {
     if (path.length > JSON_DEPTH_MAX)
       throw problem('', 'depth', `the message is nested more than ${JSON_DEPTH_MAX} deep`);
@@ -129,7 +129,7 @@ class WireScan {
     return count;
   }
 
-  /** Where the value ends that begins here; a length before it is passed. */
+  /** Tells where the value ends that begins here; a length before it is passed. */
   #valueEnd(type: number, number: number, end: number): number {
     let to = this.#at;
     if (type === VARINT) {

@@ -1,4 +1,4 @@
-/** Azure: what a file gives to the template that it extends, and what starts it. */
+/** These tests read files of Azure: what one gives to the template that it extends, and what starts it. */
 import { expect, it } from 'vitest';
 import { parseDefinition, type DefinedPipeline } from './index.ts';
 

@@ -1,7 +1,15 @@
-/** `azure-pipelines.yml`: stages with jobs, jobs alone, or the steps of one job. */
-import { sign, signOfCommands, signOfName, signOfPart, type NamedPart, type Signs } from './deploy.ts';
+/** Reads `azure-pipelines.yml`: stages with jobs, jobs alone, or the steps of one job. */
+import {
+  certain,
+  signOfCommands,
+  signOfName,
+  signOfPart,
+  strong,
+  type NamedPart,
+  type Signs,
+} from './deploy.ts';
 import { at, entriesOf, entryOf, itemsOf, textOf, type Entry, type Node } from './node.ts';
-import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
+import { newSigns, pipelineOf, refuse, rootOf, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
 
 interface ReadPipeline {
@@ -15,10 +23,8 @@ export function readAzure(reading: Reading): readonly DefinedPipeline[] {
   if (root === undefined) return [];
   const found: ReadPipeline = { signs: newSigns(reading), jobs: [], includes: [] };
   const extended = at(root, 'extends');
-  if (!readParts(root, found) && extended === undefined) {
-    problem(reading, root, { severity: 'error', message: 'none of "stages", "jobs", "steps" and "extends"' });
-    return [];
-  }
+  if (!readParts(root, found) && extended === undefined)
+    return refuse(reading, root, 'none of "stages", "jobs", "steps" and "extends"');
   for (const { value: template } of withConditions(extended, 'template')) {
     const name = textOf(template);
     if (name !== undefined) found.includes.push(name);
@@ -39,8 +45,8 @@ export function readAzure(reading: Reading): readonly DefinedPipeline[] {
 }
 
 /**
- * Stages, jobs or steps of the file, or of what it gives to the template that it extends; false where there
- * are none.
+ * Reads stages, jobs or steps of the file, or of what it gives to the template that it extends; returns false
+ * where there are none.
  */
 function readParts(root: Node, found: ReadPipeline): boolean {
   const stages = at(root, 'stages');
@@ -59,7 +65,7 @@ function readParts(root: Node, found: ReadPipeline): boolean {
   return (stages ?? jobs ?? steps) !== undefined;
 }
 
-/** A map and those in it whose keys are conditions: `${{ if … }}:`. */
+/** Returns a map and those in it whose keys are conditions: `${{ if … }}:`. */
 function partsOf(node: Node | undefined): readonly Node[] {
   if (node?.kind !== 'map') return [];
   const conditions = entriesOf(node).filter(({ key }) => key.startsWith('${{'));
@@ -86,7 +92,7 @@ function triggersOf(root: Node): readonly string[] {
   return triggers.length > 0 ? triggers : ['manual'];
 }
 
-/** Items of a list, those under `${{ if … }}:` too, whose keys are conditions. */
+/** Returns items of a list, those under `${{ if … }}:` too, whose keys are conditions. */
 function flat(list: Node | undefined): readonly Node[] {
   return itemsOf(list).flatMap((item) => {
     const conditions = entriesOf(item).filter(({ key }) => key.startsWith('${{'));
@@ -128,11 +134,9 @@ function readJob(job: Node, { name: stage, isOff: isStageOff }: Stage, found: Re
   const disabled = isStageOff || isOff(job);
   if (!disabled) {
     const { signs } = found;
-    if (deployment !== undefined)
-      sign(signs, { line: deployment.line, strength: 'certain', why: `${name} is a deployment job` });
+    if (deployment !== undefined) certain(signs, deployment.line, `${name} is a deployment job`);
     const environment = entryOf(job, 'environment');
-    if (environment !== undefined)
-      sign(signs, { line: environment.line, strength: 'certain', why: `the job ${name} has an environment` });
+    if (environment !== undefined) certain(signs, environment.line, `the job ${name} has an environment`);
     signOfNames(job, { kind: 'job', name }, signs);
     readSteps(at(job, 'steps'), found);
     for (const { value: strategy } of entriesOf(at(job, 'strategy')))
@@ -164,13 +168,9 @@ function readSteps(steps: Node | undefined, found: ReadPipeline): void {
     const name = textOf(task) ?? '';
     const command = at(step, 'inputs', 'command');
     if (/^Kubernetes@/i.test(name) && /^(?:apply|set|rollout)$/.test(textOf(command) ?? ''))
-      sign(signs, {
-        line: command?.line ?? task.line,
-        strength: 'strong',
-        why: `${name} with ${textOf(command)}`,
-      });
+      strong(signs, command?.line ?? task.line, `${name} with ${textOf(command)}`);
     if (/^Terraform\w*@/i.test(name) && textOf(command) === 'apply')
-      sign(signs, { line: command?.line ?? task.line, strength: 'strong', why: `${name} with apply` });
+      strong(signs, command?.line ?? task.line, `${name} with apply`);
     for (const key of ['script', 'inline', 'inlineScript']) signOfCommands(signs, at(step, 'inputs', key));
   }
 }

@@ -1,22 +1,22 @@
-/** `bitbucket-pipelines.yml`: one record for the file, whose triggers are the sections of `pipelines`. */
-import { sign, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
+/**
+ * Reads `bitbucket-pipelines.yml` into one record for the file, whose triggers are the sections of
+ * `pipelines`.
+ */
+import { certain, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
 import { shorten } from './lines.ts';
 import { at, entriesOf, entryOf, itemsOf, textOf, type Node } from './node.ts';
-import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
+import { newSigns, pipelineOf, refuse, rootOf, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
 
 export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
   const root = rootOf(reading);
   if (root === undefined) return [];
   const own = entriesOf(at(root, 'pipelines'));
-  // Those that other repositories import; a file that is there for them may have none of its own.
+  // These are imported by other repositories; a file that is there for them may have none of its own.
   const exported =
     textOf(at(root, 'export')) === 'true' ? entriesOf(at(root, 'definitions', 'pipelines')) : [];
   const sections = [...own, ...exported];
-  if (sections.length === 0) {
-    problem(reading, at(root, 'pipelines') ?? root, { severity: 'error', message: 'no "pipelines"' });
-    return [];
-  }
+  if (sections.length === 0) return refuse(reading, at(root, 'pipelines') ?? root, 'no "pipelines"');
   const signs = newSigns(reading);
   const jobs: DefinedJob[] = [];
   const includes: string[] = [];
@@ -29,13 +29,13 @@ export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
       for (const item of itemsOf(list.value)) jobs.push(...readItem(item, undefined, signs));
     }
   }
-  // What is exported starts where it is imported.
+  // An exported pipeline starts where it is imported.
   const triggers = own.map(({ key }) => key);
   const partial = includes.length > 0;
   return [pipelineOf(reading, { name: undefined, jobs, triggers, signs, partial, includes })];
 }
 
-/** `step`, `parallel` with a list or with `steps`, `stage` with `steps`. */
+/** Reads `step`, `parallel` with a list or with `steps`, or `stage` with `steps`. */
 function readItem(item: Node, stage: Node | undefined, signs: Signs): readonly DefinedJob[] {
   const parallel = at(item, 'parallel');
   const inner = at(item, 'stage');
@@ -77,11 +77,7 @@ function readStep({ step, line, stage }: PlacedStep, signs: Signs): DefinedJob {
 function signOfEnvironment(node: Node, signs: Signs): void {
   const deployment = at(node, 'deployment');
   if (textOf(deployment) !== undefined)
-    sign(signs, {
-      line: deployment?.line ?? node.line,
-      strength: 'certain',
-      why: `a deployment to ${shorten(textOf(deployment) ?? '')}`,
-    });
+    certain(signs, deployment?.line ?? node.line, `a deployment to ${shorten(textOf(deployment) ?? '')}`);
 }
 
 function stepsOf(node: Node): readonly Node[] {

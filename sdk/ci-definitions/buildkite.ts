@@ -1,7 +1,7 @@
 /** `.buildkite/pipeline.yml` */
-import { sign, signOfCommands, signOfName, type Signs } from './deploy.ts';
+import { signOfCommands, signOfName, weak, type Signs } from './deploy.ts';
 import { at, entriesOf, entryOf, itemsOf, manyOf, textOf, type Node } from './node.ts';
-import { newSigns, pipelineOf, problem, type Reading } from './reading.ts';
+import { newSigns, pipelineOf, refuse, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
 
 /** Steps that are no job: they wait for others or for somebody. */
@@ -13,10 +13,7 @@ export function readBuildkite(reading: Reading): readonly DefinedPipeline[] {
   const [root] = reading.documents;
   // A list of steps alone is allowed too.
   const steps = root?.kind === 'list' ? root : at(root, 'steps');
-  if (steps?.kind !== 'list') {
-    problem(reading, steps ?? root, { severity: 'error', message: 'no list of "steps"' });
-    return [];
-  }
+  if (steps?.kind !== 'list') return refuse(reading, steps ?? root, 'no list of "steps"');
   const signs = newSigns(reading);
   const jobs = steps.items.flatMap((step) => readStep(step, undefined, signs));
   const includes = jobs.flatMap(({ calls }) => calls ?? []);
@@ -74,14 +71,10 @@ function readJob(step: Node, group: string | undefined, signs: Signs): readonly 
     signOfCommands(signs, command);
     const trigger = entryOf(step, 'trigger');
     if (calls !== undefined && /deploy/i.test(calls))
-      sign(signs, { line: trigger?.line ?? step.line, strength: 'weak', why: `triggers ${calls}` });
+      weak(signs, trigger?.line ?? step.line, `triggers ${calls}`);
     const lock = entryOf(step, 'concurrency_group');
     if (lock !== undefined && /deploy|release/i.test(textOf(lock.value) ?? ''))
-      sign(signs, {
-        line: lock.line,
-        strength: 'weak',
-        why: 'one such step at a time, as for an environment',
-      });
+      weak(signs, lock.line, 'one such step at a time, as for an environment');
   }
   return [
     {
@@ -95,7 +88,7 @@ function readJob(step: Node, group: string | undefined, signs: Signs): readonly 
   ];
 }
 
-/** `buildkite-agent pipeline upload`: steps are added by the build itself. */
+/** Looks for `buildkite-agent pipeline upload`, by which the build itself adds steps. */
 function hasUpload(steps: Node): boolean {
   return itemsOf(steps).some((step) => {
     const command = at(step, 'command') ?? at(step, 'commands');

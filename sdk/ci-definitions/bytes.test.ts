@@ -1,4 +1,4 @@
-/** Encodings: which one a file has is said, whoever reads it. */
+/** These tests decode files: a file's encoding is said, whoever reads it. */
 import { describe, expect, it } from 'vitest';
 import { discoverDefinition, parseDefinition } from './index.ts';
 

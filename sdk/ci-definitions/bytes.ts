@@ -1,9 +1,12 @@
-/** The bytes of a file to its text: how many there may be, and in which encoding. CI systems read UTF-8. */
+/**
+ * Decodes the bytes of a file into its text, and says how many there may be, and in which encoding. CI
+ * systems read UTF-8.
+ */
 import type { DefinitionProblem } from './types.ts';
 
-/** Bytes; GitHub ignores workflow files of more than 500 KB. */
+/** Most bytes of a file; GitHub ignores workflow files of more than 500 KB. */
 export const BYTES_MAX = 512 * 1024;
-/** Looked at for an encoding that does not say its name. */
+/** Bytes that are looked at for an encoding that does not say its name. */
 const SAMPLE_BYTES = 4096;
 const LINE_FEED = 10;
 
@@ -12,13 +15,16 @@ export interface Decoded {
   readonly problems: readonly DefinitionProblem[];
 }
 
-/** `bytes` undefined: more than the limit, as far as is known. */
+/**
+ * Returns the words of the refusal; where `bytes` is undefined, there are more than the limit as far as is
+ * known.
+ */
 export function tooManyBytes(bytes?: number): string {
   const has = bytes === undefined ? `more than ${BYTES_MAX}` : String(bytes);
   return `the file has ${has} bytes, the limit is ${BYTES_MAX}`;
 }
 
-/** With an error among the problems the text means nothing. */
+/** Decodes the bytes; with an error among the problems the text means nothing. */
 export function decode(bytes: Uint8Array): Decoded {
   if (bytes.length > BYTES_MAX) return refused({ line: 1, column: 1 }, tooManyBytes(bytes.length));
   const wide = wideEncodingOf(bytes);
@@ -56,7 +62,10 @@ function refused(place: { readonly line: number; readonly column: number }, mess
   return { text: '', problems: [{ ...place, message, severity: 'error' }] };
 }
 
-/** By its mark, else by where its zeros are: in text of Western languages most characters have some. */
+/**
+ * Tells an encoding by its mark, else by where its zeros are: in text of Western languages most characters
+ * have some.
+ */
 function wideEncodingOf(bytes: Uint8Array): string | undefined {
   const begins = (...mark: readonly number[]): boolean => mark.every((byte, index) => bytes[index] === byte);
   if (begins(0xff, 0xfe, 0, 0)) return 'UTF-32LE with a byte order mark';
@@ -92,7 +101,7 @@ function firstInvalid(bytes: Uint8Array): number {
   return offset;
 }
 
-/** Text of one byte a character: no control characters, and mostly ASCII. */
+/** Tells text of one byte a character, which has no control characters and is mostly ASCII. */
 function isLatin1(bytes: Uint8Array): boolean {
   const isControl = (byte: number): boolean =>
     (byte < 0x20 && byte !== 9 && byte !== LINE_FEED && byte !== 12 && byte !== 13) || byte === 0x7f;

@@ -1,7 +1,7 @@
-/** `.circleci/config.yml`: one pipeline per workflow. */
+/** Reads `.circleci/config.yml` into one pipeline per workflow. */
 import { sign, signOfCommands, signOfName, signOfPart, signsOf, type Signs } from './deploy.ts';
 import { at, entriesOf, itemsOf, textOf, wordsOf, type Entry, type Node } from './node.ts';
-import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
+import { newSigns, pipelineOf, refuse, rootOf, warn, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline, DeployEvidence } from './types.ts';
 
 /** Each of them goes through the steps of its jobs. */
@@ -19,20 +19,14 @@ export function readCircleci(reading: Reading): readonly DefinedPipeline[] {
   };
   const workflows = entriesOf(at(root, 'workflows')).filter(({ key }) => key !== 'version');
   if (workflows.length > WORKFLOWS_MAX)
-    problem(reading, workflows[0]?.value, {
-      severity: 'warning',
-      message: `${workflows.length} workflows, of which ${WORKFLOWS_MAX} are read`,
-    });
+    warn(reading, workflows[0]?.value, `${workflows.length} workflows, of which ${WORKFLOWS_MAX} are read`);
   if (workflows.length > 0)
     return workflows
       .slice(0, WORKFLOWS_MAX)
       .map((entry) => readWorkflow(reading, { root, orbs, ...shared }, entry));
   const jobs = at(root, 'jobs');
   const build = entriesOf(jobs).find(({ key }) => key === 'build') ?? entriesOf(jobs)[0];
-  if (build === undefined) {
-    problem(reading, root, { severity: 'error', message: 'neither "workflows" nor "jobs"' });
-    return [];
-  }
+  if (build === undefined) return refuse(reading, root, 'neither "workflows" nor "jobs"');
   // Without workflows the job `build` is run.
   const signs = newSigns(reading);
   signOfJob({ root, orbs, signs, seen: new Set(), commands: shared.commands }, build.key, build.line);
@@ -44,7 +38,7 @@ export function readCircleci(reading: Reading): readonly DefinedPipeline[] {
   return [pipelineOf(reading, { name: undefined, jobs: [job], triggers: ['push'], signs, ...shared })];
 }
 
-/** What looks for signs of a deployment in one workflow. */
+/** A search looks for signs of a deployment in one workflow. */
 interface Search {
   readonly root: Node;
   readonly orbs: ReadonlyMap<string, string>;
@@ -58,7 +52,9 @@ interface Shared {
   readonly includes: readonly string[];
   readonly dynamic: boolean;
   readonly partial: boolean;
-  /** What each command of the file says, found once: workflows by the hundred may run the same ones. */
+  /**
+   * Signs of each command of the file, found once, because workflows by the hundred may run the same ones.
+   */
   readonly commands: Map<Node, readonly DeployEvidence[]>;
 }
 
@@ -83,7 +79,7 @@ function readWorkflow(
   });
 }
 
-/** `- test`, or `- test: {name: …, matrix: …}` */
+/** Reads `- test`, or `- test: {name: …, matrix: …}`. */
 function readInvocation(search: Search, item: Node): readonly DefinedJob[] {
   const { orbs, signs } = search;
   const entry = entriesOf(item)[0];
@@ -154,14 +150,17 @@ function signOfCommand({ signs, commands }: Search, command: Node | undefined): 
   for (const { line, strength, why } of found) sign(signs, { line, strength, why });
 }
 
-/** `circleci/aws-ecs@3` under the name `ecs`: `ecs/deploy` is `circleci/aws-ecs/deploy`. */
+/**
+ * Returns the full name of a part: with `circleci/aws-ecs@3` under the name `ecs`, `ecs/deploy` is
+ * `circleci/aws-ecs/deploy`.
+ */
 function partOf(called: string, orbs: ReadonlyMap<string, string>): string {
   const slash = called.indexOf('/');
   const name = slash < 0 ? called : called.slice(0, slash);
   return (orbs.get(name)?.split('@', 1)[0] ?? name) + called.slice(name.length);
 }
 
-/** By name; an orb that is written out in the file has no source. */
+/** It returns sources of orbs by name; an orb that is written out in the file has none. */
 function orbsOf(root: Node): ReadonlyMap<string, string> {
   const orbs = entriesOf(at(root, 'orbs'));
   return new Map(

@@ -1,7 +1,7 @@
 /**
- * Text to documents of YAML, in bounded time whatever the text is: the number of tokens and the depth are
- * limited before anything is composed, and the first error ends it. The composer of `yaml` makes an error
- * with its stack for each place, which takes seconds for half a megabyte.
+ * Composes text to documents of YAML, in bounded time whatever the text is: the number of tokens and the
+ * depth are limited before anything is composed, and the first error ends it. The composer of `yaml` makes an
+ * error with its stack for each place, which takes seconds for half a megabyte.
  */
 import { Composer, isScalar, Lexer, Parser } from 'yaml';
 import type { Document, YAMLParseError } from 'yaml';
@@ -13,18 +13,18 @@ export const DEPTH_MAX = 64;
  * character is one.
  */
 const TOKENS_MAX = 100_000;
-/** What opens a list or a map costs as much as so many others. */
+/** Weight of a sign that opens a list or a map, which costs as much as so many others. */
 const OPENING_WEIGHT = 8;
 /**
- * Of the lexer itself, which stand for nothing in the text: a document begins, brackets end too early, a
- * scalar comes.
+ * Marks of the lexer itself, which stand for nothing in the text: a document begins, brackets end too early,
+ * a scalar comes.
  */
 const MARKS = new Set(['\x02', '\x18', '\x1f']);
 
-/** Why a file is not read, and where. */
+/** It says why a file is not read, and where. */
 export class Refused extends Error {
   readonly offset: number;
-  /** What a quote or a bracket is said to be wrong with when what is between them is not indented. */
+  /** True where a quote or a bracket is said to be wrong because what is between them is not indented. */
   readonly isIndentation: boolean;
   constructor(offset: number, message: string, isIndentation = false) {
     super(message);
@@ -54,7 +54,7 @@ export function composeYaml(text: string): readonly Document.Parsed[] {
   }
 }
 
-/** Nothing, or comments alone, between two `---`. */
+/** Returns true where nothing, or comments alone, stand between two `---`. */
 export function isEmptyDocument({ contents }: Document.Parsed): boolean {
   return contents === null || (isScalar(contents) && contents.value === null && contents.source === '');
 }
@@ -73,7 +73,7 @@ function tokensOf(text: string, lexer: Lexer): readonly string[] {
   return tokens;
 }
 
-/** What the types of the composer keep to themselves. */
+/** Part of the composer that its types keep to themselves. */
 interface ComposerInside {
   onError: (
     ...fault: [
@@ -88,8 +88,8 @@ interface ComposerInside {
 function compose(text: string, tokens: readonly string[]): readonly Document.Parsed[] {
   const composer = new Composer({ uniqueKeys: false, prettyErrors: false, logLevel: 'silent' });
   let refused: Refused | undefined;
-  // Thrown from within: an error that is only kept is followed by as many as there are tokens. Some are
-  // caught there, and told once more.
+  // It is thrown from within, because an error that is only kept is followed by as many as there are tokens.
+  // Some are caught there, and told once more.
   (composer as unknown as ComposerInside).onError = (...[source, code, message, isWarning]) => {
     if (isWarning === true) return;
     const offset =
@@ -144,7 +144,7 @@ function syntaxError(text: string, { offset, message, code }: SyntaxFault): Refu
   return new Refused(offset, `not YAML: ${shorten(said, 200)}${hint}`, isIndentation);
 }
 
-/** What the types of the lexer keep to themselves. */
+/** Part of the lexer that its types keep to themselves. */
 interface LexerInside {
   /** The least indentation that the lines which follow need. */
   indentNext: number;

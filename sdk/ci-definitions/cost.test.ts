@@ -111,7 +111,7 @@ function millis(work: () => unknown): number {
   return (user + system) / 1000;
 }
 
-/** The best of a few: what a busy machine adds to one of them is not the file's. */
+/** It takes the best of a few, because what a busy machine adds to one of them is not the file's. */
 function bestOf(times: number, work: () => unknown, enough = 0): number {
   let best = Number.POSITIVE_INFINITY;
   for (let time = 0; time < times && best > enough; time++) best = Math.min(best, millis(work));
@@ -148,7 +148,7 @@ it('costs no more than a few times what an ordinary file does', { timeout: 400_0
   expect(costly).toEqual([]);
 });
 
-/** Of each system, with a value at every place that is looked into. */
+/** It makes a file of each system, with a value at every place that is looked into. */
 const JOBS: Readonly<Record<CiDefinitionProvider, (value: string) => string>> = {
   github: (v) =>
     `on: [${v}]\njobs: {a: {name: ${v}, uses: ${v}, if: ${v}, steps: [{run: ${v}, name: ${v}}]}}`,

@@ -1,4 +1,4 @@
-/** Does a pipeline deploy? Signs are collected with their lines, and added up: 2 is enough. */
+/** Tells whether a pipeline deploys. Signs are collected with their lines, and added up: 2 is enough. */
 import { entriesOf, itemsOf, type Node, type ScalarNode } from './node.ts';
 import { shorten } from './lines.ts';
 import type { DeployEvidence } from './types.ts';
@@ -40,9 +40,9 @@ const DEPLOYING_PARTS: readonly RegExp[] = [
 const FLAGS_MAX = 20;
 
 /**
- * A tool, of any version, and the words that follow it, with flags before each. A flag takes the next word as
- * its value unless that is the awaited one: with a single way to read each flag, no line takes exponential
- * time.
+ * Matches a tool, of any version, and the words that follow it, with flags before each. A flag takes the next
+ * word as its value unless that is the awaited one: with a single way to read each flag, no line takes
+ * exponential time.
  */
 function words(tool: string, ...verbs: readonly string[]): string {
   const spelled = verbs.map((verb) => {
@@ -90,12 +90,14 @@ const DEPLOYING_COMMANDS: readonly RegExp[] = [
   /\bshuttle\s+deploy\b|\brailway\s+up\b|\bdokku\s+\S*deploy\b|\bnomad\s+job\s+run\b/,
 ];
 
-/** What GitHub and Azure fill in: it may hold spaces and separators, and counts as one word. */
+/** Expressions that GitHub and Azure fill in; one may hold spaces and separators, and counts as one word. */
 const EXPRESSION = /\$\{\{[^\n]{1,200}?\}\}/g;
-/** What a shell reads as one: quoted and escaped text, redirections, comments; and what ends a command. */
+/**
+ * Tokens that a shell reads as one: quoted and escaped text, redirections, comments; and what ends a command.
+ */
 const SHELL_TOKEN = /"(?:[^"\\]|\\.)*"|'[^']*'|\\.|\d?>&\d?|(?<comment>(?<!\S)#[^\n]*)|(?<end>[;|&\n]|<\()/gs;
 const COMMAND_END = /([;|&\n]|<\()/;
-/** Prints or searches: names commands, and runs none. */
+/** Commands that print or search: they name commands, and run none. */
 const SAYING = new RegExp(
   `^\\s*(?:-\\s+)?(?:[({!]\\s*|(?:if|elif|then|else|do|while|sudo)\\s+|\\d?>&\\d\\s*)*` +
     `(?:@?(?:echo|printf|write-(?:host|output)|[ef]?grep)(?![\\w-])|${words('git', 'commit|log')})`,
@@ -103,12 +105,12 @@ const SAYING = new RegExp(
 );
 const DRY_RUN = /\s--dry-?run(?:=(?:client|server|true))?(?![\w=-])/;
 
-/** Somebody's own script: says as much as a name. */
+/** Scripts of somebody's own, which say as much as a name. */
 const OWN_SCRIPT =
   /\b(?:npm|yarn|pnpm|make|rake|just|task)\s+(?:run\s+)?deploy\b|\bdeploy\.(?:sh|py|rb|ps1)\b/;
 const DEPLOYING_NAME = /(?<![a-z0-9])(?:deploy|release-to|rollout|promote|ship)(?![a-z0-9])/i;
 
-/** What the pipelines of a file collect. */
+/** Signs that the pipelines of a file collect. */
 export interface Signs {
   readonly lines: readonly string[];
   readonly found: DeployEvidence[];
@@ -136,6 +138,13 @@ export function sign(signs: Signs, { line, strength, why }: Omit<DeployEvidence,
   signs.found.push({ line, text, why, strength });
 }
 
+export const certain = (signs: Signs, line: number, why: string): void =>
+  sign(signs, { line, strength: 'certain', why });
+export const strong = (signs: Signs, line: number, why: string): void =>
+  sign(signs, { line, strength: 'strong', why });
+export const weak = (signs: Signs, line: number, why: string): void =>
+  sign(signs, { line, strength: 'weak', why });
+
 export interface NamedPart {
   readonly kind: 'job' | 'step' | 'stage';
   readonly name: string | undefined;
@@ -146,17 +155,17 @@ export interface NamedPart {
 export function signOfName(signs: Signs, { kind, name, line }: NamedPart): void {
   if (name === undefined || signs.said.has(kind) || !DEPLOYING_NAME.test(name.slice(0, NAME_MAX))) return;
   signs.said.add(kind);
-  sign(signs, { line, strength: 'weak', why: `the name of a ${kind}` });
+  weak(signs, line, `the name of a ${kind}`);
 }
 
-/** An action, task, orb or pipe, as the file names it. */
+/** Looks at an action, task, orb or pipe, as the file names it. */
 export function signOfPart(signs: Signs, part: string | undefined, line: number): void {
   const name = part?.slice(0, NAME_MAX);
   if (name !== undefined && DEPLOYING_PARTS.some((pattern) => pattern.test(name)))
-    sign(signs, { line, strength: 'strong', why: `${shorten(name.split('@', 1)[0] ?? '')} deploys` });
+    strong(signs, line, `${shorten(name.split('@', 1)[0] ?? '')} deploys`);
 }
 
-/** Every text below `node`: one command, a list, lists in lists, maps with commands. */
+/** It looks at every text below `node`: one command, a list, lists in lists, maps with commands. */
 export function signOfCommands(signs: Signs, node: Node | undefined): void {
   if (node === undefined || signs.seen.has(node)) return;
   signs.seen.add(node);
@@ -171,9 +180,8 @@ export function signOfCommands(signs: Signs, node: Node | undefined): void {
 export function signOfCommand(signs: Signs, command: string, line: number): void {
   const found = deployOf(command.trim().slice(0, COMMAND_MAX));
   if (found === undefined) return;
-  if (found.strength === 'strong')
-    sign(signs, { line, strength: 'strong', why: `the command ${shorten(found.words, 60)}` });
-  else sign(signs, { line, strength: 'weak', why: 'a script that is named after it' });
+  if (found.strength === 'strong') strong(signs, line, `the command ${shorten(found.words, 60)}`);
+  else weak(signs, line, 'a script that is named after it');
 }
 
 interface DeployWords {
@@ -192,7 +200,7 @@ export function deployOf(text: string): DeployWords | undefined {
   return script === null ? undefined : { strength: 'weak', words: script[0] };
 }
 
-/** The commands of `text` without comments, what is only printed or searched for, and rehearsals. */
+/** Returns the commands of `text` without comments, what is only printed or searched for, and rehearsals. */
 function executed(text: string): string {
   if (text.startsWith('//')) return '';
   const plain = text.replace(EXPRESSION, '${…}');
@@ -215,15 +223,15 @@ function executed(text: string): string {
     .join('');
 }
 
-/** Of what is printed, `$(…)` is run before. */
+/** Takes out what is printed; `$(…)` in it is run before. */
 function withoutSaid(command: string): string {
   if (!SAYING.test(command)) return command;
   return (command.replace(/'[^']*'/g, '').match(/\$\([^()]*/g) ?? []).join(' ');
 }
 
 /**
- * Lines of the file that a text stands on, those that go on in the next one joined, each with the line it
- * begins at.
+ * Yields the lines of the file that a text stands on, those that go on in the next one joined, each with the
+ * line it begins at.
  */
 function* commandsOf(signs: Signs, node: ScalarNode): Generator<[line: number, command: string]> {
   if (node.line === node.endLine) {

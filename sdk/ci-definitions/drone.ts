@@ -1,8 +1,8 @@
-/** `.drone.yml`: one pipeline per document of that kind. */
-import { NAME_MAX, sign, signOfCommands, signOfName } from './deploy.ts';
+/** Reads `.drone.yml` into one pipeline per document of that kind. */
+import { certain, NAME_MAX, signOfCommands, signOfName, strong } from './deploy.ts';
 import { shorten } from './lines.ts';
 import { at, itemsOf, textOf, wordsOf, type Node } from './node.ts';
-import { newSigns, pipelineOf, problem, type Reading } from './reading.ts';
+import { newSigns, pipelineOf, refuse, type Reading } from './reading.ts';
 import type { DefinedPipeline } from './types.ts';
 
 export function readDrone(reading: Reading): readonly DefinedPipeline[] {
@@ -11,11 +11,7 @@ export function readDrone(reading: Reading): readonly DefinedPipeline[] {
     if (kind === 'pipeline') return [readPipeline(reading, document)];
     return kind === 'template' ? [readTemplate(reading, document)] : [];
   });
-  if (pipelines.length === 0)
-    problem(reading, reading.documents[0], {
-      severity: 'error',
-      message: 'no document of the kind "pipeline"',
-    });
+  if (pipelines.length === 0) refuse(reading, reading.documents[0], 'no document of the kind "pipeline"');
   return pipelines;
 }
 
@@ -33,7 +29,7 @@ function readTemplate(reading: Reading, document: Node): DefinedPipeline {
   });
 }
 
-/** `event: [push]`, or `event: {include: [push], exclude: [tag]}` */
+/** Reads `event: [push]`, or `event: {include: [push], exclude: [tag]}`. */
 function eventsOf(event: Node | undefined): readonly string[] {
   return wordsOf(event?.kind === 'map' ? at(event, 'include') : event);
 }
@@ -45,11 +41,7 @@ function readPipeline(reading: Reading, document: Node): DefinedPipeline {
   const event = at(document, 'trigger', 'event');
   const triggers = eventsOf(event);
   if (triggers.some(isPromotion))
-    sign(signs, {
-      line: event?.line ?? document.line,
-      strength: 'certain',
-      why: 'runs when a build is promoted or rolled back',
-    });
+    certain(signs, event?.line ?? document.line, 'runs when a build is promoted or rolled back');
   signOfName(signs, {
     kind: 'job',
     name: textOf(at(document, 'name')),
@@ -60,22 +52,14 @@ function readPipeline(reading: Reading, document: Node): DefinedPipeline {
     signOfName(signs, { kind: 'step', name, line: step.line });
     signOfCommands(signs, at(step, 'commands'));
     if (eventsOf(at(step, 'when', 'event')).some(isPromotion))
-      sign(signs, {
-        line: step.line,
-        strength: 'certain',
-        why: 'runs when a build is promoted or rolled back',
-      });
+      certain(signs, step.line, 'runs when a build is promoted or rolled back');
     const image = at(step, 'image');
     if (
       /(?:^|\/)[\w-]*(?:drone-(?:helm3?|kubectl|kubernetes|scp|ssh|ecs-deploy|gae|gcf|cloud-run|s3-sync|ansible|rancher|heroku)|plugins\/(?:ansible|gae|ecs|heroku|s3-sync|netlify))(?::|$)/.test(
         textOf(image)?.slice(0, NAME_MAX) ?? '',
       )
     )
-      sign(signs, {
-        line: image?.line ?? step.line,
-        strength: 'strong',
-        why: `the plugin ${shorten(textOf(image) ?? '')}`,
-      });
+      strong(signs, image?.line ?? step.line, `the plugin ${shorten(textOf(image) ?? '')}`);
     return { name, line: step.line };
   });
   // Drone itself calls a pipeline without a name so.

@@ -1,7 +1,7 @@
 /** `.github/workflows/*.yml` */
-import { sign, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
+import { certain, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
 import { at, entriesOf, entryOf, itemsOf, textOf, wordsOf, type Entry, type Node } from './node.ts';
-import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
+import { newSigns, pipelineOf, refuse, rootOf, warn, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
 
 export function readGithub(reading: Reading): readonly DefinedPipeline[] {
@@ -10,18 +10,11 @@ export function readGithub(reading: Reading): readonly DefinedPipeline[] {
   const jobs = at(root, 'jobs');
   // YAML 1.1 reads `on` as true.
   const on = at(root, 'on') ?? at(root, 'true');
-  if (jobs?.kind !== 'map' || jobs.entries.length === 0) {
-    problem(reading, jobs ?? root, {
-      severity: 'error',
-      message: 'no "jobs": a file without jobs is not a workflow',
-    });
-    return [];
-  }
-  if (on === undefined)
-    problem(reading, root, { severity: 'warning', message: 'no "on": nothing starts this workflow' });
+  if (jobs?.kind !== 'map' || jobs.entries.length === 0)
+    return refuse(reading, jobs ?? root, 'no "jobs": a file without jobs is not a workflow');
+  if (on === undefined) warn(reading, root, 'no "on": nothing starts this workflow');
   for (const entry of jobs.entries)
-    if (entry.value.kind !== 'map')
-      problem(reading, entry.value, { severity: 'error', message: `the job "${entry.key}" is not a map` });
+    if (entry.value.kind !== 'map') refuse(reading, entry.value, `the job "${entry.key}" is not a map`);
   findMerges(reading, root);
   const signs = newSigns(reading);
   const found = jobs.entries.map((entry) => readJob(entry, signs));
@@ -44,7 +37,7 @@ function readJob({ key, line, value: job }: Entry, signs: Signs): DefinedJob {
   if (!disabled) {
     const environment = entryOf(job, 'environment');
     if (environment !== undefined && isNamed(environment.value))
-      sign(signs, { line: environment.line, strength: 'certain', why: `the job ${key} has an environment` });
+      certain(signs, environment.line, `the job ${key} has an environment`);
     signOfName(signs, { kind: 'job', name: key, line });
     signOfName(signs, { kind: 'job', name: textOf(at(job, 'name')), line: at(job, 'name')?.line ?? line });
     signOfPart(signs, calls, at(job, 'uses')?.line ?? line);
@@ -85,7 +78,7 @@ function findMerges(reading: Reading, root: Node): void {
     if (seen.has(node)) return;
     seen.add(node);
     if (node.kind === 'map' && node.hasMerge === true)
-      problem(reading, node, { severity: 'error', message: 'the merge key "<<", which GitHub refuses' });
+      refuse(reading, node, 'the merge key "<<", which GitHub refuses');
     for (const { value } of entriesOf(node)) visit(value);
     for (const item of itemsOf(node)) visit(item);
   };

@@ -1,4 +1,6 @@
-/** GitLab: what starts a pipeline, and what a job takes from elsewhere in the file. */
+/**
+ * These tests read files of GitLab: what starts a pipeline, and what a job takes from elsewhere in the file.
+ */
 import { expect, it } from 'vitest';
 import { parseDefinition, type DefinedPipeline } from './index.ts';
 

@@ -1,23 +1,15 @@
 /** `.gitlab-ci.yml` */
-import { sign, signOfCommands, signOfName, type Signs } from './deploy.ts';
+import { certain, signOfCommands, signOfName, weak, type Signs } from './deploy.ts';
+import { wordsIn } from './lines.ts';
 import { at, entriesOf, itemsOf, manyOf, textOf, unique, wordsOf, type Entry, type Node } from './node.ts';
-import { newSigns, pipelineOf, problem, type Reading } from './reading.ts';
+import { newSigns, pipelineOf, refuse, warn, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
 
-const RESERVED = new Set([
-  'default',
-  'stages',
-  'types',
-  'variables',
-  'workflow',
-  'image',
-  'services',
-  'cache',
-  'before_script',
-  'after_script',
-  'include',
-  'spec',
-]);
+const RESERVED = new Set(
+  wordsIn(`
+    default stages types variables workflow image services cache before_script after_script include spec
+  `),
+);
 /** Levels of `extends` and of `!reference`; GitLab allows 11 and 10. */
 const LEVELS_MAX = 11;
 /** Templates that are looked through for one key of one job. */
@@ -25,30 +17,20 @@ const PARENTS_MAX = 100;
 /** Keys of one `!reference`; jobs by the thousand may name the same one. */
 const PATH_MAX = 16;
 
-/** Words of one list of rules. */
+/** Most words of one list of rules. */
 const WORDS_MAX = 50;
-/** What `$CI_PIPELINE_SOURCE` can be. */
-const SOURCES = new Set([
-  'api',
-  'chat',
-  'external',
-  'external_pull_request_event',
-  'merge_request_event',
-  'ondemand_dast_scan',
-  'ondemand_dast_validation',
-  'parent_pipeline',
-  'pipeline',
-  'push',
-  'schedule',
-  'security_orchestration_policy',
-  'trigger',
-  'web',
-  'webide',
-]);
+/** Values that `$CI_PIPELINE_SOURCE` can have. */
+const SOURCES = new Set(
+  wordsIn(`
+    api chat external external_pull_request_event merge_request_event ondemand_dast_scan
+    ondemand_dast_validation parent_pipeline pipeline push schedule security_orchestration_policy trigger web
+    webide
+  `),
+);
 
 interface File {
   readonly root: Node;
-  /** By the node of `rules` or `only`: jobs by the thousand may extend the same template. */
+  /** Starts by the node of `rules` or `only`, because jobs by the thousand may extend the same template. */
   readonly starts: Map<Node, Starts>;
   /** Answers that templates gave before, by template and by the keys that were asked for. */
   readonly inherited: Map<Node, Map<string, Node | undefined>>;
@@ -65,13 +47,9 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
   // A header of inputs comes in a document of its own.
   const hasHeader = second !== undefined && at(first, 'spec') !== undefined;
   const root = hasHeader ? second : first;
-  if (root?.kind !== 'map') {
-    problem(reading, root, { severity: 'error', message: 'the file holds no map of jobs' });
-    return [];
-  }
+  if (root?.kind !== 'map') return refuse(reading, root, 'the file holds no map of jobs');
   const extra = reading.documents[hasHeader ? 2 : 1];
-  if (extra !== undefined)
-    problem(reading, extra, { severity: 'warning', message: 'this document does not count' });
+  if (extra !== undefined) warn(reading, extra, 'this document does not count');
   const includes = manyOf(at(root, 'include')).flatMap(includeOf);
   const entries = root.entries.filter(({ key }) => !RESERVED.has(key) && !key.startsWith('.'));
   const signs = newSigns(reading);
@@ -81,7 +59,7 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
   const triggers = new Set(conditionsOf(file, rules));
   for (const entry of entries) {
     if (entry.value.kind !== 'map') {
-      problem(reading, entry.value, { severity: 'error', message: `the job "${entry.key}" is not a map` });
+      refuse(reading, entry.value, `the job "${entry.key}" is not a map`);
       continue;
     }
     jobs.push(readJob(file, entry, signs));
@@ -89,10 +67,7 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
     for (const word of startsOf(file, entry.value))
       if (word !== 'push' || rules === undefined) triggers.add(word);
   }
-  if (jobs.length === 0 && includes.length === 0) {
-    problem(reading, root, { severity: 'error', message: 'no job and no include' });
-    return [];
-  }
+  if (jobs.length === 0 && includes.length === 0) return refuse(reading, root, 'no job and no include');
   const name = textOf(at(root, 'workflow', 'name'));
   return [
     pipelineOf(reading, {
@@ -116,18 +91,14 @@ function readJob(file: File, { key, line, value: job }: Entry, signs: Signs): De
     const isNamed =
       textOf(environment) !== undefined || effective(file, job, 'environment', 'name') !== undefined;
     if (environment !== undefined && isNamed && !ends)
-      sign(signs, { line: environment.line, strength: 'certain', why: `the job ${key} has an environment` });
+      certain(signs, environment.line, `the job ${key} has an environment`);
     if (key === 'pages' && textOf(at(job, 'pages')) !== 'false')
-      sign(signs, { line, strength: 'certain', why: 'the job pages publishes a site' });
+      certain(signs, line, 'the job pages publishes a site');
     const group = effective(file, job, 'resource_group');
     signOfName(signs, { kind: 'job', name: key, line });
     signOfName(signs, { kind: 'stage', name: stage, line: effective(file, job, 'stage')?.line ?? line });
     if (group !== undefined && !ends && /deploy|release/i.test(key))
-      sign(signs, {
-        line: group.line,
-        strength: 'weak',
-        why: 'one such job at a time, as for an environment',
-      });
+      weak(signs, group.line, 'one such job at a time, as for an environment');
     for (const script of ['before_script', 'script', 'after_script'])
       signOfScript(file.root, effective(file, job, script), { signs, level: 0 });
   }
@@ -170,7 +141,10 @@ function includeOf(node: Node): readonly string[] {
   return manyOf(at(node, 'file')).map((file) => `${project}:${textOf(file) ?? ''}`);
 }
 
-/** What a job has at `keys`, by `extends` too, which merges maps: of several parents the last one counts. */
+/**
+ * Finds what a job has at `keys`, by `extends` too, which merges maps: of several parents the last one
+ * counts.
+ */
 function effective(file: File, job: Node, ...keys: readonly string[]): Node | undefined {
   const own = ownOrReplaced(file, job, keys);
   if (own !== undefined) return own.found;
@@ -242,7 +216,7 @@ function referenced(root: Node, node: Node): Node {
   return found;
 }
 
-/** What a job runs for; a job that says nothing runs for every push. */
+/** Returns what a job runs for; a job that says nothing runs for every push. */
 function startsOf(file: File, job: Node): readonly string[] {
   const { starts } = file;
   const rules = effective(file, job, 'rules');
@@ -259,14 +233,17 @@ function startsOf(file: File, job: Node): readonly string[] {
   return all;
 }
 
-/** What starts a pipeline by these rules; a push where no rule says what, unless none lets anything run. */
+/**
+ * Returns what starts a pipeline by these rules, and a push where no rule says what, unless none lets
+ * anything run.
+ */
 function conditionsOf(file: File, rules: Node | undefined): readonly string[] {
   if (rules === undefined) return [];
   const { words, runs } = readRules(file, rules, 0);
   return words.length > 0 || !runs ? words : ['push'];
 }
 
-/** Of one rule or of a list, in which lists may stand that a `!reference` names. */
+/** Reads one rule or a list, in which lists may stand that a `!reference` names. */
 function readRules(file: File, node: Node, level: number): Starts {
   const rules = referenced(file.root, node);
   const known = file.starts.get(rules);
@@ -296,8 +273,8 @@ function conditionOf(rule: Node): readonly string[] {
 }
 
 /**
- * By the source that is compared; where none is, by the variables that are asked for, of which each source
- * has its own.
+ * Tells sources by the one that is compared; where none is, by the variables that are asked for, of which
+ * each source has its own.
  */
 function sourcesOf(condition: string): readonly string[] {
   const compared = [
@@ -314,14 +291,14 @@ function sourcesOf(condition: string): readonly string[] {
   return found;
 }
 
-/** A word of `only`, not the name of a branch. */
+/** It tells a word of `only` from the name of a branch. */
 function isTrigger(word: string): boolean {
   return /^(?:api|branches|chat|external|external_pull_requests|merge_requests|pipelines|pushes|schedules|tags|triggers|web)$/.test(
     word,
   );
 }
 
-/** A job, and nothing but jobs, templates of jobs and words of GitLab. */
+/** Returns true where there is a job, and nothing but jobs, templates of jobs and words of GitLab. */
 export function isGitlabFile(root: Node | undefined): boolean {
   const words = ['script', 'trigger', 'extends', 'run'];
   const jobs = entriesOf(root).filter(({ key }) => !RESERVED.has(key) && !key.startsWith('.'));

@@ -1,5 +1,5 @@
 /**
- * `@svc/sdk/ci-definitions`: what the files of eight CI systems define, read without asking anybody. Needs
+ * `@svc/sdk/ci-definitions` reads what the files of eight CI systems define, without asking anybody. It needs
  * the package `yaml` and nothing of Node; the server's discovery and `svc ci validate` are the same code. The
  * time that a file takes is bounded, whatever it holds: half a second for the largest.
  *

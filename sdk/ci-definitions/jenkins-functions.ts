@@ -1,12 +1,15 @@
 /**
- * Functions and variables of a Jenkinsfile: what is run, and what a name stands for. Takes time in proportion
- * to the number of tokens.
+ * Finds functions and variables of a Jenkinsfile: what is run, and what a name stands for. It takes time in
+ * proportion to the number of tokens.
  */
 import type { Token, Tokens } from './jenkins-tokens.ts';
 
 export interface Functions {
   has(name: string): boolean;
-  /** By the index of a token: all that is in no function, or in one that is called from there. */
+  /**
+   * Returns true, by the index of a token, for all that is in no function, or in one that is called from
+   * there.
+   */
   isRun(index: number): boolean;
   /** Indices of the tokens of functions of this name, and of what is assigned to it. */
   behind(name: string): readonly number[];
@@ -14,14 +17,14 @@ export interface Functions {
 
 /** Words behind which a name with brackets is called, not declared. */
 const CALLING = new Set(['new', 'return', 'else', 'in', 'throw', 'assert', 'case', 'do', 'try', 'finally']);
-/** Tokens of one assignment. */
+/** Most tokens of one assignment. */
 const STATEMENT_MAX = 500;
 
-/** In no function. */
+/** Owner of a token that is in no function. */
 const NOWHERE = -1;
 
 export function functionsOf({ tokens, pairs }: Tokens): Functions {
-  /** Of each function its name; a function is known by its place here. */
+  /** Names of functions; each is known by its place here. */
   const names: string[] = [];
   const byName = new Map<string, number[]>();
   const owners = new Int32Array(tokens.length).fill(NOWHERE);
@@ -59,10 +62,13 @@ export function functionsOf({ tokens, pairs }: Tokens): Functions {
   };
 }
 
-/** Of one name; Groovy knows several where their parameters differ. */
+/** Most functions of one name; Groovy knows several where their parameters differ. */
 const BODIES_MAX = 16;
 
-/** Index of the brace that ends it, when a function is declared here: `def name(…) {`, `String name(…) {`. */
+/**
+ * Returns the index of the brace that ends it, when a function is declared here: `def name(…) {`, `String
+ * name(…) {`.
+ */
 function endOfFunction({ tokens, pairs }: Tokens, index: number): number | undefined {
   const [before, name] = [tokens[index - 1], tokens[index]];
   if (name?.kind !== 'word' || before?.line !== name.line) return undefined;
@@ -99,7 +105,9 @@ function calledFrom(tokens: readonly Token[], { outside, inside, byName }: Place
   return called;
 }
 
-/** By name, where something is assigned to it or appended: `name =`, `name +=`, `name <<`, `name.add(`. */
+/**
+ * Finds by name where something is assigned to it or appended: `name =`, `name +=`, `name <<`, `name.add(`.
+ */
 function assignmentsOf(tokens: readonly Token[]): ReadonlyMap<string, readonly number[]> {
   const assigned = new Map<string, number[]>();
   for (const [index, { kind, text }] of tokens.entries()) {
@@ -115,7 +123,7 @@ function assignmentsOf(tokens: readonly Token[]): ReadonlyMap<string, readonly n
   return assigned;
 }
 
-/** To the end of its line, brackets that are open there included. */
+/** Returns the tokens to the end of its line, brackets that are open there included. */
 function statementAt({ tokens, pairs }: Tokens, start: number): readonly number[] {
   const found: number[] = [];
   let line = tokens[start]?.line;

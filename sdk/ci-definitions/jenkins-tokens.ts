@@ -1,12 +1,12 @@
 /**
- * Words, strings and signs of a Jenkinsfile. Groovy is not parsed: comments and strings are told from code,
- * and brackets are paired.
+ * Reads words, strings and signs of a Jenkinsfile. Groovy is not parsed: comments and strings are told from
+ * code, and brackets are paired.
  */
 import { Lines } from './lines.ts';
 
 export interface Token {
   readonly kind: 'word' | 'string' | 'sign';
-  /** Of a string, what is between its quotes, as written. */
+  /** Text as written; of a string, what is between its quotes. */
   readonly text: string;
   /** 1-based. */
   readonly line: number;
@@ -21,7 +21,7 @@ export interface Fault {
 
 export interface Tokens {
   readonly tokens: readonly Token[];
-  /** Of each bracket the index of the other one of its pair. */
+  /** Index of the other bracket of its pair, for each bracket. */
   readonly pairs: ReadonlyMap<number, number>;
   /** The first thing that Groovy could not read; what comes after it means nothing. */
   readonly fault?: Fault;
@@ -64,7 +64,7 @@ export function tokenize(text: string): Tokens {
 
 type NextToken =
   | {
-      /** Undefined: space or a comment. */
+      /** Kind of the token; it is undefined for space or a comment. */
       readonly kind?: Token['kind'];
       readonly from: number;
       readonly to: number;
@@ -124,11 +124,13 @@ function lineEnd(text: string, from: number): number {
 }
 
 /**
- * Where `quote` comes next, or -1: not behind a backslash and, within double quotes, not inside of `${…}`, in
- * which code stands that has strings of its own.
+ * Finds where `quote` comes next, or returns -1: not behind a backslash and, within double quotes, not inside
+ * of `${…}`, in which code stands that has strings of its own.
  */
 function endOfString(text: string, from: number, quote: string): number {
-  /** What is open, the innermost last: a string by its quotes, code by how many braces are open in it. */
+  /**
+   * Parts that are open, the innermost last: a string by its quotes, code by how many braces are open in it.
+   */
   const open: (string | number)[] = [quote];
   for (let index = from; index < text.length; index++) {
     const top = open.at(-1);

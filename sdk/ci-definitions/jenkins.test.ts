@@ -1,4 +1,4 @@
-/** Jenkins: calls without brackets, and what stands in `triggers {}`. */
+/** These tests read Jenkinsfiles: calls without brackets, and what stands in `triggers {}`. */
 import { expect, it } from 'vitest';
 import { parseDefinition, type DefinedPipeline } from './index.ts';
 

@@ -1,29 +1,18 @@
-/** A Jenkinsfile, declarative or scripted: its stages, by their braces. */
-import { sign, signOfCommand, signOfName, type Signs } from './deploy.ts';
+/** Reads a Jenkinsfile, declarative or scripted: its stages, by their braces. */
+import { signOfCommand, signOfName, strong, type Signs } from './deploy.ts';
 import { functionsOf, type Functions } from './jenkins-functions.ts';
+import { wordsIn } from './lines.ts';
 import { tokenize, type Token, type Tokens } from './jenkins-tokens.ts';
-import { newSigns, pipelineOf, problem, type Reading } from './reading.ts';
+import { newSigns, pipelineOf, refuse, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
 
-const TRIGGERS = new Set([
-  'cron',
-  'pollSCM',
-  'upstream',
-  'githubPush',
-  'bitbucketPush',
-  'gitlab',
-  'GenericTrigger',
-  'genericTrigger',
-  'issueCommentTrigger',
-  'parameterizedCron',
-  'githubBranches',
-  'githubPullRequests',
-  'snapshotDependencies',
-]);
+const TRIGGERS = new Set(
+  wordsIn(`
+    cron pollSCM upstream githubPush bitbucketPush gitlab GenericTrigger genericTrigger issueCommentTrigger
+    parameterizedCron githubBranches githubPullRequests snapshotDependencies
+  `),
+);
 const SHELLS = new Set(['sh', 'bat', 'powershell', 'pwsh', 'script']);
-function wordsIn(text: string): readonly string[] {
-  return text.trim().split(/\s+/);
-}
 
 /** Steps of plugins that put something where it runs. */
 const DEPLOYING_STEPS = new Set(
@@ -57,7 +46,7 @@ const STEPS = new Set(
 /** Words with brackets that are no calls. */
 const CONTROL = new Set(['if', 'for', 'while', 'switch', 'catch', 'return']);
 const STAGES_MAX = 2000;
-/** Tokens of one call. */
+/** Most tokens of one call. */
 const ARGUMENTS_MAX = 500;
 
 /**
@@ -82,15 +71,13 @@ interface ReadJenkinsfile extends Tokens {
 export function readJenkins(reading: Reading, text: string): readonly DefinedPipeline[] {
   const read = tokenize(text);
   const { tokens, fault } = read;
-  if (fault !== undefined) problem(reading, fault, { severity: 'error', message: fault.what });
-  else if (tokens.length === 0)
-    problem(reading, undefined, { severity: 'error', message: 'the file holds no code' });
+  if (fault !== undefined) refuse(reading, fault, fault.what);
+  else if (tokens.length === 0) refuse(reading, undefined, 'the file holds no code');
   if (fault !== undefined || tokens.length === 0) return [];
   const functions = functionsOf(read);
   if (!runsSomething(read, functions)) {
     const message = 'neither a pipeline, nor a node, nor a step: nothing in the file is run';
-    problem(reading, tokens[0], { severity: 'error', message });
-    return [];
+    return refuse(reading, tokens[0], message);
   }
   const found: ReadJenkinsfile = {
     ...read,
@@ -120,7 +107,7 @@ export function readJenkins(reading: Reading, text: string): readonly DefinedPip
   ];
 }
 
-/** A step that Jenkins itself has, or a call of something else: `build()`, `build {`, `build 'x'`. */
+/** Finds a step that Jenkins itself has, or a call of something else: `build()`, `build {`, `build 'x'`. */
 function runsSomething({ tokens }: Tokens, functions: Functions): boolean {
   return tokens.some((token, index) => {
     const [before, next] = [tokens[index - 1], tokens[index + 1]];
@@ -171,7 +158,8 @@ function readTokens(found: ReadJenkinsfile): void {
 type Opens = Omit<Opened, 'outside'>;
 
 /**
- * The first word of a line, or behind a `{` or a `;`; not one that goes on with what the line before began.
+ * Tells the first word of a line, or behind a `{` or a `;`, from one that goes on with what the line before
+ * began.
  */
 function beginsStatement(tokens: readonly Token[], index: number): boolean {
   const [before, token] = [tokens[index - 1], tokens[index]];
@@ -189,7 +177,7 @@ function classesIn(tokens: readonly Token[]): readonly string[] {
   });
 }
 
-/** What the brace that comes next opens, when the word says so. */
+/** Says what the brace that comes next opens, when the word says so. */
 function readWord(index: number, open: readonly Opened[], found: ReadJenkinsfile): Opens | undefined {
   const { tokens, functions, signs } = found;
   const token = tokens[index];
@@ -214,11 +202,11 @@ function readWord(index: number, open: readonly Opened[], found: ReadJenkinsfile
   const [named] = token.text === '$class' ? classesIn(tokens.slice(index, index + 3)) : [];
   const what = isStep ? token.text : named?.replace(/^.*\./, '');
   if (isStep || (what !== undefined && DEPLOYING_CLASSES.has(what)))
-    sign(signs, { line: token.line, strength: 'strong', why: `the step ${what} deploys` });
+    strong(signs, token.line, `the step ${what} deploys`);
   return undefined;
 }
 
-/** `'text'`, `name: …` or `[…`: in prose with brackets there are other things. */
+/** It returns true for `'text'`, `name: …` or `[…`; in prose with brackets there are other things. */
 function isValue(tokens: readonly Token[], index: number): boolean {
   const token = tokens[index];
   return (
@@ -228,7 +216,7 @@ function isValue(tokens: readonly Token[], index: number): boolean {
   );
 }
 
-/** With brackets or without: `deploy(x)`, `deploy 'x'`, `deploy key: x`. */
+/** Tells a call, with brackets or without: `deploy(x)`, `deploy 'x'`, `deploy key: x`. */
 function isCalled(tokens: readonly Token[], index: number): boolean {
   const [token, next] = [tokens[index], tokens[index + 1]];
   if (next?.text === '(' && next.kind === 'sign') return true;
@@ -236,7 +224,9 @@ function isCalled(tokens: readonly Token[], index: number): boolean {
   return isArgument && next.line === token?.line;
 }
 
-/** What is between its brackets, and what functions and variables of the file that are named there make. */
+/**
+ * Reads what is between its brackets, and what functions and variables of the file that are named there make.
+ */
 function readTriggers(index: number, found: ReadJenkinsfile): void {
   const { tokens, pairs, functions, triggers, seen } = found;
   const close = pairs.get(index + 1) ?? index;
@@ -261,7 +251,7 @@ function readTriggers(index: number, found: ReadJenkinsfile): void {
   }
 }
 
-/** `stage('x') {`, `stage(name: 'x') {`, `stage 'x'` */
+/** Reads `stage('x') {`, `stage(name: 'x') {` and `stage 'x'`. */
 function readStage(index: number, open: readonly Opened[], found: ReadJenkinsfile): Opens | undefined {
   const { tokens, jobs, signs } = found;
   const isCall = tokens[index + 1]?.text === '(' && tokens[index + 1]?.kind === 'sign';
@@ -283,7 +273,7 @@ function opensBlock({ tokens, pairs }: Tokens, bracket: number): boolean {
   return tokens[(pairs.get(bracket) ?? bracket) + 1]?.text === '{';
 }
 
-/** Strings that are run, and not what is shown in place of them. */
+/** Returns the strings that are run, and not what is shown in place of them. */
 function commandsIn(inside: readonly Token[]): readonly Token[] {
   return inside.filter(({ kind }, index) => {
     const isShown = /^(?:label|encoding)$/.test(inside[index - 2]?.text ?? '');
@@ -291,7 +281,10 @@ function commandsIn(inside: readonly Token[]): readonly Token[] {
   });
 }
 
-/** What is between the brackets of a call; without brackets, the texts and named values that come next. */
+/**
+ * Returns what is between the brackets of a call; without brackets, the texts and named values that come
+ * next.
+ */
 function argumentsAt({ tokens, pairs }: Tokens, index: number): readonly Token[] {
   const first = index + 1;
   if (tokens[first]?.kind !== 'sign' || tokens[first]?.text !== '(') {
@@ -303,7 +296,7 @@ function argumentsAt({ tokens, pairs }: Tokens, index: number): readonly Token[]
   return close - first > ARGUMENTS_MAX ? [] : tokens.slice(first + 1, close);
 }
 
-/** Behind `'text'`, `'text' + 'more'`, `name: 'text'` and `name: true`. */
+/** It returns the index behind `'text'`, `'text' + 'more'`, `name: 'text'` and `name: true`. */
 function endOfValue(tokens: readonly Token[], start: number): number {
   const isNamed = tokens[start]?.kind === 'word' && tokens[start + 1]?.text === ':';
   let end = isNamed ? start + 2 : start;
@@ -331,7 +324,7 @@ function readCommands(token: Token, signs: Signs): void {
   }
 }
 
-/** At its end; a pattern would look through a line of them once for each. */
+/** Takes backslashes off the end; a pattern would look through a line of them once for each. */
 function withoutBackslashes(text: string): string {
   let end = text.length;
   while (text[end - 1] === '\\') end--;

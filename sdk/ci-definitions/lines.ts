@@ -1,4 +1,4 @@
-/** Places in a text: 1-based lines and columns. */
+/** It knows places in a text: 1-based lines and columns. */
 export class Lines {
   readonly #starts: number[] = [0];
 
@@ -17,6 +17,10 @@ export class Lines {
     }
     return { line: low + 1, column: offset - (this.#starts[low] ?? 0) + 1 };
   }
+}
+
+export function wordsIn(text: string): readonly string[] {
+  return text.trim().split(/\s+/);
 }
 
 export function shorten(text: string, max = 80): string {

@@ -14,7 +14,7 @@ import type { DefinitionProblem } from './types.ts';
 const NODES_MAX = 50_000;
 /** Characters of its keys and values, counted likewise: twice what a file without aliases can have. */
 const CHARACTERS_MAX = 1_048_576;
-/** Of one file; of a file with more it is said that it has more. */
+/** Most problems of one file; of a file with more it is said that it has more. */
 export const PROBLEMS_MAX = 50;
 
 /** Repeated keys of one file that are told of; conditions of Azure may be many that count for nothing. */
@@ -84,7 +84,7 @@ interface Reader {
   keyCharacters: number;
 }
 
-/** With all that aliases stand for. */
+/** Size of a node with all that aliases stand for. */
 interface Size {
   readonly nodes: number;
   readonly characters: number;

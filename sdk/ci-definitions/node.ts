@@ -34,7 +34,7 @@ export interface Entry {
 
 export interface MapNode extends Place {
   readonly kind: 'map';
-  /** In the order of the file, each key once. */
+  /** Entries in the order of the file, each key once. */
   readonly entries: readonly Entry[];
   readonly byKey: ReadonlyMap<string, Entry>;
   /** Some of them came by `<<`. */
@@ -51,7 +51,7 @@ export function itemsOf(node: Node | undefined): readonly Node[] {
   return node?.kind === 'list' ? node.items : [];
 }
 
-/** One node or a list of them. */
+/** It returns the one node, or those of a list. */
 export function manyOf(node: Node | undefined): readonly Node[] {
   if (node === undefined || (node.kind === 'scalar' && node.value === null)) return [];
   return node.kind === 'list' ? node.items : [node];
@@ -67,12 +67,12 @@ export function entryOf(node: Node | undefined, key: string): Entry | undefined 
   return node?.kind === 'map' ? node.byKey.get(key) : undefined;
 }
 
-/** Text of a scalar that is not null. */
+/** Returns the text of a scalar that is not null. */
 export function textOf(node: Node | undefined): string | undefined {
   return node?.kind === 'scalar' && node.value !== null ? node.text : undefined;
 }
 
-/** Of `word`, `[word, word]` or `{word: …}`. */
+/** It returns the words of `word`, `[word, word]` or `{word: …}`. */
 export function wordsOf(node: Node | undefined): readonly string[] {
   if (node?.kind === 'map') return node.entries.map(({ key }) => key);
   return manyOf(node).flatMap((item) => textOf(item) ?? entriesOf(item).map(({ key }) => key));

@@ -1,4 +1,4 @@
-/** What real files define. The expected values were read by hand, not printed by the code. */
+/** These tests say what real files define. The expected values were read by hand, not printed by the code. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

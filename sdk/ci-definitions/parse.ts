@@ -1,4 +1,6 @@
-/** One file of a repository to the pipelines that it defines. Never throws, whatever the file holds. */
+/**
+ * Reads one file of a repository to the pipelines that it defines. It never throws, whatever the file holds.
+ */
 import { readAzure } from './azure.ts';
 import { readBitbucket } from './bitbucket.ts';
 import { readBuildkite } from './buildkite.ts';
@@ -31,7 +33,10 @@ export interface DefinitionFile {
   readonly path: string;
   /** Bytes, where they come from a repository: then their encoding is looked at too. */
   readonly text: string | Uint8Array;
-  /** When it is known, such as from a setting of the project; else the path tells, or the content. */
+  /**
+   * Its system when that is known, such as from a setting of the project; else the path tells, or the
+   * content.
+   */
   readonly provider?: CiDefinitionProvider;
 }
 
@@ -45,7 +50,7 @@ const READERS: Readonly<Record<Exclude<CiDefinitionProvider, 'jenkins'>, Read>> 
   drone: readDrone,
 };
 
-/** What the file defines, wherever it lies. */
+/** Reads what the file defines, wherever it lies. */
 export function parseDefinition(file: DefinitionFile): ParsedDefinition {
   const known = file.provider ?? providerOfPath(file.path);
   return guarded(known, () => {
@@ -55,9 +60,9 @@ export function parseDefinition(file: DefinitionFile): ParsedDefinition {
 }
 
 /**
- * The same, as a search through a repository takes it. Undefined when the file is not worth a record: at a
- * path whose name says that it is a definition, or where a setting says whose it is, it always is; elsewhere
- * the content decides, of a helper of a pipeline as of any YAML file at the root.
+ * Reads the same, as a search through a repository takes it. It is undefined when the file is not worth a
+ * record: at a path whose name says that it is a definition, or where a setting says whose it is, it always
+ * is; elsewhere the content decides, of a helper of a pipeline as of any YAML file at the root.
  */
 export function discoverDefinition(file: DefinitionFile): ParsedDefinition | undefined {
   const { path, provider } = file;
@@ -92,7 +97,7 @@ interface Opened {
   readonly loaded?: LoadedYaml;
 }
 
-/** Its text, or why it has none. */
+/** Returns its text, or why it has none. */
 function open({ text: written }: DefinitionFile): Opened | readonly DefinitionProblem[] {
   const bytes = typeof written === 'string' ? new TextEncoder().encode(written) : written;
   const { text: decoded, problems } = decode(bytes);
@@ -183,7 +188,9 @@ function settle(
   };
 }
 
-/** In the order of the file; where there are too many, errors are kept before warnings. */
+/**
+ * It returns problems in the order of the file; where there are too many, errors are kept before warnings.
+ */
 function bounded(problems: readonly DefinitionProblem[]): readonly DefinitionProblem[] {
   const errors = problems.filter(isError);
   const warnings = problems.filter((problem) => !isError(problem));
@@ -217,8 +224,8 @@ function program(reading: Reading): ParsedDefinition {
 }
 
 function looksLikeJenkins(text: string): boolean {
-  // No `\s`: it takes line ends too, and a file of empty lines would be gone through once for each of them;
-  // nor spaces in two ways.
+  // There is no `\s`, which takes line ends too, so that a file of empty lines would be gone through once for
+  // each of them; nor spaces in two ways.
   return /^[ \t]*(?:pipeline|node(?:[ \t]*\([^)\n]*\))?)[ \t]*(?:\n[ \t]*)?\{|^[ \t]*@Library[ \t]*\(/m.test(
     text,
   );

@@ -1,4 +1,4 @@
-/** Which files of a repository are looked at. Paths are relative to its root, with `/`. */
+/** Says which files of a repository are looked at. Paths are relative to its root, with `/`. */
 import type { CiDefinitionProvider } from './types.ts';
 
 const PATTERNS: readonly (readonly [CiDefinitionProvider, RegExp])[] = [
@@ -50,7 +50,8 @@ const OWN_NAME =
 const ROOT_YAML = /^[^/]+\.ya?ml$/;
 
 /**
- * `undefined` when the path is not one of a CI system; the content may still say so when `isCandidatePath`.
+ * Returns `undefined` when the path is not one of a CI system; the content may still say so when
+ * `isCandidatePath`.
  */
 export function providerOfPath(path: string): CiDefinitionProvider | undefined {
   return PATTERNS.find(([, pattern]) => pattern.test(path))?.[0];
@@ -60,30 +61,35 @@ export function isDefinitionFolder(path: string): boolean {
   return FOLDER.test(path);
 }
 
-/** Of the paths of CI systems: the name alone says that the file is a definition. */
+/**
+ * Returns true where the path is one of a CI system and its name alone says that the file is a definition.
+ */
 export function isOwnName(path: string): boolean {
   return providerOfPath(path) !== undefined && OWN_NAME.test(path);
 }
 
-/** Worth being read: the path is of a CI system, or the content may show that it is of Azure. */
+/**
+ * Returns true where a file is worth being read: the path is of a CI system, or the content may show that it
+ * is of Azure.
+ */
 export function isCandidatePath(path: string): boolean {
   return providerOfPath(path) !== undefined || ROOT_YAML.test(path);
 }
 
-/** Where another system has its file: that system. */
+/** Returns the other system that has its file there. */
 export function otherSystemOf(path: string): string | undefined {
   const name = path.slice(path.lastIndexOf('/') + 1);
   return OTHERS.find(([, pattern]) => pattern.test(path) || pattern.test(name))?.[0];
 }
 
-/** The folder that is looked into, of one on the way to it. */
+/** Returns the folder that is looked into, of one on the way to it. */
 export function leadsTo(folder: string): string | undefined {
   return Object.hasOwn(LEADS_TO, folder) ? LEADS_TO[folder] : undefined;
 }
 
 /**
- * Of a file, of a folder that is looked into, or of one on the way: what stands there matters, even when it
- * cannot be read.
+ * Returns true for the path of a file, of a folder that is looked into, or of one on the way: what stands
+ * there matters, even when it cannot be read.
  */
 export function isPlace(path: string): boolean {
   return providerOfPath(path) !== undefined || isDefinitionFolder(path) || leadsTo(path) !== undefined;

@@ -1,4 +1,4 @@
-/** What each CI system has that the example files do not show. */
+/** These tests hold what each CI system has that the example files do not show. */
 import { describe, expect, it } from 'vitest';
 import {
   discoverDefinition,

@@ -1,4 +1,4 @@
-/** What a reader of one CI system is given, and how it puts a pipeline together. */
+/** Defines what a reader of one CI system is given, and how it puts a pipeline together. */
 import { signsOf, verdict, type Signs } from './deploy.ts';
 import type { Node } from './node.ts';
 import { shorten } from './lines.ts';
@@ -12,7 +12,7 @@ export interface Reading {
   readonly provider: CiDefinitionProvider;
   readonly path: string;
   readonly documents: readonly Node[];
-  /** Of the file, for evidence. */
+  /** Lines of the file, for evidence. */
   readonly lines: readonly string[];
   readonly problems: DefinitionProblem[];
 }
@@ -62,21 +62,24 @@ export function newSigns({ lines }: Reading): Signs {
   return signsOf(lines);
 }
 
-export function problem(
-  { problems }: Reading,
-  node: Pick<Node, 'line' | 'column'> | undefined,
-  { severity, message }: Pick<DefinitionProblem, 'severity' | 'message'>,
-): void {
-  problems.push({ line: node?.line ?? 1, column: node?.column ?? 1, message, severity });
+type Placed = Pick<Node, 'line' | 'column'> | undefined;
+
+/** Tells of an error, with which a file defines nothing. */
+export function refuse({ problems }: Reading, node: Placed, message: string): readonly [] {
+  problems.push({ line: node?.line ?? 1, column: node?.column ?? 1, message, severity: 'error' });
+  return [];
 }
 
-/** The root of a file that has one document; a second one is pointed at. */
+export function warn({ problems }: Reading, node: Placed, message: string): void {
+  problems.push({ line: node?.line ?? 1, column: node?.column ?? 1, message, severity: 'warning' });
+}
+
+/** Returns the root of a file that has one document; a second one is pointed at. */
 export function rootOf(reading: Reading): Node | undefined {
   const [root, second] = reading.documents;
-  if (second !== undefined)
-    problem(reading, second, { severity: 'warning', message: 'only the first document of the file counts' });
+  if (second !== undefined) warn(reading, second, 'only the first document of the file counts');
   if (root !== undefined && root.kind !== 'map') {
-    problem(reading, root, { severity: 'error', message: `the file holds a ${root.kind}, expected a map` });
+    refuse(reading, root, `the file holds a ${root.kind}, expected a map`);
     return undefined;
   }
   return root;

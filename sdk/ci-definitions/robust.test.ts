@@ -15,7 +15,7 @@ const files = readdirSync(folder, { recursive: true, withFileTypes: true })
 const SEED = 5;
 const MUTANTS_PER_FILE = 12;
 
-/** Xorshift: the same numbers on every machine. */
+/** Xorshift gives the same numbers on every machine. */
 function numbers(seed: number): (below: number) => number {
   let state = seed * 2654435761 + 1;
   return (below) => {
@@ -196,7 +196,7 @@ it.each([
     `version: 2.1\njobs: {a: {steps: [${repeated('{run: make},', 5_000)}]}}\nworkflows:\n${Array.from({ length: 3_000 }, (_, n) => `  w${n}: {jobs: [a]}\n`).join('')}`,
   ],
 ])('reads %s in time', { timeout: 60_000 }, (_, path, text) => {
-  // Not by the clock on the wall: the machine may be busy with other things.
+  // The clock on the wall is not asked, because the machine may be busy with other things.
   const before = process.cpuUsage();
   const { pipelines, problems } = parseDefinition({ path, text });
   expect(pipelines.length + problems.length).toBeGreaterThan(0);

@@ -1,5 +1,6 @@
-/** Whose file is it, by its content? For files whose name is chosen freely. */
+/** Tells whose file it is by its content, for files whose name is chosen freely. */
 import { at, entriesOf, itemsOf, textOf, type Node } from './node.ts';
+import { wordsIn } from './lines.ts';
 import { isGitlabFile } from './gitlab.ts';
 import type { CiDefinitionProvider } from './types.ts';
 
@@ -12,7 +13,10 @@ export function isAzure(root: Node | undefined): boolean {
 /** Root keys of a pipeline of Azure that a template of its parts does not have. */
 const AZURE_ROOT = ['trigger', 'pr', 'schedules', 'pool', 'resources', 'name', 'extends'];
 
-/** By its content, at a path where this CI system looks, or at the root: `undefined`. */
+/**
+ * Tells by its content whether a file is of the CI system that looks at its path, or at the root, where that
+ * is `undefined`, of Azure.
+ */
 export function isOf(provider: CiDefinitionProvider | undefined, root: Node | undefined): boolean {
   const has = (key: string): boolean => at(root, key) !== undefined;
   if (provider === undefined) return isAzure(root);
@@ -26,18 +30,7 @@ export function isOf(provider: CiDefinitionProvider | undefined, root: Node | un
 }
 
 function isBuildkiteStep(step: Node): boolean {
-  const keys = [
-    'command',
-    'commands',
-    'script',
-    'label',
-    'trigger',
-    'plugins',
-    'group',
-    'wait',
-    'block',
-    'input',
-  ];
+  const keys = wordsIn('command commands script label trigger plugins group wait block input');
   return textOf(step) === 'wait' || keys.some((key) => at(step, key) !== undefined);
 }
 
@@ -59,7 +52,7 @@ function isAzureStep(item: Node): boolean {
   return ['task', 'script', 'bash', 'pwsh', 'powershell'].some((key) => textOf(at(item, key)) !== undefined);
 }
 
-/** A guess for a file at a path that no CI system looks at. */
+/** Makes a guess for a file at a path that no CI system looks at. */
 export function guessProvider(documents: readonly Node[]): CiDefinitionProvider | undefined {
   const [root] = documents;
   if (documents.some((document) => textOf(at(document, 'kind')) === 'pipeline')) return 'drone';

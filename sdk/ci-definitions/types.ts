@@ -1,4 +1,4 @@
-/** What a file of a CI system defines, as far as it can be read without that system. */
+/** Types of what a file of a CI system defines, as far as it can be read without that system. */
 
 export const CI_DEFINITION_PROVIDERS = [
   'github',
@@ -12,7 +12,7 @@ export const CI_DEFINITION_PROVIDERS = [
 ] as const;
 export type CiDefinitionProvider = (typeof CI_DEFINITION_PROVIDERS)[number];
 
-/** Why a pipeline is thought to deploy. */
+/** Reason for which a pipeline is thought to deploy. */
 export interface DeployEvidence {
   /** 1-based. */
   readonly line: number;
@@ -32,7 +32,8 @@ export interface DefinedJob {
   /** The one definition becomes several jobs. */
   readonly matrix?: true;
   /**
-   * What the job runs instead of steps of its own: a reusable workflow, a child pipeline, another pipeline.
+   * Name of what the job runs instead of steps of its own: a reusable workflow, a child pipeline, another
+   * pipeline.
    */
   readonly calls?: string;
   /** Never runs, such as `if: false`. */
@@ -70,7 +71,7 @@ export interface DefinitionProblem {
 }
 
 export interface ParsedDefinition {
-  /** Absent when neither the path nor the content tells. */
+  /** CI system; it is absent when neither the path nor the content tells. */
   readonly provider?: CiDefinitionProvider;
   readonly pipelines: readonly DefinedPipeline[];
   readonly problems: readonly DefinitionProblem[];

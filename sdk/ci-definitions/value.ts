@@ -1,4 +1,4 @@
-/** One document of YAML, and so of JSON, as a plain value. */
+/** Reads one document of YAML, and so of JSON, as a plain value. */
 import { loadYaml } from './load.ts';
 import type { Node } from './node.ts';
 
@@ -22,10 +22,10 @@ export function readYamlValue(text: string): unknown {
   return valueOf(document);
 }
 
-/** As deep as was composed, which `loadYaml` bounds. */
+/** Goes as deep as was composed, which `loadYaml` bounds. */
 function valueOf(node: Node): unknown {
   if (node.kind === 'scalar') return node.value;
   if (node.kind === 'list') return node.items.map(valueOf);
-  // Not by assignment: a key may be called __proto__.
+  // The map is not made by assignment, because a key may be called __proto__.
   return Object.fromEntries(node.entries.map(({ key, value }) => [key, valueOf(value)]));
 }

@@ -1,24 +1,22 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Client } from './client.ts';
 import { SvcAbortError, SvcConnectionError, SvcNotFoundError, SvcTimeoutError } from './errors.ts';
 import { STREAM_IDLE_MS } from './event-stream.ts';
 import type { Operation } from './operation.ts';
 import { createFakeRuntime, type FakeRuntime } from './testing/fake-runtime.ts';
-import { startFakeServer, type FakeServer, type ScriptedReply } from './testing/fake-server.ts';
+import { useFakeServer, type ScriptedReply } from './testing/fake-server.ts';
 
 const file: Operation = { method: 'GET', path: '/files/{name}', raw: true };
 const pieces = [new Uint8Array([0, 255]), new Uint8Array([1, 254, 13])];
 const all = Buffer.concat(pieces);
 
-let server: FakeServer;
+const server = useFakeServer();
 let runtime: FakeRuntime;
 let client: Client;
-beforeEach(async () => {
-  server = await startFakeServer();
+beforeEach(() => {
   runtime = createFakeRuntime();
   client = new Client({ baseUrl: server.baseUrl }, runtime);
 });
-afterEach(() => server.close());
 
 const bytes = (then: ScriptedReply['then'] = 'end'): ScriptedReply => ({
   headers: { 'content-type': 'image/png' },

@@ -1,6 +1,6 @@
 /**
- * An answer of raw bytes as it comes, over one connection: a byte has no id to resume from, so what breaks
- * off is an error. Leaving the loop closes the connection.
+ * Gives an answer of raw bytes as it comes, over one connection: a byte has no id to resume from, so what
+ * breaks off is an error. Leaving the loop closes the connection.
  */
 import { STREAM_IDLE_MS } from './event-stream.ts';
 import { connectionError, type OpenAnswer } from './send.ts';
@@ -28,8 +28,8 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
   }
 
   /**
-   * Content type of the bytes, such as `text/plain`. Connects; a stream that is then not wanted is to be
-   * aborted.
+   * It resolves with the content type of the bytes, such as `text/plain`. It connects; a stream that is then
+   * not wanted is to be aborted.
    */
   async contentType(): Promise<string> {
     const { response } = await this.#connected();
@@ -61,12 +61,14 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Calls `onBytes` for every piece, one after the other, waiting for each; resolves when all have come. */
+  /**
+   * It calls `onBytes` for every piece, one after the other, waiting for each; resolves when all have come.
+   */
   async forEach(onBytes: (bytes: Uint8Array) => unknown): Promise<void> {
     for await (const bytes of this) await onBytes(bytes);
   }
 
-  /** All of it at once, in memory. */
+  /** It resolves with all of it at once, in memory. */
   async bytes(): Promise<Uint8Array> {
     const pieces: Uint8Array[] = [];
     for await (const piece of this) pieces.push(piece);
@@ -79,7 +81,7 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
     return all;
   }
 
-  /** All of it at once, read as UTF-8. */
+  /** Resolves with all of it at once, read as UTF-8. */
   async text(): Promise<string> {
     return new TextDecoder().decode(await this.bytes());
   }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Client, type CallOptions, type ClientOptions } from './client.ts';
 import {
   SvcAbortError,
@@ -19,19 +19,15 @@ import {
 import type { Operation } from './operation.ts';
 import { SDK_VERSION } from './version.ts';
 import { createFakeRuntime, type FakeRuntime } from './testing/fake-runtime.ts';
-import { hang, reset, startFakeServer, type FakeServer, type ScriptedReply } from './testing/fake-server.ts';
+import { hang, reset, useFakeServer, type ScriptedReply } from './testing/fake-server.ts';
 
 const getThing: Operation = { method: 'GET', path: '/things/{id}' };
 const createThing: Operation = { method: 'POST', path: '/things', body: '*' };
 const deleteThing: Operation = { method: 'DELETE', path: '/things/{id}' };
 
-let server: FakeServer;
+const server = useFakeServer();
 let runtime: FakeRuntime;
-beforeEach(async () => {
-  server = await startFakeServer();
-  runtime = createFakeRuntime();
-});
-afterEach(() => server.close());
+beforeEach(() => void (runtime = createFakeRuntime()));
 
 function client(options: ClientOptions = {}): Client {
   return new Client({ baseUrl: server.baseUrl, ...options }, runtime);
@@ -260,7 +256,7 @@ describe('retries', () => {
     server.reply(failure(status), failure(status), failure(status));
     expect(await errorOf(client().call(getThing, { id: 't1' }))).toMatchObject({ status, retryable: true });
     expect(server.seen).toHaveLength(3);
-    // Full jitter with a random value of one half: half of 500 and of 1000 ms.
+    // Full jitter with a random value of one half gives half of 500 and of 1000 ms.
     expect(runtime.pauses).toEqual([250, 500]);
   });
 

@@ -1,4 +1,4 @@
-/** The one object behind all resources: holds the options and turns operations into calls. */
+/** This is the one object behind all resources: it holds the options and turns operations into calls. */
 import { ApiPromise } from './api-promise.ts';
 import { ByteStream } from './byte-stream.ts';
 import { isRecord } from './errors.ts';
@@ -90,7 +90,7 @@ export class Client {
     this.#runtime = runtime;
   }
 
-  /** One request, one answer. */
+  /** Makes one request, and gives its answer. */
   call<T>(operation: Operation, input: Input = {}, options: CallOptions = {}): ApiPromise<T> {
     return new ApiPromise<T>(this.#send(operation, input, options), (reply) => {
       const data = decodeReply(reply);
@@ -99,13 +99,13 @@ export class Client {
     });
   }
 
-  /** One request, answered with bytes. */
+  /** Makes one request that is answered with bytes. */
   bytes(operation: Operation, input: Input = {}, options: CallOptions = {}): ApiPromise<Uint8Array> {
     return new ApiPromise(this.#send(operation, input, options), ({ bytes }) => new Uint8Array(bytes));
   }
 
   /**
-   * An answer of bytes, taken as they come. `timeoutMs` limits connecting; it is given up after 45 s of
+   * Gives an answer of bytes as they come. `timeoutMs` limits connecting; it is given up after 45 s of
    * silence.
    */
   byteStream(operation: Operation, input: Input = {}, options: CallOptions = {}): ByteStream {
@@ -117,7 +117,7 @@ export class Client {
     });
   }
 
-  /** A list over all its pages. */
+  /** Gives a list over all its pages. */
   list<T>(operation: Operation, input: Input = {}, options: CallOptions = {}): PagePromise<T> {
     const { items: itemsField = 'items' } = operation;
     const fetchPage = async (cursor: string | undefined): Promise<Page<T>> => {
@@ -134,7 +134,9 @@ export class Client {
     return new PagePromise(fetchPage, typeof cursor === 'string' ? cursor : undefined);
   }
 
-  /** A server stream. `timeoutMs` limits connecting; an open stream is given up after 45 s of silence. */
+  /**
+   * Opens a server stream. `timeoutMs` limits connecting; an open stream is given up after 45 s of silence.
+   */
   stream<T>(operation: Operation, input: Input = {}, options: CallOptions = {}): EventStream<T> {
     const label = labelOf(operation);
     const { maxRetries } = this.#sendOptions(operation, options);

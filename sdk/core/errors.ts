@@ -1,18 +1,11 @@
 /**
- * Everything a call can fail with. One base class, so that one `catch` sees all; subclasses for the cases
- * that callers treat differently. The server's words are kept: `code` is stable and meant for programs,
- * `message` for people.
+ * Defines everything that a call can fail with. One base class, so that one `catch` sees all; subclasses for
+ * the cases that callers treat differently. The server's words are kept: `code` is stable and meant for
+ * programs, `message` for people.
  */
 
 /** The server's answer, as far as it could be read. */
-interface ErrorFields {
-  readonly status: number;
-  readonly code: string;
-  readonly body: unknown;
-  readonly retryable: boolean;
-  readonly requestId: string | undefined;
-  readonly headers: Headers;
-}
+type ErrorFields = Pick<SvcApiError, 'status' | 'code' | 'body' | 'retryable' | 'requestId' | 'headers'>;
 
 export class SvcApiError extends Error {
   /** HTTP status; 0 when no answer came. */
@@ -25,7 +18,7 @@ export class SvcApiError extends Error {
   readonly body: unknown;
   /** True if the same call may succeed later. Retries that the client makes by itself are already used up. */
   readonly retryable: boolean;
-  /** For support: names this request in the server's logs. */
+  /** Id for support, which names this request in the server's logs. */
   readonly requestId: string | undefined;
   readonly headers: Headers;
 
@@ -41,14 +34,14 @@ export class SvcApiError extends Error {
   }
 }
 
-/** No answer: refused, reset, name not found, or a stream that broke and could not be resumed. */
+/** No answer came: refused, reset, name not found, or a stream that broke and could not be resumed. */
 export class SvcConnectionError extends SvcApiError {
   constructor(message: string, options?: ErrorOptions) {
     super(message, noAnswer('connection_failed', true), options);
   }
 }
 
-/** No answer within `timeoutMs`, in any of the attempts. */
+/** No answer came within `timeoutMs`, in any of the attempts. */
 export class SvcTimeoutError extends SvcApiError {
   constructor(message: string) {
     super(message, noAnswer('timeout', true));
@@ -62,19 +55,21 @@ export class SvcAbortError extends SvcApiError {
   }
 }
 
-/** 400, 422: wrong whatever the state. */
+/** The request is wrong whatever the state (400, 422). */
 export class SvcInvalidRequestError extends SvcApiError {}
-/** 401: no credential, or not a valid one. */
+/** There is no credential, or no valid one (401). */
 export class SvcUnauthenticatedError extends SvcApiError {}
-/** 403: known, and not allowed; also a platform feature that is off (`code` is `feature_disabled`). */
+/**
+ * The caller is known, and not allowed; or a platform feature is off, and `code` is `feature_disabled` (403).
+ */
 export class SvcPermissionDeniedError extends SvcApiError {}
-/** 404: not there, or not visible to this caller. */
+/** It is not there, or not visible to this caller (404). */
 export class SvcNotFoundError extends SvcApiError {}
-/** 409, 412: not in the present state. */
+/** It is not possible in the present state (409, 412). */
 export class SvcConflictError extends SvcApiError {}
-/** 429. */
+/** There were too many requests (429). */
 export class SvcRateLimitedError extends SvcApiError {}
-/** 5xx. */
+/** Something went wrong at the server (5xx). */
 export class SvcServerError extends SvcApiError {}
 
 function noAnswer(code: string, retryable: boolean): ErrorFields {
@@ -92,7 +87,7 @@ const CLASS_OF_STATUS: Readonly<Record<number, typeof SvcApiError>> = {
   429: SvcRateLimitedError,
 };
 
-/** The error of an answer, in the class of its status. */
+/** Makes the error of an answer, in the class of its status. */
 export function apiError(message: string, fields: ErrorFields, options?: ErrorOptions): SvcApiError {
   const Class = CLASS_OF_STATUS[fields.status] ?? (fields.status >= 500 ? SvcServerError : SvcApiError);
   return new Class(message, fields, options);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Client, type ClientOptions } from './client.ts';
 import {
   SvcAbortError,
@@ -9,17 +9,13 @@ import {
 } from './errors.ts';
 import type { Operation } from './operation.ts';
 import { createFakeRuntime, type FakeRuntime } from './testing/fake-runtime.ts';
-import { reset, startFakeServer, type FakeServer, type ScriptedReply } from './testing/fake-server.ts';
+import { reset, useFakeServer, type ScriptedReply } from './testing/fake-server.ts';
 
 const logs: Operation = { method: 'GET', path: '/runs/{id}/logs', stream: { resume: 'after' } };
 
-let server: FakeServer;
+const server = useFakeServer();
 let runtime: FakeRuntime;
-beforeEach(async () => {
-  server = await startFakeServer();
-  runtime = createFakeRuntime();
-});
-afterEach(() => server.close());
+beforeEach(() => void (runtime = createFakeRuntime()));
 
 const client = (options: ClientOptions = {}): Client =>
   new Client({ baseUrl: server.baseUrl, ...options }, runtime);

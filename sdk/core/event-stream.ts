@@ -1,5 +1,5 @@
 /**
- * A server stream over SSE as an async iterable that survives broken connections.
+ * Gives a server stream over SSE as an async iterable that survives broken connections.
  *
  * One loop: connect (with retries), read events until `done`, `error`, end of file or an error of the
  * connection; on the last two wait and connect again from the last event id. What must hold: no event is
@@ -49,13 +49,14 @@ export class EventStream<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Calls `onEvent` for every event, one after the other, waiting for each; resolves when the stream is done.
+   * It calls `onEvent` for every event, one after the other, waiting for each; resolves when the stream is
+   * done.
    */
   async forEach(onEvent: (data: T, event: SseEvent) => unknown): Promise<void> {
     for await (const event of this.events()) await onEvent(parseData<T>(event, this.#source.label), event);
   }
 
-  /** The events as received, before their data is parsed. */
+  /** Yields the events as received, before their data is parsed. */
   async *events(): AsyncGenerator<SseEvent, void, undefined> {
     if (this.#used)
       throw new Error('an event stream can be iterated once; call the method again for another');
@@ -113,7 +114,10 @@ export class EventStream<T> implements AsyncIterable<T> {
   }
 }
 
-/** Events of one connection; returns how it ended, throws what the server or the caller said. */
+/**
+ * It yields the events of one connection; returns how it ended, and throws what the server or the caller
+ * said.
+ */
 async function* readEvents(answer: OpenAnswer, label: string): AsyncGenerator<SseEvent, Outcome, undefined> {
   const { response, scope } = answer;
   const reader = checkedBody(response, label)?.getReader();
@@ -141,7 +145,8 @@ async function* readEvents(answer: OpenAnswer, label: string): AsyncGenerator<Ss
 }
 
 /**
- * Undefined at the end of the body and when the connection broke or fell silent; throws only for an abort.
+ * Resolves with undefined at the end of the body and when the connection broke or fell silent; throws only
+ * for an abort.
  */
 async function readChunk(
   read: () => Promise<{ readonly value?: Uint8Array | undefined }>,
@@ -192,7 +197,7 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Shown as it is.
+    // It is shown as it is.
     return text;
   }
 }

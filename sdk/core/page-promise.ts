@@ -1,16 +1,18 @@
-/** Cursor paging: `await` for everything, `for await` for items as they come, `pages()` for page by page. */
+/**
+ * Pages by cursor: `await` is for everything, `for await` for items as they come, `pages()` for page by page.
+ */
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Absent on the last page, and only there: an empty page is not the end. */
+  /** Cursor of the next page; it is absent on the last page, and only there: an empty page is not the end. */
   readonly nextCursor?: string;
 }
 
 type FetchPage<T> = (cursor: string | undefined) => Promise<Page<T>>;
 
 /**
- * Lazy: nothing is requested before it is awaited or iterated, because only then is it known whether all
- * pages are wanted. Awaiting twice requests once; every iteration starts anew.
+ * It is lazy: nothing is requested before it is awaited or iterated, because only then is it known whether
+ * all pages are wanted. Awaiting twice requests once; every iteration starts anew.
  */
 export class PagePromise<T> implements Promise<T[]>, AsyncIterable<T> {
   readonly #fetchPage: FetchPage<T>;
@@ -53,7 +55,7 @@ export class PagePromise<T> implements Promise<T[]>, AsyncIterable<T> {
     return items;
   }
 
-  // A thenable on purpose: the documented `await sdk.projects.list()` gives an array.
+  // It is a thenable on purpose: the documented `await sdk.projects.list()` gives an array.
   then<A = T[], B = never>(
     onFulfilled?: ((value: T[]) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,

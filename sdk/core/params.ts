@@ -1,6 +1,6 @@
 /**
- * Parameters of a call, among which its options may stand: there is no field of a request with a name of
- * theirs.
+ * Takes parameters of a call, among which its options may stand: there is no field of a request with a name
+ * of theirs.
  */
 import type { CallOptions } from './client.ts';
 
@@ -15,8 +15,8 @@ const OPTIONS: Readonly<Record<keyof CallOptions, true>> = {
 type Input = Readonly<Record<string, unknown>>;
 
 /**
- * Input and options of a call: `builds.create(id, { idempotencyKey })` has no parameter and one option. Where
- * both say something, `options` counts.
+ * It parts the input and options of a call: `builds.create(id, { idempotencyKey })` has no parameter and one
+ * option. Where both say something, `options` counts.
  */
 export function withParams(
   args: Input,

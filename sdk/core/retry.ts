@@ -1,13 +1,12 @@
 /**
- * The only place that decides what is tried again, and when.
+ * This is the only place that decides what is tried again, and when.
  *
  * The documented rule is: 429, 5xx and network errors (timeouts among them). Two refinements, in this order:
  * 1. The server knows better. `x-should-retry` wins; so does `retryable: false` in the error body, because a
  *    500 that will fail again only costs the caller time. `retryable: true` adds the conflicts that pass by
  *    themselves: 409 while the first attempt with the same Idempotency-Key still runs, 408 and 425.
- * 2. 501 is not tried again: what is not implemented now is not implemented half a second later.
- * Writes are as safe to repeat as reads, because each carries one Idempotency-Key over all attempts of its
- * call.
+ * 2. 501 is not tried again: what is not implemented now is not implemented half a second later. Writes are
+ *    as safe to repeat as reads, because each carries one Idempotency-Key over all attempts of its call.
  */
 import { readErrorBody } from './errors.ts';
 
@@ -29,15 +28,16 @@ export function shouldRetryStatus(status: number, headers: Headers, body: unknow
 }
 
 /**
- * Pause before the next attempt; `retriesSoFar` is 0 before the first retry. Full jitter spreads a herd best.
+ * It returns the pause before the next attempt; `retriesSoFar` is 0 before the first retry. Full jitter
+ * spreads a herd best.
  */
 export function backoffMs(retriesSoFar: number, random: () => number): number {
   return random() * Math.min(BACKOFF_MAX_MS, BACKOFF_BASE_MS * 2 ** retriesSoFar);
 }
 
 /**
- * Pause that the server asked for in `retry-after-ms` or `retry-after` (seconds or a date); undefined when
- * not to be obeyed.
+ * Returns the pause that the server asked for in `retry-after-ms` or `retry-after` (seconds or a date);
+ * undefined when not to be obeyed.
  */
 export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
   const ms = readMs(headers.get('retry-after-ms')) ?? readRetryAfter(headers.get('retry-after'), nowMs);

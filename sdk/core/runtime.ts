@@ -1,16 +1,16 @@
 /**
- * Everything that the core needs from its surroundings beside `fetch`. Not public: tests put their own clock
- * in.
+ * Defines everything that the core needs from its surroundings beside `fetch`. Not public: tests put their
+ * own clock in.
  */
 
 export interface Runtime {
-  /** Milliseconds since 1970. */
+  /** It returns milliseconds since 1970. */
   readonly now: () => number;
-  /** 0 ≤ x < 1. */
+  /** It returns a number from 0 on and below 1. */
   readonly random: () => number;
-  /** A fresh value for Idempotency-Key. */
+  /** Makes a fresh value for Idempotency-Key. */
   readonly uuid: () => string;
-  /** Runs `fire` once after `ms`; the returned function takes it back. */
+  /** It runs `fire` once after `ms`; the returned function takes it back. */
   readonly timer: (ms: number, fire: () => void) => () => void;
 }
 
@@ -24,7 +24,9 @@ export const systemRuntime: Runtime = {
   },
 };
 
-/** UUID version 4. `crypto.randomUUID` is missing on pages without TLS, `getRandomValues` is not. */
+/**
+ * Makes a UUID of version 4. `crypto.randomUUID` is missing on pages without TLS, `getRandomValues` is not.
+ */
 function randomUuid(): string {
   if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));

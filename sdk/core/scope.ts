@@ -1,5 +1,5 @@
 /**
- * The time limits of one attempt: the caller's signal and a timer, both ending in one abort.
+ * This file holds the time limits of one attempt: the caller's signal and a timer, both ending in one abort.
  *
  * `race` also settles when the injected `fetch` ignores its signal, so no call can outlive its limit. `close`
  * must be called on every way out: it takes back the timer and the listener on the caller's signal.
@@ -8,7 +8,7 @@ import { SvcAbortError, SvcTimeoutError, type SvcApiError } from './errors.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface Scope {
-  /** For `fetch`. */
+  /** Signal for `fetch`. */
   readonly signal: AbortSignal;
   /** Settles like `promise`, or rejects with the abort or timeout, whichever comes first. */
   race<T>(promise: Promise<T>): Promise<T>;

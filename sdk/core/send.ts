@@ -1,7 +1,7 @@
 /**
- * One call over all its attempts. What must hold: every attempt carries the same Idempotency-Key, no attempt
- * outlives `timeoutMs`, there are at most `maxRetries + 1` of them, and an abort ends the call at once, also
- * between attempts.
+ * Sends one call over all its attempts. What must hold: every attempt carries the same Idempotency-Key, no
+ * attempt outlives `timeoutMs`, there are at most `maxRetries + 1` of them, and an abort ends the call at
+ * once, also between attempts.
  */
 import { apiError, readErrorBody, SvcApiError, SvcConnectionError } from './errors.ts';
 import { printableHeaders, type Logger } from './log.ts';
@@ -39,7 +39,7 @@ export interface Reply {
   readonly bytes: ArrayBuffer;
 }
 
-/** The whole answer after however many attempts; throws a SvcApiError. */
+/** It resolves with the whole answer after however many attempts; throws a SvcApiError. */
 export function send(request: PreparedRequest, options: SendOptions): Promise<Reply> {
   return withRetries(request, options, async (attempt) => {
     const { response, scope } = await connect(attempt, options);
@@ -60,7 +60,7 @@ export interface OpenAnswer {
   readonly scope: Scope;
 }
 
-/** A successful answer whose body is not read yet, for streams; throws a SvcApiError. */
+/** Resolves with a successful answer whose body is not read yet, for streams; throws a SvcApiError. */
 export function open(request: PreparedRequest, options: SendOptions): Promise<OpenAnswer> {
   return withRetries(request, options, async (attempt) => {
     const answer = await connect(attempt, options);
@@ -186,14 +186,14 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // An error page of something between us and the server: the text itself is all there is to show.
+    // It is an error page of something between us and the server: the text itself is all there is to show.
     return undefined;
   }
 }
 
 /**
- * The data of a successful answer. Only JSON (and CSV, as text) is data: a proxy's HTML page with status 200
- * is not.
+ * Reads the data of a successful answer. Only JSON (and CSV, as text) is data: a proxy's HTML page with
+ * status 200 is not.
  */
 export function decodeReply(reply: Reply): unknown {
   if (reply.bytes.byteLength === 0) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Decoder of text/event-stream (WHATWG HTML 9.2), fed with bytes in pieces of any size. It owns the
- * unfinished line and the unfinished event; what must hold is that the cut of the pieces never changes what
- * comes out. `retry:` is ignored: pauses follow the backoff of all other calls.
+ * Decodes text/event-stream (WHATWG HTML 9.2), fed with bytes in pieces of any size. It owns the unfinished
+ * line and the unfinished event; what must hold is that the cut of the pieces never changes what comes out.
+ * `retry:` is ignored: pauses follow the backoff of all other calls.
  */
 
 export interface SseEvent {
@@ -28,7 +28,7 @@ export class SseDecoder {
   #dataLength = 0;
   #id: string | undefined;
 
-  /** The events that `bytes` completes. */
+  /** Returns the events that `bytes` completes. */
   push(bytes: Uint8Array): SseEvent[] {
     let text = this.#utf8.decode(bytes, { stream: true });
     if (text === '') return [];

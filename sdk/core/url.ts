@@ -1,4 +1,4 @@
-/** Turns an operation and its input into path, query and body. Pure. */
+/** This file turns an operation and its input into path, query and body. It is pure. */
 import type { Operation } from './operation.ts';
 import { isRecord } from './errors.ts';
 
@@ -24,7 +24,9 @@ export function requestParts(operation: Operation, input: Input): RequestParts {
   return { target: path + query, body };
 }
 
-/** One segment. Empty, `.` and `..` would silently address another resource, so they are refused. */
+/**
+ * It encodes one segment. Empty, `.` and `..` would silently address another resource, so they are refused.
+ */
 function pathSegment(name: string, value: unknown, operation: Operation): string {
   const where = `${operation.method} ${operation.path}`;
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
@@ -38,7 +40,8 @@ function pathSegment(name: string, value: unknown, operation: Operation): string
 }
 
 /**
- * `?a=1&b=2`, or empty. Arrays repeat their name; undefined and null are left out; objects use dotted names.
+ * Writes `?a=1&b=2`, or nothing. Arrays repeat their name; undefined and null are left out; objects use
+ * dotted names.
  */
 function queryString(entries: readonly (readonly [string, unknown])[]): string {
   const search = new URLSearchParams();

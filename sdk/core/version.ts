@@ -1,2 +1,2 @@
-/** Same as in package.json; a test compares them. */
+/** This is the version of package.json; a test compares them. */
 export const SDK_VERSION = '0.10.0';

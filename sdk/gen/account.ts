@@ -3,7 +3,7 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import type { Role } from './common.ts';
 import { withParams } from '../core/params.ts';
 
-/** The calling person's own account. */
+/** Shows and changes the calling person's own account. */
 export class Account {
   readonly #client: Client;
 
@@ -22,7 +22,7 @@ export class Account {
   }
 
   /**
-   * Changes the public user name. Errors: `username_taken` (409).
+   * Changes the user name that is public. Errors: `username_taken` (409).
    *
    * Needs: a session token instead of an API key.
    */
@@ -46,8 +46,8 @@ export class Account {
   }
 
   /**
-   * Ends TOTP enrollment with a first code; from now on sign-in asks for one. Answers ten recovery codes,
-   * shown once. Errors: `totp_invalid` (401), `totp_not_pending` (409).
+   * Ends the enrollment of TOTP, which a first code proves; from now on sign-in asks for one. Answers ten
+   * recovery codes, shown once. Errors: `totp_invalid` (401), `totp_not_pending` (409).
    *
    * Needs: a session token instead of an API key.
    */
@@ -131,7 +131,7 @@ export interface AccountPlanResponse {
   readonly standing: BillingStanding;
   /** Begin of the current month, which is what included time is for. */
   readonly periodStart: string;
-  /** Its end, exclusive. */
+  /** End of the period, exclusive. */
   readonly periodEnd: string;
   /** Metered seconds of the month that the plan includes, of all teams that the account pays for. */
   readonly includedSeconds: number;
@@ -207,8 +207,8 @@ export type BillingStanding = 'self_hosted' | 'free' | 'active' | 'past_due' | '
 /**
  * Kind of credential that authenticates a call.
  *
- * - `api_key`: With an API key.
- * - `session`: With a session token.
+ * - `api_key`: It is an API key.
+ * - `session`: It is a session token.
  */
 export type CredentialKind = 'api_key' | 'session';
 

@@ -2,8 +2,8 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 
 /**
- * Accounts of the platform, for staff. An e-mail address is verified when staff vouch for it, or when its
- * owner uses a claim that staff made; an account that was made by accepting an invitation is unverified,
+ * Manages accounts of the platform, for staff. An e-mail address is verified when staff vouch for it, or when
+ * its owner uses a claim that staff made; an account that was made by accepting an invitation is unverified,
  * because whoever made the invitation saw its token. It reaches the inviting team alone, founds no team, and
  * another team confirms it before it is a member there.
  */
@@ -15,7 +15,7 @@ export class AdminAccounts {
   }
 
   /**
-   * Returns the account of an e-mail address. Errors: `not_found` (404).
+   * Finds the account of an e-mail address. Errors: `not_found` (404).
    *
    * Needs: scope `staff`, a staff account.
    */
@@ -24,8 +24,8 @@ export class AdminAccounts {
   }
 
   /**
-   * Vouches for the address of an account: whoever holds the account owns the address. Needs a session of
-   * staff. Doing so again changes nothing. Errors: `not_found` (404).
+   * Vouches for the address that an account has: whoever holds the account owns the address. Needs a session
+   * of staff. Doing so again changes nothing. Errors: `not_found` (404).
    *
    * Needs: scope `staff`, a session token instead of an API key.
    */

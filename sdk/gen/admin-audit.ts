@@ -4,8 +4,8 @@ import type { AuditEntry, ChainReport, ExportLine } from './audit.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * The ledger of the whole installation, for staff: the chain `platform` (features, regions, staff acts) and
- * every team's.
+ * Keeps the ledger of the whole installation, for staff: the chain `platform` (features, regions, staff acts)
+ * and every team's.
  */
 export class AdminAudit {
   readonly #client: Client;
@@ -15,7 +15,7 @@ export class AdminAudit {
   }
 
   /**
-   * Lists entries of the chain `platform`, newest first.
+   * Lists entries that the chain `platform` has, newest first.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -26,7 +26,7 @@ export class AdminAudit {
   }
 
   /**
-   * Lists entries of the chain `platform`, newest first.
+   * Lists entries that the chain `platform` has, newest first.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -37,7 +37,7 @@ export class AdminAudit {
   }
 
   /**
-   * Recomputes every chain of the installation and compares each with its signed checkpoints.
+   * Recomputes every chain of the installation, and compares it with its signed checkpoints.
    *
    * Needs: a staff account.
    */

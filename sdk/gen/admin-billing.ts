@@ -77,7 +77,7 @@ export class AdminBilling {
   }
 
   /**
-   * Returns a long act of staff with its progress. Errors: `not_found` (404).
+   * Finds a long act of staff with its progress. Errors: `not_found` (404).
    *
    * Needs: a staff account.
    */
@@ -86,7 +86,7 @@ export class AdminBilling {
   }
 
   /**
-   * Lists long acts of staff, newest first, at most 50.
+   * Lists long acts that staff began, newest first, at most 50.
    *
    * Needs: a staff account.
    */

@@ -3,7 +3,7 @@ import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/clien
 import type { CiDelivery, CiDeliveryState, CiListDeliveriesResponse } from './ci.ts';
 import { withParams } from '../core/params.ts';
 
-/** Deliveries of CI webhooks, for staff. */
+/** Shows deliveries of CI webhooks to staff. */
 export class AdminCiDeliveries {
   readonly #client: Client;
 
@@ -12,7 +12,7 @@ export class AdminCiDeliveries {
   }
 
   /**
-   * Lists deliveries of all teams, newest first.
+   * Lists deliveries that all teams had, newest first.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -23,7 +23,7 @@ export class AdminCiDeliveries {
   }
 
   /**
-   * Lists deliveries of all teams, newest first.
+   * Lists deliveries that all teams had, newest first.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -49,7 +49,7 @@ export class AdminCiDeliveries {
 export interface AdminCiDeliveriesListParams {
   /** Connection whose deliveries are listed. Default: all. */
   ciConnectionId?: string;
-  /** In one state alone. */
+  /** State to which the list is narrowed. */
   state?: CiDeliveryState;
 }
 

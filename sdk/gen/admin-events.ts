@@ -3,9 +3,9 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Effects of events (usage, notifications, deliveries of webhooks …). Each is done once, by one statement for
- * many teams. An effect that cannot take an event waits for it alone, is tried again up to ten times, and is
- * dead then until it is played again.
+ * Shows effects of events (usage, notifications, deliveries of webhooks …). Each is done once, by one
+ * statement for many teams. An effect that cannot take an event waits for it alone, is tried again up to ten
+ * times, and is dead then until it is played again.
  */
 export class AdminEvents {
   readonly #client: Client;
@@ -39,17 +39,17 @@ export class AdminEvents {
 
 /** Parameters of `adminEvents.list`. */
 export interface AdminEventsListParams {
-  /** Those of this effect alone. */
+  /** Effect to which the list is narrowed. */
   effect?: string;
-  /** Those in this state alone. */
+  /** State to which the list is narrowed. */
   state?: EventState;
 }
 
 /** Parameters of `adminEvents.replay`. */
 export interface AdminEventsReplayParams {
-  /** Those of this effect alone. */
+  /** Effect to which the list is narrowed. */
   effect?: string;
-  /** Those of this event alone. */
+  /** Event to which the list is narrowed. */
   eventId?: string;
 }
 

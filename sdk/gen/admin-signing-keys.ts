@@ -3,7 +3,7 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Keys of the service, for staff. Everybody reads their public halves at `/signing-keys`, at
+ * Manages keys of the service, for staff. Everybody reads their public halves at `/signing-keys`, at
  * `/signing-keys/<id>.pem` and, as a JWK set, at `/.well-known/jwks.json`. A key is published 15 minutes
  * before it is used, so that nobody meets a signature of a key that a cache does not know yet. One key of
  * each purpose is in use; the ones before it verify for ever. A key older than `SIGNING_KEY_MAX_AGE_DAYS` is

@@ -2,7 +2,7 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import type { Team } from './teams.ts';
 
-/** Acts of staff on any team. */
+/** Staff act by this on any team. */
 export class AdminTeams {
   readonly #client: Client;
 

@@ -4,11 +4,11 @@ import type { Scope } from './common.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * API keys of the calling account. A key acts as its owner, narrowed to its scopes and, if set, to one team.
- * Keys are managed with a session, or with a key that holds the scope `key:manage`. A key that was made with
- * another one is its child: it holds no more scopes, no more teams and no more time than its parent, and ends
- * with it. A key without the scope `staff` neither sees nor touches one that holds it; one that is narrowed
- * to a team manages the keys of that team alone.
+ * Manages the API keys of the calling account. A key acts as its owner, narrowed to its scopes and, if set,
+ * to one team. Keys are managed with a session, or with a key that holds the scope `key:manage`. A key that
+ * was made with another one is its child: it holds no more scopes, no more teams and no more time than its
+ * parent, and ends with it. A key without the scope `staff` neither sees nor touches one that holds it; one
+ * that is narrowed to a team manages the keys of that team alone.
  */
 export class ApiKeys {
   readonly #client: Client;

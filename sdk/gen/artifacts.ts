@@ -17,7 +17,7 @@ export class Artifacts {
   }
 
   /**
-   * Lists artifacts of a team, newest first.
+   * Lists artifacts that a team has, newest first.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -31,7 +31,7 @@ export class Artifacts {
   }
 
   /**
-   * Lists artifacts of a team, newest first.
+   * Lists artifacts that a team has, newest first.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -42,8 +42,7 @@ export class Artifacts {
   }
 
   /**
-   * Returns one artifact with its sources, by its id or by its digest (`sha256:…`). Errors: `not_found`
-   * (404).
+   * Finds one artifact with its sources, by its id or by its digest (`sha256:…`). Errors: `not_found` (404).
    *
    * Needs: scope `artifact:read`.
    */
@@ -177,9 +176,9 @@ export class Artifacts {
   }
 
   /**
-   * Returns the passport of an artifact: everything that is known of it in one signed document, made by a job
-   * two seconds after the last event about it. Errors: `not_found` (404), `passport_not_ready` (404, the job
-   * has not run yet).
+   * Returns the passport of an artifact, which is everything that is known of it in one signed document, made
+   * by a job two seconds after the last event about it. Errors: `not_found` (404), `passport_not_ready` (404,
+   * the job has not run yet).
    *
    * Needs: scope `artifact:read`.
    */
@@ -272,9 +271,9 @@ export class Artifacts {
 
 /** Parameters of `artifacts.list`. */
 export interface ArtifactsListParams {
-  /** Those alone that came from this project. */
+  /** Project to whose artifacts the list is narrowed. */
   projectId?: string;
-  /** Those alone of this kind. */
+  /** Kind to which the list is narrowed. */
   kind?: ArtifactKind;
   /** Those alone that came from this commit, whole or abbreviated as it was recorded. */
   commit?: string;
@@ -375,7 +374,7 @@ export interface ArtifactsReportForRunParams {
 export interface ArtifactsAttestEvaluationParams {
   /** Suite of tests or tasks. */
   suiteId: string;
-  /** Its name, for people. */
+  /** Name of the suite, for people. */
   suiteName: string;
   /** Score, in the suite's own measure; a finite number. */
   score?: number;
@@ -504,11 +503,11 @@ export interface ArtifactSource {
   readonly ref: string;
   /** Project. */
   readonly projectId?: string;
-  /** Its name then. */
+  /** Name of the project then. */
   readonly projectName?: string;
   /** Environment. */
   readonly environmentId?: string;
-  /** Its name then. */
+  /** Name of the environment then. */
   readonly environmentName?: string;
   /** Repository, as its build or run named it. */
   readonly repository?: string;
@@ -581,7 +580,7 @@ export interface ArtifactsListResponse {
 
 /** A page of packages. */
 export interface ArtifactsPackagesResponse {
-  /** In the order of package URLs. */
+  /** Packages in the order of their URLs. */
   readonly packages: readonly ArtifactPackage[];
   /** Cursor of the next page; absent on the last one. */
   readonly nextCursor?: string;
@@ -649,7 +648,7 @@ export interface ImpactUnknown {
 export interface ImpactedEnvironment {
   /** Id of the environment. */
   readonly environmentId: string;
-  /** Its name at the deployment. */
+  /** Name of the environment at the deployment. */
   readonly environmentName: string;
   /** Digest that runs there. */
   readonly digest: string;

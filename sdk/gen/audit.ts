@@ -4,10 +4,10 @@ import type { JsonValue } from './json.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * A team's ledger. Each entry carries the hash of the one before it: `hash = SHA-256("audit.v1\n" + chain +
- * "\n" + seq + "\n" + previousHash + "\n" + JCS(entry))`, where `JCS(entry)` is `{action, actor: {display,
- * id, kind}, at, details, requestId, target}` in RFC 8785 canonical JSON with `at` in milliseconds since
- * 1970. Entries are never changed and never removed.
+ * Keeps a team's ledger. Each entry carries the hash of the one before it: `hash = SHA-256("audit.v1\n" +
+ * chain + "\n" + seq + "\n" + previousHash + "\n" + JCS(entry))`, where `JCS(entry)` is `{action, actor:
+ * {display, id, kind}, at, details, requestId, target}` in RFC 8785 canonical JSON with `at` in milliseconds
+ * since 1970. Entries are never changed and never removed.
  */
 export class Audit {
   readonly #client: Client;
@@ -17,7 +17,7 @@ export class Audit {
   }
 
   /**
-   * Lists entries of a team, newest first.
+   * Lists entries that a team has, newest first.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -28,7 +28,7 @@ export class Audit {
   }
 
   /**
-   * Lists entries of a team, newest first.
+   * Lists entries that a team has, newest first.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -119,7 +119,7 @@ export interface AuditCheckpoint {
   readonly chain: string;
   /** Last entry then. */
   readonly seq: number;
-  /** Its hash. */
+  /** Hash of the entry. */
   readonly hash: string;
   /** Time at which it was signed. */
   readonly at: string;
@@ -144,7 +144,7 @@ export interface AuditEntry {
   readonly actor: AuditActor;
   /** Action that was taken, such as `runner.revoked` or `platform_feature.set_state`. */
   readonly action: string;
-  /** To what: an id or a key. */
+  /** Target of the act, an id or a key. */
   readonly target: string;
   /** Particulars of the act. Never secrets. */
   readonly details: Readonly<Record<string, JsonValue>>;

@@ -2,7 +2,7 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
-/** Sessions of people. */
+/** Opens and ends sessions of people. */
 export class Auth {
   readonly #client: Client;
 
@@ -22,8 +22,8 @@ export class Auth {
   }
 
   /**
-   * Ends the session of the calling token. Calling it again with the same token answers `credentials_invalid`
-   * (401).
+   * Ends the session of the token that calls. Calling it again with the same token answers
+   * `credentials_invalid` (401).
    *
    * Needs: a session token instead of an API key.
    */

@@ -42,7 +42,7 @@ export class Billing {
   }
 
   /**
-   * Lists statements of a team with their lines, newest first: all that there ever were.
+   * Lists all statements that a team ever had, with their lines, newest first.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -53,7 +53,7 @@ export class Billing {
   }
 
   /**
-   * Lists statements of a team with their lines, newest first: all that there ever were.
+   * Lists all statements that a team ever had, with their lines, newest first.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *

@@ -26,7 +26,7 @@ export class Budgets {
   }
 
   /**
-   * Sets the budget of a scope: makes it, or gives the one that is there these values; what is not named
+   * Gives a scope its budget: it is made, or the one that is there is given these values; what is not named
    * keeps its value. With `id` the scope is left out or the same as before. Errors: `validation_failed` (400,
    * a limit that is not whole in minor units, another scope than the budget of `id` has, an environment of
    * another project), `currency_unsupported` (400), `not_found` (404, also a project or environment of
@@ -42,7 +42,7 @@ export class Budgets {
   }
 
   /**
-   * Deletes a budget. Errors: `not_found` (404).
+   * Deletes the budget that has this id. Errors: `not_found` (404).
    *
    * Needs: scope `billing:manage`.
    */

@@ -36,7 +36,7 @@ export class BuildSteps {
   }
 
   /**
-   * Deletes a step. Errors: `not_found` (404).
+   * Deletes the step that has this id. Errors: `not_found` (404).
    *
    * Needs: scope `project:write`.
    */
@@ -45,8 +45,8 @@ export class BuildSteps {
   }
 
   /**
-   * Moves a step by one place. The first one up and the last one down stay. Answers all steps in their order.
-   * Errors: `not_found` (404).
+   * Moves a step by one place, so that it changes places with its neighbour. The first one up and the last
+   * one down stay. Answers all steps in their order. Errors: `not_found` (404).
    *
    * Needs: scope `project:write`.
    */

@@ -92,7 +92,7 @@ export class Builds {
   }
 
   /**
-   * Returns the trace of a build: its id and where a person can look at it. Errors: `not_found` (404).
+   * Returns the id of a build's trace, and where a person can look at it. Errors: `not_found` (404).
    *
    * Needs: scope `project:read`.
    */
@@ -239,7 +239,7 @@ export interface Build {
   readonly attempt: number;
   /** Runner that executes or executed it; absent before. */
   readonly runnerId?: string;
-  /** Its name; absent before. */
+  /** Name of the runner; absent before. */
   readonly runnerName?: string;
   /** Reason of its end; absent before. */
   readonly reason?: EndReason;

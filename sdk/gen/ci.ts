@@ -3,8 +3,9 @@ import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/clien
 import { withParams } from '../core/params.ts';
 
 /**
- * External CI: connections of repositories, the pipelines found there, their runs and jobs. Wherever a run id
- * is asked for, the run's name at its provider does as well: `<ciConnectionId>:<attempt>:<externalRunId>`.
+ * Knows external CI: connections of repositories, the pipelines found there, their runs and jobs. Wherever a
+ * run id is asked for, the run's name at its provider does as well:
+ * `<ciConnectionId>:<attempt>:<externalRunId>`.
  */
 export class Ci {
   readonly #client: Client;
@@ -14,7 +15,7 @@ export class Ci {
   }
 
   /**
-   * Lists CI connections of a team, newest first. Errors: `not_found` (404).
+   * Lists CI connections that a team has, newest first. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -25,7 +26,7 @@ export class Ci {
   }
 
   /**
-   * Lists CI connections of a team, newest first. Errors: `not_found` (404).
+   * Lists CI connections that a team has, newest first. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -48,7 +49,7 @@ export class Ci {
   }
 
   /**
-   * Returns one CI connection. Errors: `not_found` (404).
+   * Finds one CI connection. Errors: `not_found` (404).
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
@@ -68,7 +69,7 @@ export class Ci {
   }
 
   /**
-   * Deletes a connection with its pipelines, runs and jobs. Errors: `not_found` (404).
+   * Deletes a connection, and its pipelines, runs and jobs go with it. Errors: `not_found` (404).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
@@ -111,12 +112,12 @@ export class Ci {
   }
 
   /**
-   * Looks for CI definitions in the connection's default branch, in the background: one bounded listing, at
-   * most 2,000 entries, no clone. It shows the definitions of every CI system that it finds; those of the
-   * connection's own one become its pipelines, for `generic` all do: of another system's pipelines no run
-   * would ever become known here. A pipeline whose definition is gone loses it and keeps its runs; without
-   * runs it is no longer listed. While a search of this connection waits or runs it is answered instead of a
-   * new one. Errors: `not_found` (404), `ci_connection_paused` (409).
+   * Looks for CI definitions in the connection's default branch, which goes on in the background: one bounded
+   * listing, at most 2,000 entries, no clone. It shows the definitions of every CI system that it finds;
+   * those of the connection's own one become its pipelines, for `generic` all do: of another system's
+   * pipelines no run would ever become known here. A pipeline whose definition is gone loses it and keeps its
+   * runs; without runs it is no longer listed. While a search of this connection waits or runs it is answered
+   * instead of a new one. Errors: `not_found` (404), `ci_connection_paused` (409).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
@@ -125,8 +126,8 @@ export class Ci {
   }
 
   /**
-   * Returns the latest search of a connection: that which waits or runs, else what the last one found.
-   * Errors: `not_found` (404, also when there was none yet).
+   * Returns the latest search of a connection, which waits or runs, else what the last one found. Errors:
+   * `not_found` (404, also when there was none yet).
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
@@ -172,8 +173,8 @@ export class Ci {
   }
 
   /**
-   * Lists the deliveries to the connection's webhook, newest first. They are kept for 30 days. Errors:
-   * `not_found` (404).
+   * Lists the deliveries that came to the connection's webhook, newest first. They are kept for 30 days.
+   * Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -184,8 +185,8 @@ export class Ci {
   }
 
   /**
-   * Lists the deliveries to the connection's webhook, newest first. They are kept for 30 days. Errors:
-   * `not_found` (404).
+   * Lists the deliveries that came to the connection's webhook, newest first. They are kept for 30 days.
+   * Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -196,8 +197,8 @@ export class Ci {
   }
 
   /**
-   * Lists pipelines of a connection by name: those that discovery found, and those that runs were reported
-   * for. Errors: `not_found` (404).
+   * Lists the pipelines that a connection has, by name: discovery found some, and runs were reported for
+   * others. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -208,8 +209,8 @@ export class Ci {
   }
 
   /**
-   * Lists pipelines of a connection by name: those that discovery found, and those that runs were reported
-   * for. Errors: `not_found` (404).
+   * Lists the pipelines that a connection has, by name: discovery found some, and runs were reported for
+   * others. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -314,9 +315,9 @@ export class Ci {
   }
 
   /**
-   * Updates status and duration of a run. A status that lies behind the run's own changes nothing; of a run
-   * that ended the duration stays, unless there was none. Errors: `not_found` (404), `ci_connection_paused`
-   * (409), `state_conflict` (409, the run ended otherwise).
+   * Updates the status that a run has, and its duration. A status that lies behind the run's own changes
+   * nothing; of a run that ended the duration stays, unless there was none. Errors: `not_found` (404),
+   * `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    */
@@ -715,7 +716,7 @@ export interface CiListDeliveriesResponse {
 
 /** One page. */
 export interface CiListPipelinesResponse {
-  /** By name. */
+  /** Pipelines by name. */
   readonly pipelines: readonly CiPipeline[];
   /** Cursor of the next page; absent on the last one. */
   readonly nextCursor?: string;
@@ -870,8 +871,8 @@ export interface CiRun {
  * - `success`: Ended well.
  * - `failed`: Ended badly.
  * - `cancelled`: Cancelled, or skipped (`reason` says so).
- * - `unknown`: Not known: nothing more was reported, or its provider used a status that is not known here.
- * Never stands for failed.
+ * - `unknown`: The status is not known: nothing more was reported, or its provider used a status that is not
+ * known here. Never stands for failed.
  */
 export type CiStatus = 'queued' | 'running' | 'success' | 'failed' | 'cancelled' | 'unknown';
 
@@ -920,7 +921,7 @@ export interface CiWebhookWithSecret {
  * - `auto`: Runs of systems that do not tell the repository's host themselves: all but GitHub Actions on
  * GitHub, GitLab CI on GitLab and so on.
  * - `always`: Every run.
- * - `never`: None.
+ * - `never`: No status is written.
  */
 export type CommitStatusMode = 'auto' | 'always' | 'never';
 

@@ -57,7 +57,7 @@ export type LogStream = 'stdout' | 'stderr' | 'runner';
 /**
  * Network that a sandbox sees.
  *
- * - `none`: None but loopback.
+ * - `none`: There is no network but loopback.
  */
 export type Network = 'none';
 

@@ -3,9 +3,9 @@ import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/clien
 import { withParams } from '../core/params.ts';
 
 /**
- * Compliance packages of a team. A package holds the ledger of a period, the whole population of deployments
- * with what was approved and decided about each, releases, promotions, artifacts with their signed
- * statements, policies, members and keys, in a tar file whose manifest is signed. It is evidence for
+ * Makes compliance packages of a team. A package holds the ledger of a period, the whole population of
+ * deployments with what was approved and decided about each, releases, promotions, artifacts with their
+ * signed statements, policies, members and keys, in a tar file whose manifest is signed. It is evidence for
  * controls; whether a control is met is for an assessor to say.
  */
 export class Compliance {
@@ -135,7 +135,7 @@ export interface CompliancePackage {
   readonly periodStart: string;
   /** End of the period, which does not belong to it any more. */
   readonly periodEnd: string;
-  /** True: the period had not ended when the package was asked for. */
+  /** True if the period had not ended when the package was asked for. */
   readonly partial: boolean;
   /** End of what is covered: that of the period, or the time of the request if that was earlier. */
   readonly coversUntil: string;
@@ -159,7 +159,7 @@ export interface CompliancePackage {
   readonly legalReviewedAt?: string;
   /** Note of the reviewer. */
   readonly legalReviewNote?: string;
-  /** True: the account that asked for it also marked it as reviewed. */
+  /** True if the account that asked for it also marked it as reviewed. */
   readonly selfReviewed: boolean;
 }
 
@@ -176,7 +176,7 @@ export type CompliancePackageState = 'assembling' | 'assembled' | 'failed' | 'le
 /**
  * Part of a package.
  *
- * - `package`: All of it.
+ * - `package`: The package as a whole.
  * - `manifest`: MANIFEST.json, which names each file of the package with its SHA-256, and
  * manifest.sigstore.json, its signature.
  */

@@ -56,9 +56,9 @@ export class Costs {
   }
 
   /**
-   * Streams the same as CSV (RFC 4180, UTF-8, header first). Free text that a spreadsheet could take for a
-   * formula begins with `'`. An answer that fails is broken off, without its end. Errors: `validation_failed`
-   * (400), `too_many_streams` (429).
+   * Streams the same costs, which it writes as CSV (RFC 4180, UTF-8, header first). Free text that a
+   * spreadsheet could take for a formula begins with `'`. An answer that fails is broken off, without its
+   * end. Errors: `validation_failed` (400), `too_many_streams` (429).
    *
    * The bytes as they come, by `for await`; `text()` and `bytes()` give all of them at once, `contentType()`
    * says what they are.
@@ -239,13 +239,13 @@ export interface CostContributor {
   readonly id?: string;
   /** Last known name. */
   readonly name?: string;
-  /** Its costs on the day. */
+  /** Costs on the day. */
   readonly actual: string;
-  /** Its median. */
+  /** Median of its costs. */
   readonly expected: string;
   /** Project of an environment. */
   readonly projectId?: string;
-  /** Its last known name. */
+  /** Last known name of the project. */
   readonly projectName?: string;
 }
 
@@ -324,7 +324,7 @@ export interface CostPart {
   readonly netCents: number;
   /** Project of an environment. */
   readonly projectId?: string;
-  /** Its last known name. */
+  /** Last known name of the project. */
   readonly projectName?: string;
 }
 
@@ -493,7 +493,7 @@ export type CreditKind =
  * Method of a forecast.
  *
  * - `weekdays`: For each day that is left the median of its weekday in four weeks.
- * - `linear`: As much a day as up to now; with less than 14 days of history.
+ * - `linear`: Each day costs as much as those up to now; it is used with less than 14 days of history.
  */
 export type ForecastMethod = 'weekdays' | 'linear';
 
@@ -524,7 +524,7 @@ export interface ReceiptLine {
   readonly epoch: number;
   /** Begin of the metered time: a runner was given the work. */
   readonly claimedAt: string;
-  /** Its end: the control plane accepted the report. */
+  /** End of the metered time, when the control plane accepted the report. */
   readonly reportedAt: string;
   /** Metered time in milliseconds. */
   readonly meteredMs: number;

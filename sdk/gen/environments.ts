@@ -3,7 +3,7 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Environments of projects. One is guarded when one of its approval fields is set (`deployApproval`,
+ * Manages environments of projects. One is guarded when one of its approval fields is set (`deployApproval`,
  * `requiredApprovals` above 1, `promotionsOnly`, `allowSelfApproval` off), or when an enabled policy in mode
  * `enforce`, a budget with hold or a CI connection of its project reaches it. Admins and owners alone then
  * delete it or change any field of it but `buildTimeoutSeconds`; others are refused with `role_insufficient`
@@ -217,7 +217,7 @@ export interface Deploy {
 /**
  * Way in which the image of a build is brought up.
  *
- * - `none`: Not at all: builds end when the image is published.
+ * - `none`: Nothing is deployed: builds end when the image is published.
  * - `container`: A container on the host of the runner that builds.
  * - `dokku`: An app of the Dokku instance on that host.
  */

@@ -3,10 +3,10 @@ import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/clien
 import { withParams } from '../core/params.ts';
 
 /**
- * Incidents of environments. `open` becomes `mitigated`; both become `resolved` or `dismissed`, which are
- * final. Nothing of the platform finds incidents in this version: there is a table and a function inside of
- * the server that opens one, but no caller of it, so that lists are empty until a detector is built. While
- * the feature is off, what is stored is shown and changed as ever, and nothing is found or told.
+ * Knows the incidents of environments. `open` becomes `mitigated`; both become `resolved` or `dismissed`,
+ * which are final. Nothing of the platform finds incidents in this version: there is a table and a function
+ * inside of the server that opens one, but no caller of it, so that lists are empty until a detector is
+ * built. While the feature is off, what is stored is shown and changed as ever, and nothing is found or told.
  */
 export class Incidents {
   readonly #client: Client;
@@ -16,7 +16,7 @@ export class Incidents {
   }
 
   /**
-   * Lists incidents of one environment, newest first. Errors: `not_found` (404).
+   * Lists incidents that one environment had, newest first. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -31,7 +31,7 @@ export class Incidents {
   }
 
   /**
-   * Lists incidents of one environment, newest first. Errors: `not_found` (404).
+   * Lists incidents that one environment had, newest first. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *

@@ -144,7 +144,7 @@ export type { VerifiedDomain, VerifiedDomainState } from './verified-domains.ts'
 export type { Delivery, DeliveryAttempt, DeliveryState, EndpointWithSecret, WebhookEndpoint, WebhookEndpointsCreateParams, WebhookEndpointsListDeliveriesPageParams, WebhookEndpointsListDeliveriesResponse, WebhookEndpointsUpdateParams } from './webhook-endpoints.ts';
 export type { WebhooksDeliveriesParams } from './webhooks.ts';
 
-/** Every resource of the API. */
+/** There is one property for each resource of the API. */
 export interface Resources {
   /** Your own account. */
   readonly account: Account;
@@ -242,7 +242,7 @@ export interface Resources {
   readonly webhooks: Webhooks;
 }
 
-/** One object of each resource, all on one client. */
+/** Makes one object of each resource, all on one client. */
 export function createResources(client: Client): Resources {
   return {
     account: new Account(client),

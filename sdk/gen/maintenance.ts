@@ -170,9 +170,9 @@ export type MaintenanceTaskState = 'proposed';
 
 /** Reason for which a task waits. */
 export interface MaintenanceWaiting {
-  /** For programs. */
+  /** Code for programs. */
   readonly code: MaintenanceWaitingCode;
-  /** For people. */
+  /** Text for people. */
   readonly text: string;
 }
 

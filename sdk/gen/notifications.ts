@@ -14,14 +14,14 @@ export class Notifications {
   }
 
   /**
-   * Lists notifications of the account, newest first. A credential that is narrowed to one team sees that
-   * team's alone.
+   * Lists notifications that the account has, newest first. A credential that is narrowed to one team sees
+   * that team's alone.
    */
   list(params?: NotificationsListParams & CallOptions, options?: CallOptions): ApiPromise<Notification[]> {
     return this.#client.call({ method: 'GET', path: '/notifications', returns: 'notifications' }, ...withParams({}, params, options));
   }
 
-  /** Counts the unread notifications. */
+  /** Counts the notifications that are unread. */
   unreadCount(options?: CallOptions): ApiPromise<NotificationsUnreadCountResponse> {
     return this.#client.call({ method: 'GET', path: '/notifications/unread-count' }, {}, options);
   }

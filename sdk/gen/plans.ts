@@ -2,8 +2,8 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 
 /**
- * Plans of this installation. Without a provider of payments there is one, `self_hosted`, which costs nothing
- * and limits nothing.
+ * Shows plans of this installation. Without a provider of payments there is one, `self_hosted`, which costs
+ * nothing and limits nothing.
  */
 export class Plans {
   readonly #client: Client;
@@ -18,7 +18,7 @@ export class Plans {
   }
 
   /**
-   * Lists the prices of metered time: of each meter the one in force, and those to come. Whoever used a meter
+   * Lists what metered time costs: of each meter the price in force, and those to come. Whoever used a meter
    * lately is told of a new price when it is published, before it begins.
    */
   listPrices(options?: CallOptions): ApiPromise<MeterPrice[]> {
@@ -38,7 +38,7 @@ export interface MeterPrice {
   readonly nanosPerSecond: number;
   /** Beginning; absent for the first price of an installation, which always was. */
   readonly fromAt?: string;
-  /** True for the one in force; false for one that is to come. */
+  /** True for the price that is in force; false for one that is to come. */
   readonly inForce: boolean;
 }
 
@@ -69,7 +69,7 @@ export interface Plan {
   readonly runTimeoutSecondsMax?: number;
   /** True if it can be bought: the provider has an active price of this amount. */
   readonly available: boolean;
-  /** True for the plan of the calling account. */
+  /** True for the plan that the calling account has. */
   readonly current: boolean;
   /** Decimals of the currency's minor unit: 2 for cents. */
   readonly decimals: number;

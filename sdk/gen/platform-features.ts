@@ -3,9 +3,9 @@ import type { ApiPromise, CallOptions, Client, EventStream, PagePromise } from '
 import { withParams } from '../core/params.ts';
 
 /**
- * Platform features of the whole installation. A feature has its own switch and depends on others; it is
- * enabled when its switch and all that it depends on are. Switches are global: one state a key, for every
- * team.
+ * Manages the switches of platform features of the whole installation. A feature has its own switch and
+ * depends on others; it is enabled when its switch and all that it depends on are. Switches are global: one
+ * state a key, for every team.
  */
 export class PlatformFeatures {
   readonly #client: Client;
@@ -27,8 +27,8 @@ export class PlatformFeatures {
   }
 
   /**
-   * Lists every feature with its own switch, its effective state and its last change, in the order of the
-   * manifest.
+   * Lists every feature that there is with its own switch, its effective state and its last change, in the
+   * order of the manifest.
    *
    * Needs: a staff account.
    */
@@ -69,11 +69,11 @@ export class PlatformFeatures {
   }
 
   /**
-   * Switches a feature on or off. With `If-Match` (or `revision`) the change is refused when somebody else
-   * changed the feature in the meantime. Setting the state that it has already changes nothing and leaves no
-   * history. With `dryRun` nothing is written: the answer tells which features would change. Errors, in the
-   * order of the checks: `feature_unknown` (404), `reason_required` (400), `feature_not_toggleable` (409),
-   * `precondition_failed` (412, details hold the `current` feature).
+   * Switches a feature, which is then on or off. With `If-Match` (or `revision`) the change is refused when
+   * somebody else changed the feature in the meantime. Setting the state that it has already changes nothing
+   * and leaves no history. With `dryRun` nothing is written: the answer tells which features would change.
+   * Errors, in the order of the checks: `feature_unknown` (404), `reason_required` (400),
+   * `feature_not_toggleable` (409), `precondition_failed` (412, details hold the `current` feature).
    *
    * Needs: a staff account.
    *
@@ -185,7 +185,7 @@ export interface CompanionFeatures {
   readonly problem?: string;
   /** Time at which the features below were read; absent when they never were. */
   readonly asOf?: string;
-  /** By feature key. */
+  /** Features by key. */
   readonly features: Readonly<Record<string, ResolvedFeature>>;
 }
 
@@ -253,7 +253,7 @@ export interface FeaturesChanged {
  * - `experimental`: May change or go away.
  * - `preview`: Shape may still change.
  * - `ga`: Generally available.
- * - `deprecated`: On its way out.
+ * - `deprecated`: The feature is on its way out.
  */
 export type Lifecycle = 'planned' | 'experimental' | 'preview' | 'ga' | 'deprecated';
 
@@ -341,7 +341,7 @@ export type ResolvedFeature = boolean | {
 /**
  * Position of a feature's own switch.
  *
- * - `enabled`: On.
+ * - `enabled`: The switch is on.
  * - `disabled`: Off.
  */
 export type SwitchState = 'enabled' | 'disabled';

@@ -4,11 +4,11 @@ import type { JsonValue } from './json.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Policies of a team. A document names the acts that it is about (`on`: `build.create`, `release.create`,
- * `promotion.create`, `promotion.approve`, `deploy`), what happens when a rule fails (`mode`: `enforce`,
- * `warn` or `audit`), and 1 to 50 rules in CEL. Each such act passes a gate, whether there are policies or
- * not: what the gate saw is kept for 90 days, so that a policy can be tried on what has happened before it is
- * enabled. What cannot be judged is refused under `enforce`.
+ * Manages policies of a team. A document names the acts that it is about (`on`: `build.create`,
+ * `release.create`, `promotion.create`, `promotion.approve`, `deploy`), what happens when a rule fails
+ * (`mode`: `enforce`, `warn` or `audit`), and 1 to 50 rules in CEL. Each such act passes a gate, whether
+ * there are policies or not: what the gate saw is kept for 90 days, so that a policy can be tried on what has
+ * happened before it is enabled. What cannot be judged is refused under `enforce`.
  *
  * Each deploy passes one gate `deploy`, when it is decided: a build that deploys by itself when it is
  * submitted, one that waits for approval when that is given, a rollback and a promotion when they make their
@@ -24,7 +24,7 @@ export class Policies {
   }
 
   /**
-   * Lists policies of a team by name, at most 200, without their documents.
+   * Lists policies that a team has by name, at most 200, without their documents.
    *
    * Needs: scope `policy:read`.
    */
@@ -33,7 +33,7 @@ export class Policies {
   }
 
   /**
-   * Returns one policy with its document. Errors: `not_found` (404).
+   * Finds one policy with its document. Errors: `not_found` (404).
    *
    * Needs: scope `policy:read`.
    */
@@ -155,7 +155,7 @@ export interface PoliciesDecisionsPageParams {
 export interface FailedRule {
   /** Id of the rule. */
   readonly id: string;
-  /** Its message; of one that could not be judged, the reason. */
+  /** Message of the rule; of one that could not be judged, the reason. */
   readonly message: string;
 }
 
@@ -188,7 +188,7 @@ export interface Policy {
   readonly projectId?: string;
   /** Environment whose acts alone it is about; absent: all. */
   readonly environmentId?: string;
-  /** True: it is in force. */
+  /** True if it is in force. */
   readonly enabled: boolean;
   /** Number of its document, from 1 on. */
   readonly revision: number;
@@ -211,7 +211,7 @@ export interface PolicyDecision {
   readonly gateId: string;
   /** Revision of the document that decided. */
   readonly revision: number;
-  /** Its answer. */
+  /** Answer of the gate. */
   readonly outcome: PolicyOutcome;
   /** Rules that failed, or could not be judged. */
   readonly failed: readonly FailedRule[];

@@ -2,7 +2,7 @@
 import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
-/** Projects of the caller's teams. */
+/** Manages projects of the caller's teams. */
 export class Projects {
   readonly #client: Client;
 
@@ -55,8 +55,8 @@ export class Projects {
   }
 
   /**
-   * Deletes a project with its environments. Errors: `not_found` (404), `in_use` (409: a build of one of them
-   * has not ended; cancel it or wait for its end).
+   * Deletes a project, and its environments go with it. Errors: `not_found` (404), `in_use` (409: a build of
+   * one of them has not ended; cancel it or wait for its end).
    *
    * Needs: scope `project:write`, role `admin` on the team.
    */
@@ -67,7 +67,7 @@ export class Projects {
 
 /** Parameters of `projects.list`. */
 export interface ProjectsListParams {
-  /** Only projects of this team. */
+  /** Team whose projects are listed. */
   teamId?: string;
   /** Only projects in this space. */
   spaceId?: string;

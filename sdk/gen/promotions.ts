@@ -4,12 +4,12 @@ import type { ArtifactKind } from './artifacts.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Promotions of releases to environments. A promotion is `pending` until as many people as the environment
- * asks for have approved it. The last approval makes it `approved`, which is the approval of its deploy too,
- * and, where that is possible, makes the build that deploys the release's image by its digest; the end of
- * this build makes it `deployed` or `failed`. Where nothing can be deployed from here it stays `approved`
- * until whoever deploys it elsewhere calls `complete`. A pending one becomes `rejected` when somebody rejects
- * it, when a newer one of its environment is approved, and after 30 days. Promotions outlive environments,
+ * Promotes releases to environments. A promotion is `pending` until as many people as the environment asks
+ * for have approved it. The last approval makes it `approved`, which is the approval of its deploy too, and,
+ * where that is possible, makes the build that deploys the release's image by its digest; the end of this
+ * build makes it `deployed` or `failed`. Where nothing can be deployed from here it stays `approved` until
+ * whoever deploys it elsewhere calls `complete`. A pending one becomes `rejected` when somebody rejects it,
+ * when a newer one of its environment is approved, and after 30 days. Promotions outlive environments,
  * releases and builds.
  *
  * An approval is given to what was seen: the release and its image, the target (name, repository, branch,
@@ -26,7 +26,7 @@ export class Promotions {
   }
 
   /**
-   * Lists promotions to an environment, newest first. Errors: `not_found` (404).
+   * Lists promotions that an environment had, newest first. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -37,7 +37,7 @@ export class Promotions {
   }
 
   /**
-   * Lists promotions to an environment, newest first. Errors: `not_found` (404).
+   * Lists promotions that an environment had, newest first. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -191,11 +191,11 @@ export interface Promotion {
   readonly projectId: string;
   /** Environment that it goes to. */
   readonly environmentId: string;
-  /** Its name then. */
+  /** Name of the environment then. */
   readonly environmentName: string;
   /** Release. */
   readonly releaseId: string;
-  /** Its version. */
+  /** Version of the release. */
   readonly version: string;
   /** Image that was asked for; absent: the only one of the release. */
   readonly artifactId?: string;
@@ -384,7 +384,7 @@ export type PromotionRejection = 'rejected' | 'superseded' | 'expired';
 export interface PromotionRule {
   /** Policy. */
   readonly policyId: string;
-  /** Its name. */
+  /** Name of the policy. */
   readonly policyName: string;
   /** Rule; empty: the policy as a whole could not be judged. */
   readonly ruleId: string;
@@ -401,7 +401,7 @@ export interface PromotionRule {
  * - `approved`: Approved; is being deployed, or waits for whoever deploys it.
  * - `deployed`: Deployed. Final.
  * - `rejected`: Not approved; `rejection` says why. Final.
- * - `failed`: Its deploy failed. Final.
+ * - `failed`: Its deploy failed, which is final.
  */
 export type PromotionState = 'pending' | 'approved' | 'deployed' | 'rejected' | 'failed';
 
@@ -409,15 +409,15 @@ export type PromotionState = 'pending' | 'approved' | 'deployed' | 'rejected' | 
 export interface PromotionSubject {
   /** Name of the part: `deploy.app`. */
   readonly name: string;
-  /** Its value now. */
+  /** Value of the part now. */
   readonly value: string;
 }
 
 /** Next thing that a promotion waits for. */
 export interface PromotionWaiting {
-  /** For programs. */
+  /** Code for programs. */
   readonly code: PromotionWaitingCode;
-  /** For people. */
+  /** Text for people. */
   readonly text: string;
 }
 
@@ -444,10 +444,10 @@ export interface PromotionsListResponse {
 /**
  * Way in which an image came to an environment.
  *
- * - `promotion`: By a promotion.
+ * - `promotion`: A promotion brought it.
  * - `approved`: By a build whose deploy somebody approved.
  * - `direct`: By a build that deployed by itself.
- * - `rollback`: By a rollback.
+ * - `rollback`: A rollback brought it.
  * - `elsewhere`: By somebody who completed a promotion that no build of the platform deploys.
  */
 export type RunningHow = 'promotion' | 'approved' | 'direct' | 'rollback' | 'elsewhere';
@@ -459,7 +459,7 @@ export type RunningHow = 'promotion' | 'approved' | 'direct' | 'rollback' | 'els
 export interface RunningImage {
   /** Environment. */
   readonly environmentId: string;
-  /** Its name. */
+  /** Name of the environment. */
   readonly environmentName: string;
   /** The image. */
   readonly image: PromotionImage;

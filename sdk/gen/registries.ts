@@ -16,7 +16,7 @@ export class Registries {
   }
 
   /**
-   * Lists registries of a team, oldest first, at most 50. Credentials are never shown.
+   * Lists registries that a team has, oldest first, at most 50. Credentials are never shown.
    *
    * Needs: scope `runner:read`, the platform feature `host.runners`.
    */

@@ -4,8 +4,8 @@ import type { ArtifactKind } from './artifacts.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Releases of a project. A release names artifacts under a version and never changes: there is no update and
- * no deletion. The service signs a statement about it, which hangs on each of its artifacts
+ * Makes releases of a project. A release names artifacts under a version and never changes: there is no
+ * update and no deletion. The service signs a statement about it, which hangs on each of its artifacts
  * (`artifacts.attestations`); what is stated about an artifact later changes no release. Releases outlive
  * their project.
  */
@@ -39,7 +39,7 @@ export class Releases {
   }
 
   /**
-   * Returns one release with its artifacts. Errors: `not_found` (404).
+   * Finds one release with its artifacts. Errors: `not_found` (404).
    *
    * Needs: scope `release:read`.
    */
@@ -91,7 +91,7 @@ export interface Release {
   readonly teamId: string;
   /** Project. */
   readonly projectId: string;
-  /** Its name then. */
+  /** Name of the project then. */
   readonly projectName: string;
   /** Version, unique in the project without regard to case. */
   readonly version: string;

@@ -4,7 +4,7 @@ import type { Operator } from './regions.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Attestations of environments and of artifacts. Each one records what is known at that moment, of an
+ * Makes attestations of environments and of artifacts. Each one records what is known at that moment, of an
  * environment the region that the team's work goes to, of an artifact where it was built, where it is stored
  * and where it runs, and names the digest of the one before it, so that none can be changed or taken out of
  * the middle without its being seen. It is this service's own record: the hop into the companion service is
@@ -18,7 +18,7 @@ export class Residency {
   }
 
   /**
-   * Lists attestations of one environment, newest first. Errors: `not_found` (404).
+   * Lists attestations that one environment has, newest first. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -34,7 +34,7 @@ export class Residency {
   }
 
   /**
-   * Lists attestations of one environment, newest first. Errors: `not_found` (404).
+   * Lists attestations that one environment has, newest first. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -66,7 +66,7 @@ export class Residency {
   }
 
   /**
-   * Lists attestations of one artifact, newest first. Errors: `not_found` (404).
+   * Lists attestations that one artifact has, newest first. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -82,7 +82,7 @@ export class Residency {
   }
 
   /**
-   * Lists attestations of one artifact, newest first. Errors: `not_found` (404).
+   * Lists attestations that one artifact has, newest first. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *

@@ -3,9 +3,9 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Groups of runners. Work names the group, or labels, that its runner must have; a runner is put into a group
- * with `runners.update`. A group's labels win over those of its runners, and a runner outside of the group
- * that claims one of their keys by itself is taken to have said nothing of it.
+ * Manages groups of runners. Work names the group, or labels, that its runner must have; a runner is put into
+ * a group with `runners.update`. A group's labels win over those of its runners, and a runner outside of the
+ * group that claims one of their keys by itself is taken to have said nothing of it.
  */
 export class RunnerGroups {
   readonly #client: Client;
@@ -55,7 +55,7 @@ export class RunnerGroups {
   }
 
   /**
-   * Deletes a group without runners. Errors: `not_found` (404), `in_use` (409, runners are in it, revoked
+   * Deletes a group that has no runners. Errors: `not_found` (404), `in_use` (409, runners are in it, revoked
    * ones aside).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.

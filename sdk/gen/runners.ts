@@ -3,7 +3,7 @@ import type { ApiPromise, CallOptions, Client, EventStream, PagePromise } from '
 import type { SelfDiagnostics } from './common.ts';
 import { withParams } from '../core/params.ts';
 
-/** Runners of a team. */
+/** Manages runners of a team. */
 export class Runners {
   readonly #client: Client;
 
@@ -42,8 +42,8 @@ export class Runners {
   }
 
   /**
-   * Issues a one-shot enrollment token: good once, for 15 minutes, shown once. Errors: `limit_reached` (409,
-   * runners of the team).
+   * Issues a one-shot enrollment token, which is good once, for 15 minutes, and shown once. Errors:
+   * `limit_reached` (409, runners of the team).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
    *
@@ -209,7 +209,7 @@ export interface RunnersUpdateParams {
  * Health of a runner in one word.
  *
  * - `never_seen`: Enrolled, and has not called since.
- * - `live`: In contact within the last 60 seconds.
+ * - `live`: It was in contact within the last 60 seconds.
  * - `silent`: No contact for more than 60 seconds.
  * - `draining`: In contact, and finishes what it holds before it stops.
  * - `paused`: Paused by the team.

@@ -6,8 +6,8 @@ import type { WorkSelector, WorkSelectorInput } from './environments.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Sandbox runs of a team. A customer-operated team's runs go to its own runners, a service-operated team's to
- * the service's pool.
+ * Manages sandbox runs of a team. A customer-operated team's runs go to its own runners, a service-operated
+ * team's to the service's pool.
  */
 export class SandboxRuns {
   readonly #client: Client;
@@ -80,9 +80,9 @@ export class SandboxRuns {
   }
 
   /**
-   * Asks for a run to end. A queued run ends at once; an offered or running one when its runner has killed
-   * it, or after its lease. Cancelling an ended run changes nothing and answers it. Errors: `not_found`
-   * (404).
+   * Cancels a run, which is asked to end. A queued run ends at once; an offered or running one when its
+   * runner has killed it, or after its lease. Cancelling an ended run changes nothing and answers it. Errors:
+   * `not_found` (404).
    *
    * Needs: scope `run:write`.
    */

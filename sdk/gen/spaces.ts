@@ -4,10 +4,10 @@ import type { Role } from './common.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Spaces of the caller. A space belongs to its members, not to a team, and gives nobody a right: of the
- * projects in it each member sees those of the own teams and no others. For anybody who is not a member it
- * does not exist. An API key that is narrowed to one team sees the spaces of its account that hold a project
- * of that team, and can neither create nor change one.
+ * Manages spaces of the caller. A space belongs to its members, not to a team, and gives nobody a right: of
+ * the projects in it each member sees those of the own teams and no others. For anybody who is not a member
+ * it does not exist. An API key that is narrowed to one team sees the spaces of its account that hold a
+ * project of that team, and can neither create nor change one.
  */
 export class Spaces {
   readonly #client: Client;
@@ -54,7 +54,7 @@ export class Spaces {
   }
 
   /**
-   * Deletes a space; the projects in it stay. Needs the role `owner` in the space. Errors: `not_found` (404),
+   * Deletes a space, whose projects stay. Needs the role `owner` in the space. Errors: `not_found` (404),
    * `role_insufficient` (403).
    *
    * Needs: scope `project:write`, the platform feature `host.spaces`.
@@ -145,9 +145,9 @@ export class Spaces {
   }
 
   /**
-   * Asks an AI model about the space. No model can be configured in this version, so that after authorisation
-   * it answers `unavailable` (503, not retryable). Errors: `not_found` (404), `unavailable` (503, AI is not
-   * configured).
+   * Asks an AI model what it knows about the space. No model can be configured in this version, so that after
+   * authorisation it answers `unavailable` (503, not retryable). Errors: `not_found` (404), `unavailable`
+   * (503, AI is not configured).
    *
    * Needs: scope `project:read`, the platform feature `host.spaces`.
    *
@@ -206,9 +206,9 @@ export type SearchKind = 'project' | 'environment';
 export interface SearchResult {
   /** Kind. */
   readonly kind: SearchKind;
-  /** Its id. */
+  /** Id of what was found. */
   readonly id: string;
-  /** Its name. */
+  /** Name of what was found. */
   readonly name: string;
   /** Project that it is, or that it belongs to. */
   readonly projectId: string;

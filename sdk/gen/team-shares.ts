@@ -15,7 +15,7 @@ export class TeamShares {
   }
 
   /**
-   * Returns the shares of a team. Errors: `not_found` (404, team).
+   * Finds the shares of a team. Errors: `not_found` (404, team).
    *
    * Needs: scope `staff`, a staff account.
    */
@@ -24,8 +24,8 @@ export class TeamShares {
   }
 
   /**
-   * Sets the shares of a team: what is not given is the default. Takes effect with the next grant. Errors:
-   * `not_found` (404, team).
+   * Sets the shares that a team has: what is not given is the default. Takes effect with the next grant.
+   * Errors: `not_found` (404, team).
    *
    * Needs: scope `staff`, a staff account.
    *

@@ -6,9 +6,9 @@ import type { Role } from './common.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody gives a
- * role above the own one, owners and admins are made with a session alone, and an API key gives a role only
- * when it holds every scope that the role grants.
+ * Manages teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody
+ * gives a role above the own one, owners and admins are made with a session alone, and an API key gives a
+ * role only when it holds every scope that the role grants.
  */
 export class Teams {
   readonly #client: Client;
@@ -57,8 +57,8 @@ export class Teams {
   }
 
   /**
-   * Deletes a team with everything in it; its runners are revoked and its open runs cancelled first. Errors:
-   * `not_found` (404).
+   * Deletes a team, and everything in it goes with it; its runners are revoked and its open runs cancelled
+   * first. Errors: `not_found` (404).
    *
    * Needs: scope `team:manage`, role `owner` on the team.
    */
@@ -85,10 +85,11 @@ export class Teams {
   }
 
   /**
-   * Changes the role of a member. Nobody can give a role above the own one, owners and admins are made with a
-   * session, an API key gives a role only when it holds all of its scopes, and a team keeps at least one
-   * owner. Open invitations that the member made and may not make with the new role end. Errors: `not_found`
-   * (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403), `last_owner` (409).
+   * Changes the role that a member has. Nobody can give a role above the own one, owners and admins are made
+   * with a session, an API key gives a role only when it holds all of its scopes, and a team keeps at least
+   * one owner. Open invitations that the member made and may not make with the new role end. Errors:
+   * `not_found` (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403),
+   * `last_owner` (409).
    *
    * Needs: scope `team:manage`.
    */
@@ -242,7 +243,7 @@ export interface NewMember {
 export interface Payer {
   /** User id. */
   readonly userId: string;
-  /** Its name; absent if the account is gone. */
+  /** Name of the account; absent if it is gone. */
   readonly username?: string;
 }
 

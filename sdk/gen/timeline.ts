@@ -76,7 +76,7 @@ export interface TimelineEntry {
   readonly kind: EntryKind;
   /** Id of the build (`bld_…`) or run (`cir_…`). */
   readonly id: string;
-  /** Its place in the timeline: when it was submitted, or began to wait or to run. */
+  /** Place in the timeline: the time at which it was submitted, or began to wait or to run. */
   readonly at: string;
   /** Commit; absent while it is not known. */
   readonly commitSha?: string;

@@ -18,7 +18,7 @@ export class TrustedIdentities {
   }
 
   /**
-   * Lists identities of a team by name, at most 20.
+   * Lists identities that a team has by name, at most 20.
    *
    * Needs: scope `artifact:read`.
    */

@@ -3,9 +3,9 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Public keys of others: a statement that is uploaded for an artifact is `valid` when one of them signed it,
- * and `unverified` when none did. What a key is worth is decided each time that a statement is read: a key
- * that is removed takes its statements' worth along.
+ * Manages public keys of others: a statement that is uploaded for an artifact is `valid` when one of them
+ * signed it, and `unverified` when none did. What a key is worth is decided each time that a statement is
+ * read: a key that is removed takes its statements' worth along.
  */
 export class TrustedKeys {
   readonly #client: Client;

@@ -3,9 +3,9 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Variables of environments. Plain ones are build arguments, and the environment of build steps and of the
- * deployed container. Secret ones are never build arguments: they reach the build as secrets of the engine,
- * are stored encrypted and are never shown again. Where approvals or an enforced policy guard the
+ * Manages variables of environments. Plain ones are build arguments, and the environment of build steps and
+ * of the deployed container. Secret ones are never build arguments: they reach the build as secrets of the
+ * engine, are stored encrypted and are never shown again. Where approvals or an enforced policy guard the
  * environment, admins and owners alone change them: others are refused with `role_insufficient` (403).
  */
 export class Variables {
@@ -26,8 +26,9 @@ export class Variables {
   }
 
   /**
-   * Sets a variable by its name: makes it, or replaces its value. Takes effect with the next build that is
-   * submitted. Errors: `limit_reached` (409, 500 variables or 1 MiB of values in the environment).
+   * Sets the variable that has this name: it is made, or its value is replaced. Takes effect with the next
+   * build that is submitted. Errors: `limit_reached` (409, 500 variables or 1 MiB of values in the
+   * environment).
    *
    * Needs: scope `project:write`.
    *
@@ -48,7 +49,7 @@ export class Variables {
   }
 
   /**
-   * Deletes a variable. With a name, only if that is its name. Errors: `not_found` (404).
+   * Deletes the variable that has this id. With a name, only if that is its name. Errors: `not_found` (404).
    *
    * Needs: scope `project:write`.
    */

@@ -16,7 +16,7 @@ export class VerifiedDomains {
   }
 
   /**
-   * Lists domains of a team, oldest first, at most 100.
+   * Lists domains that a team has, oldest first, at most 100.
    *
    * Needs: scope `team:read`.
    */
@@ -61,7 +61,8 @@ export class VerifiedDomains {
   }
 
   /**
-   * Removes a domain, verified or not; adding it again asks for the same record. Errors: `not_found` (404).
+   * Removes a domain, whether it is verified or not; adding it again asks for the same record. Errors:
+   * `not_found` (404).
    *
    * Needs: scope `team:manage`.
    */

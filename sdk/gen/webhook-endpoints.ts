@@ -17,7 +17,7 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Lists endpoints of a team, oldest first, at most 20.
+   * Lists endpoints that a team has, oldest first, at most 20.
    *
    * Needs: scope `team:read`.
    */
@@ -63,7 +63,7 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Deletes an endpoint with its deliveries. Errors: `not_found` (404).
+   * Deletes an endpoint, and its deliveries go with it. Errors: `not_found` (404).
    *
    * Needs: scope `team:manage`.
    */
@@ -92,8 +92,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Lists the deliveries of an endpoint with their attempts, newest first. They are kept for 30 days. Errors:
-   * `not_found` (404).
+   * Lists the deliveries that an endpoint had with their attempts, newest first. They are kept for 30 days.
+   * Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -104,8 +104,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Lists the deliveries of an endpoint with their attempts, newest first. They are kept for 30 days. Errors:
-   * `not_found` (404).
+   * Lists the deliveries that an endpoint had with their attempts, newest first. They are kept for 30 days.
+   * Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *

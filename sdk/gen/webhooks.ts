@@ -15,7 +15,7 @@ export class Webhooks {
   }
 
   /**
-   * Lists webhooks of the environment's connections, oldest first. Errors: `not_found` (404).
+   * Lists webhooks that the environment's connections have, oldest first. Errors: `not_found` (404).
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */

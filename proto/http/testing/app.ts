@@ -1,5 +1,6 @@
-/** An app for tests of the door: any RPC of the contracts, answered by functions of the test. */
+/** Makes an app for tests of the door: any RPC of the contracts, answered by functions of the test. */
 import type { Message } from '@bufbuild/protobuf';
+import { onTestFinished } from 'vitest';
 import { rpcs } from '../../gen/rpcs.ts';
 import type { App, CallContext, Gate, UnaryCall } from '../call.ts';
 import { createDoor, type DoorOptions, type OpenDoor } from '../door.ts';
@@ -9,7 +10,7 @@ import type { RpcInfo } from '../rpc.ts';
 
 export interface TestAnswers {
   invoke?: (call: UnaryCall, request: Message) => Promise<Message> | Message;
-  /** A promise: what it rejects with refuses the stream. */
+  /** Gives a stream; what a promise of it rejects with refuses the stream. */
   stream?: (call: CallContext, request: Message) => AsyncIterable<Message> | Promise<AsyncIterable<Message>>;
   admit?: (call: CallContext) => string;
   admitTeam?: (call: CallContext, teamId: string) => void;
@@ -22,7 +23,7 @@ export interface TestDoor {
   readonly url: string;
   readonly port: number;
   readonly open: OpenDoor;
-  /** In order of their end. */
+  /** Records of calls, in order of their end. */
   readonly records: CallRecord[];
   readonly logged: object[];
 }
@@ -66,4 +67,14 @@ export async function openDoor(answers: TestAnswers, options: Partial<DoorOption
   });
   const open = await door.listen({ port: 0, host: '127.0.0.1' });
   return { url: `http://127.0.0.1:${open.port}`, port: open.port, open, records, logged };
+}
+
+/** Opens a door that is closed when the test which runs is over. */
+export async function doorOfTest(
+  answers: TestAnswers,
+  options: Partial<DoorOptions> = {},
+): Promise<TestDoor> {
+  const door = await openDoor(answers, options);
+  onTestFinished(() => door.open.close(0));
+  return door;
 }

@@ -1,4 +1,4 @@
-/** Random messages of any type, for property tests: every field kind, extreme values included. */
+/** Makes random messages of any type, for property tests: every field kind, extreme values included. */
 import {
   create,
   fromJson,
@@ -45,7 +45,7 @@ function scalar(type: ScalarType): fc.Arbitrary<unknown> {
     case ScalarType.BYTES:
       return fc.uint8Array({ maxLength: 8 });
     case ScalarType.DOUBLE:
-      // NaN equals nothing, not even itself; it has its own test.
+      // NaN is equal to nothing, not even itself; it has its own test.
       return fc.double({ noNaN: true }).map((value) => value + 0);
     case ScalarType.FLOAT:
       return fc.float({ noNaN: true }).map((value) => value + 0);
@@ -71,7 +71,7 @@ const time = fc
   )
   .map(([seconds, nanos]) => ({ ...timestampFromMs(0), seconds: BigInt(seconds), nanos }));
 
-/** What a field of google.protobuf.Struct holds: plain JSON objects. */
+/** Values of a field of google.protobuf.Struct, which are plain JSON objects. */
 const struct = fc.letrec<{ object: Record<string, unknown>; value: unknown }>((tie) => ({
   object: fc.dictionary(text, tie('value'), { maxKeys: 3, noNullPrototype: true }),
   value: fc.oneof(
@@ -103,7 +103,7 @@ function valueOf(field: DescField, depth: number): fc.Arbitrary<unknown> {
   return field.presence === FeatureSet_FieldPresence.IMPLICIT ? one : fc.option(one, { nil: undefined });
 }
 
-/** Depth bounds recursive types: below four levels no message field is set. */
+/** Makes messages whose depth is bounded: below four levels no message field is set. */
 export function messageOf(desc: DescMessage, depth = 0): fc.Arbitrary<Message> {
   const shape: Record<string, fc.Arbitrary<unknown>> = {};
   const tooDeep = (field: DescField): boolean => depth >= 4 && field.message !== undefined;

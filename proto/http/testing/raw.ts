@@ -1,7 +1,7 @@
 /**
- * Requests as they lie on the wire, and answers with everything that a client can see of them: for tests that
- * hold two answers against each other. No client library in between, because each of them smooths something
- * over: order and spelling of headers, trailers, resets.
+ * Sends requests as they lie on the wire, and answers with everything that a client can see of them: for
+ * tests that hold two answers against each other. No client library in between, because each of them smooths
+ * something over: order and spelling of headers, trailers, resets.
  */
 import { connect as connectHttp2, constants, type ClientHttp2Session } from 'node:http2';
 import { connect } from 'node:net';
@@ -19,7 +19,7 @@ export interface RawRequest {
 /** Equal views look equal to whoever asked. Times differ by nature and are left out. */
 export interface RawView {
   readonly status: number;
-  /** In the order in which they came; `date` is left out. */
+  /** They stand in the order in which they came; `date` is left out. */
   readonly headers: readonly string[];
   readonly body: string;
   readonly trailers: readonly string[];
@@ -38,7 +38,7 @@ function headersOf({ headers = {}, body, withhold }: RawRequest): Record<string,
   return { ...headers, ...(length === undefined ? {} : { 'content-length': String(length) }) };
 }
 
-/** One request on a connection of its own. */
+/** Sends one request on a connection of its own. */
 export async function rawHttp1(port: number, request: RawRequest): Promise<RawView> {
   const { method, path, body } = request;
   const lines = Object.entries(headersOf(request)).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -116,7 +116,10 @@ export interface RawHttp2 {
  */
 const STREAMS_MAX = 50;
 
-/** h2c: connections of many requests each, and one of its own for a body that the server may not want. */
+/**
+ * Speaks h2c on connections of many requests each, and one of its own for a body that the server may not
+ * want.
+ */
 export function rawHttp2(port: number): RawHttp2 {
   const open = (): ClientHttp2Session => {
     const session = connectHttp2(`http://127.0.0.1:${port}`);

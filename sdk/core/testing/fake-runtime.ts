@@ -1,5 +1,5 @@
 /**
- * A clock that does not wait: short timers fire in the next turn, the named ones only when the test says so.
+ * This clock does not wait: short timers fire in the next turn, the named ones only when the test says so.
  */
 import type { Runtime } from '../runtime.ts';
 
@@ -12,7 +12,10 @@ export interface FakeRuntime extends Runtime {
   pending(ms: number): number;
 }
 
-/** `heldMs`: lengths that wait for `fire`; by default the attempt timeout and the idle limit of streams. */
+/**
+ * Makes the clock. Timers of the lengths in `heldMs` wait for `fire`; these are by default the attempt
+ * timeout and the idle limit of streams.
+ */
 export function createFakeRuntime(options: { readonly heldMs?: readonly number[] } = {}): FakeRuntime {
   const heldMs = options.heldMs ?? [8_000, 45_000];
   const held = new Map<symbol, { readonly ms: number; readonly fire: () => void }>();

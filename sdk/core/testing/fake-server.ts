@@ -1,7 +1,10 @@
-/** A real HTTP server that answers what the test scripted, in order, and remembers what it was asked. */
+/**
+ * Starts a real HTTP server that answers what the test scripted, in order, and remembers what it was asked.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach } from 'vitest';
 
 export interface SeenRequest {
   readonly method: string;
@@ -80,6 +83,26 @@ export async function startFakeServer(): Promise<FakeServer> {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
+  };
+}
+
+/**
+ * Gives each test of a file its own. One for all would not do: a client keeps connections to an address, and
+ * the end of one test would cut what the next one sends.
+ */
+export function useFakeServer(): Omit<FakeServer, 'close'> {
+  let server: FakeServer;
+  beforeEach(async () => void (server = await startFakeServer()));
+  afterEach(() => server.close());
+  return {
+    get baseUrl() {
+      return server.baseUrl;
+    },
+    get seen() {
+      return server.seen;
+    },
+    reply: (...replies) => server.reply(...replies),
+    request: (index) => server.request(index),
   };
 }
 

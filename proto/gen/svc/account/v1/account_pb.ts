@@ -2,7 +2,7 @@
 // @generated from file svc/account/v1/account.proto (package svc.account.v1, syntax proto3)
 /* eslint-disable */
 
-// The calling person's own account.
+// It shows and changes the calling person's own account.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -221,7 +221,7 @@ export type PlanResponse = Message<"svc.account.v1.PlanResponse"> & {
   periodStart?: Timestamp | undefined;
 
   /**
-   * Its end, exclusive.
+   * End of the period, exclusive.
    *
    * @generated from field: google.protobuf.Timestamp period_end = 9;
    */
@@ -583,7 +583,7 @@ export const VerifyEmailRequestSchema: GenMessage<VerifyEmailRequest> = /*@__PUR
   messageDesc(file_svc_account_v1_account, 16);
 
 /**
- * Whose address.
+ * Request that names whose address is claimed.
  *
  * @generated from message svc.account.v1.CreateClaimRequest
  */
@@ -701,21 +701,21 @@ export const ClaimEmailResponseSchema: GenMessage<ClaimEmailResponse> = /*@__PUR
  */
 export enum CredentialKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: CREDENTIAL_KIND_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * With an API key.
+   * It is an API key.
    *
    * @generated from enum value: CREDENTIAL_KIND_API_KEY = 1;
    */
   API_KEY = 1,
 
   /**
-   * With a session token.
+   * It is a session token.
    *
    * @generated from enum value: CREDENTIAL_KIND_SESSION = 2;
    */
@@ -735,7 +735,7 @@ export const CredentialKindSchema: GenEnum<CredentialKind> = /*@__PURE__*/
  */
 export enum BillingStanding {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: BILLING_STANDING_UNSPECIFIED = 0;
    */
@@ -784,7 +784,7 @@ export const BillingStandingSchema: GenEnum<BillingStanding> = /*@__PURE__*/
   enumDesc(file_svc_account_v1_account, 1);
 
 /**
- * The calling person's own account.
+ * Shows and changes the calling person's own account.
  *
  * @generated from service svc.account.v1.AccountService
  */
@@ -810,7 +810,7 @@ export const AccountService: GenService<{
     output: typeof PlanResponseSchema;
   },
   /**
-   * Changes the public user name. Errors: `username_taken` (409).
+   * Changes the user name that is public. Errors: `username_taken` (409).
    *
    * @generated from rpc svc.account.v1.AccountService.UpdateUsername
    */
@@ -841,8 +841,8 @@ export const AccountService: GenService<{
     output: typeof TotpEnrollResponseSchema;
   },
   /**
-   * Ends TOTP enrollment with a first code; from now on sign-in asks for one. Answers ten recovery codes,
-   * shown once. Errors: `totp_invalid` (401), `totp_not_pending` (409).
+   * Ends the enrollment of TOTP, which a first code proves; from now on sign-in asks for one. Answers ten
+   * recovery codes, shown once. Errors: `totp_invalid` (401), `totp_not_pending` (409).
    *
    * @generated from rpc svc.account.v1.AccountService.TotpConfirm
    */
@@ -894,8 +894,8 @@ export const AccountService: GenService<{
   serviceDesc(file_svc_account_v1_account, 0);
 
 /**
- * Accounts of the platform, for staff. An e-mail address is verified when staff vouch for it, or when its
- * owner uses a claim that staff made; an account that was made by accepting an invitation is unverified,
+ * Manages accounts of the platform, for staff. An e-mail address is verified when staff vouch for it, or when
+ * its owner uses a claim that staff made; an account that was made by accepting an invitation is unverified,
  * because whoever made the invitation saw its token. It reaches the inviting team alone, founds no team, and
  * another team confirms it before it is a member there.
  *
@@ -903,7 +903,7 @@ export const AccountService: GenService<{
  */
 export const AdminAccountsService: GenService<{
   /**
-   * Returns the account of an e-mail address. Errors: `not_found` (404).
+   * Finds the account of an e-mail address. Errors: `not_found` (404).
    *
    * @generated from rpc svc.account.v1.AdminAccountsService.Find
    */
@@ -913,8 +913,8 @@ export const AdminAccountsService: GenService<{
     output: typeof AccountDetailsSchema;
   },
   /**
-   * Vouches for the address of an account: whoever holds the account owns the address. Needs a session of
-   * staff. Doing so again changes nothing. Errors: `not_found` (404).
+   * Vouches for the address that an account has: whoever holds the account owns the address. Needs a session
+   * of staff. Doing so again changes nothing. Errors: `not_found` (404).
    *
    * @generated from rpc svc.account.v1.AdminAccountsService.VerifyEmail
    */

@@ -510,7 +510,7 @@ export const BillingLooksSchema: GenMessage<BillingLooks> = /*@__PURE__*/
  */
 export enum BillingTaskKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: BILLING_TASK_KIND_UNSPECIFIED = 0;
    */
@@ -551,7 +551,7 @@ export const BillingTaskKindSchema: GenEnum<BillingTaskKind> = /*@__PURE__*/
  */
 export enum BillingTaskState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: BILLING_TASK_STATE_UNSPECIFIED = 0;
    */
@@ -664,7 +664,7 @@ export const AdminBillingService: GenService<{
     output: typeof BillingTaskSchema;
   },
   /**
-   * Returns a long act of staff with its progress. Errors: `not_found` (404).
+   * Finds a long act of staff with its progress. Errors: `not_found` (404).
    *
    * @generated from rpc svc.adminbilling.v1.AdminBillingService.GetTask
    */
@@ -674,7 +674,7 @@ export const AdminBillingService: GenService<{
     output: typeof BillingTaskSchema;
   },
   /**
-   * Lists long acts of staff, newest first, at most 50.
+   * Lists long acts that staff began, newest first, at most 50.
    *
    * @generated from rpc svc.adminbilling.v1.AdminBillingService.ListTasks
    */

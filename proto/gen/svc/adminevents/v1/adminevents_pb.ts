@@ -103,14 +103,14 @@ export const WaitingEventSchema: GenMessage<WaitingEvent> = /*@__PURE__*/
  */
 export type ListRequest = Message<"svc.adminevents.v1.ListRequest"> & {
   /**
-   * Those of this effect alone.
+   * Effect to which the list is narrowed.
    *
    * @generated from field: optional string effect = 1;
    */
   effect?: string | undefined;
 
   /**
-   * Those in this state alone.
+   * State to which the list is narrowed.
    *
    * @generated from field: optional svc.adminevents.v1.EventState state = 2;
    */
@@ -131,7 +131,7 @@ export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
  */
 export type ListResponse = Message<"svc.adminevents.v1.ListResponse"> & {
   /**
-   * Those of the oldest events first, at most 200.
+   * Effects that wait, those of the oldest events first, at most 200.
    *
    * @generated from field: repeated svc.adminevents.v1.WaitingEvent events = 1;
    */
@@ -152,14 +152,14 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
  */
 export type ReplayRequest = Message<"svc.adminevents.v1.ReplayRequest"> & {
   /**
-   * Those of this effect alone.
+   * Effect to which the list is narrowed.
    *
    * @generated from field: optional string effect = 1;
    */
   effect?: string | undefined;
 
   /**
-   * Those of this event alone.
+   * Event to which the list is narrowed.
    *
    * @generated from field: optional string event_id = 2;
    */
@@ -201,7 +201,7 @@ export const ReplayResponseSchema: GenMessage<ReplayResponse> = /*@__PURE__*/
  */
 export enum EventState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: EVENT_STATE_UNSPECIFIED = 0;
    */
@@ -229,9 +229,9 @@ export const EventStateSchema: GenEnum<EventState> = /*@__PURE__*/
   enumDesc(file_svc_adminevents_v1_adminevents, 0);
 
 /**
- * Effects of events (usage, notifications, deliveries of webhooks …). Each is done once, by one statement for
- * many teams. An effect that cannot take an event waits for it alone, is tried again up to ten times, and is
- * dead then until it is played again.
+ * Shows effects of events (usage, notifications, deliveries of webhooks …). Each is done once, by one
+ * statement for many teams. An effect that cannot take an event waits for it alone, is tried again up to ten
+ * times, and is dead then until it is played again.
  *
  * @generated from service svc.adminevents.v1.AdminEventsService
  */

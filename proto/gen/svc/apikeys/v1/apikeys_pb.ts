@@ -2,7 +2,7 @@
 // @generated from file svc/apikeys/v1/apikeys.proto (package svc.apikeys.v1, syntax proto3)
 /* eslint-disable */
 
-// API keys: long-lived credentials of programs.
+// API keys are long-lived credentials of programs.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -234,11 +234,11 @@ export const RevokeRequestSchema: GenMessage<RevokeRequest> = /*@__PURE__*/
   messageDesc(file_svc_apikeys_v1_apikeys, 5);
 
 /**
- * API keys of the calling account. A key acts as its owner, narrowed to its scopes and, if set, to one team.
- * Keys are managed with a session, or with a key that holds the scope `key:manage`. A key that was made with
- * another one is its child: it holds no more scopes, no more teams and no more time than its parent, and ends
- * with it. A key without the scope `staff` neither sees nor touches one that holds it; one that is narrowed
- * to a team manages the keys of that team alone.
+ * Manages the API keys of the calling account. A key acts as its owner, narrowed to its scopes and, if set,
+ * to one team. Keys are managed with a session, or with a key that holds the scope `key:manage`. A key that
+ * was made with another one is its child: it holds no more scopes, no more teams and no more time than its
+ * parent, and ends with it. A key without the scope `staff` neither sees nor touches one that holds it; one
+ * that is narrowed to a team manages the keys of that team alone.
  *
  * @generated from service svc.apikeys.v1.ApiKeysService
  */

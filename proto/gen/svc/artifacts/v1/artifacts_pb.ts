@@ -2,7 +2,7 @@
 // @generated from file svc/artifacts/v1/artifacts.proto (package svc.artifacts.v1, syntax proto3)
 /* eslint-disable */
 
-// Artifacts: what was built, of what, by whom, and what is stated about it.
+// Artifacts are what was built, of what, by whom, and what is stated about it.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -50,7 +50,7 @@ export type ArtifactSource = Message<"svc.artifacts.v1.ArtifactSource"> & {
   projectId?: string | undefined;
 
   /**
-   * Its name then.
+   * Name of the project then.
    *
    * @generated from field: optional string project_name = 4;
    */
@@ -64,7 +64,7 @@ export type ArtifactSource = Message<"svc.artifacts.v1.ArtifactSource"> & {
   environmentId?: string | undefined;
 
   /**
-   * Its name then.
+   * Name of the environment then.
    *
    * @generated from field: optional string environment_name = 6;
    */
@@ -577,14 +577,14 @@ export type ListRequest = Message<"svc.artifacts.v1.ListRequest"> & {
   teamId: string;
 
   /**
-   * Those alone that came from this project.
+   * Project to whose artifacts the list is narrowed.
    *
    * @generated from field: optional string project_id = 2;
    */
   projectId?: string | undefined;
 
   /**
-   * Those alone of this kind.
+   * Kind to which the list is narrowed.
    *
    * @generated from field: optional svc.artifacts.v1.ArtifactKind kind = 3;
    */
@@ -1014,7 +1014,7 @@ export const PackagesRequestSchema: GenMessage<PackagesRequest> = /*@__PURE__*/
  */
 export type PackagesResponse = Message<"svc.artifacts.v1.PackagesResponse"> & {
   /**
-   * In the order of package URLs.
+   * Packages in the order of their URLs.
    *
    * @generated from field: repeated svc.artifacts.v1.ArtifactPackage packages = 1;
    */
@@ -1154,7 +1154,7 @@ export type AttestEvaluationRequest = Message<"svc.artifacts.v1.AttestEvaluation
   suiteId: string;
 
   /**
-   * Its name, for people.
+   * Name of the suite, for people.
    *
    * @generated from field: string suite_name = 4;
    */
@@ -1259,7 +1259,7 @@ export type ImpactedEnvironment = Message<"svc.artifacts.v1.ImpactedEnvironment"
   environmentId: string;
 
   /**
-   * Its name at the deployment.
+   * Name of the environment at the deployment.
    *
    * @generated from field: string environment_name = 2;
    */
@@ -1718,7 +1718,7 @@ export const ArtifactPassportSchema: GenMessage<ArtifactPassport> = /*@__PURE__*
  */
 export enum ArtifactKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: ARTIFACT_KIND_UNSPECIFIED = 0;
    */
@@ -1773,7 +1773,7 @@ export const ArtifactKindSchema: GenEnum<ArtifactKind> = /*@__PURE__*/
  */
 export enum ArtifactOrigin {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: ARTIFACT_ORIGIN_UNSPECIFIED = 0;
    */
@@ -1814,7 +1814,7 @@ export const ArtifactOriginSchema: GenEnum<ArtifactOrigin> = /*@__PURE__*/
  */
 export enum SbomSource {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: SBOM_SOURCE_UNSPECIFIED = 0;
    */
@@ -1848,7 +1848,7 @@ export const SbomSourceSchema: GenEnum<SbomSource> = /*@__PURE__*/
  */
 export enum VerificationStatus {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: VERIFICATION_STATUS_UNSPECIFIED = 0;
    */
@@ -1897,7 +1897,7 @@ export const VerificationStatusSchema: GenEnum<VerificationStatus> = /*@__PURE__
  */
 export enum ImpactAnswer {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: IMPACT_ANSWER_UNSPECIFIED = 0;
    */
@@ -1938,7 +1938,7 @@ export const ImpactAnswerSchema: GenEnum<ImpactAnswer> = /*@__PURE__*/
  */
 export enum LineageKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: LINEAGE_KIND_UNSPECIFIED = 0;
    */
@@ -2010,7 +2010,7 @@ export const LineageKindSchema: GenEnum<LineageKind> = /*@__PURE__*/
  */
 export const ArtifactsService: GenService<{
   /**
-   * Lists artifacts of a team, newest first.
+   * Lists artifacts that a team has, newest first.
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.List
    */
@@ -2020,8 +2020,7 @@ export const ArtifactsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Returns one artifact with its sources, by its id or by its digest (`sha256:…`). Errors: `not_found`
-   * (404).
+   * Finds one artifact with its sources, by its id or by its digest (`sha256:…`). Errors: `not_found` (404).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.Get
    */
@@ -2127,9 +2126,9 @@ export const ArtifactsService: GenService<{
     output: typeof LineageResponseSchema;
   },
   /**
-   * Returns the passport of an artifact: everything that is known of it in one signed document, made by a job
-   * two seconds after the last event about it. Errors: `not_found` (404), `passport_not_ready` (404, the job
-   * has not run yet).
+   * Returns the passport of an artifact, which is everything that is known of it in one signed document, made
+   * by a job two seconds after the last event about it. Errors: `not_found` (404), `passport_not_ready` (404,
+   * the job has not run yet).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.Passport
    */

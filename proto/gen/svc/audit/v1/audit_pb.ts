@@ -2,7 +2,7 @@
 // @generated from file svc/audit/v1/audit.proto (package svc.audit.v1, syntax proto3)
 /* eslint-disable */
 
-// Audit: the hash-chained ledger of what people and programs changed.
+// Audit is the hash-chained ledger of what people and programs changed.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -97,7 +97,7 @@ export type AuditEntry = Message<"svc.audit.v1.AuditEntry"> & {
   action: string;
 
   /**
-   * To what: an id or a key.
+   * Target of the act, an id or a key.
    *
    * @generated from field: string target = 6;
    */
@@ -161,7 +161,7 @@ export type AuditCheckpoint = Message<"svc.audit.v1.AuditCheckpoint"> & {
   seq: number;
 
   /**
-   * Its hash.
+   * Hash of the entry.
    *
    * @generated from field: string hash = 3;
    */
@@ -254,7 +254,7 @@ export const ChainReportSchema: GenMessage<ChainReport> = /*@__PURE__*/
   messageDesc(file_svc_audit_v1_audit, 3);
 
 /**
- * Whose ledger.
+ * Request that names whose ledger is listed.
  *
  * @generated from message svc.audit.v1.ListRequest
  */
@@ -373,7 +373,7 @@ export const VerifyResponseSchema: GenMessage<VerifyResponse> = /*@__PURE__*/
   messageDesc(file_svc_audit_v1_audit, 7);
 
 /**
- * Whose ledger, from where on.
+ * Request that names whose ledger is exported, and from where on.
  *
  * @generated from message svc.audit.v1.ExportRequest
  */
@@ -576,7 +576,7 @@ export const AdminAuditServiceExportRequestSchema: GenMessage<AdminAuditServiceE
  */
 export enum AuditActorKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: AUDIT_ACTOR_KIND_UNSPECIFIED = 0;
    */
@@ -631,7 +631,7 @@ export const AuditActorKindSchema: GenEnum<AuditActorKind> = /*@__PURE__*/
  */
 export enum AuditFinding {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: AUDIT_FINDING_UNSPECIFIED = 0;
    */
@@ -702,16 +702,16 @@ export const AuditFindingSchema: GenEnum<AuditFinding> = /*@__PURE__*/
   enumDesc(file_svc_audit_v1_audit, 1);
 
 /**
- * A team's ledger. Each entry carries the hash of the one before it: `hash = SHA-256("audit.v1\n" + chain +
- * "\n" + seq + "\n" + previousHash + "\n" + JCS(entry))`, where `JCS(entry)` is `{action, actor: {display,
- * id, kind}, at, details, requestId, target}` in RFC 8785 canonical JSON with `at` in milliseconds since
- * 1970. Entries are never changed and never removed.
+ * Keeps a team's ledger. Each entry carries the hash of the one before it: `hash = SHA-256("audit.v1\n" +
+ * chain + "\n" + seq + "\n" + previousHash + "\n" + JCS(entry))`, where `JCS(entry)` is `{action, actor:
+ * {display, id, kind}, at, details, requestId, target}` in RFC 8785 canonical JSON with `at` in milliseconds
+ * since 1970. Entries are never changed and never removed.
  *
  * @generated from service svc.audit.v1.AuditService
  */
 export const AuditService: GenService<{
   /**
-   * Lists entries of a team, newest first.
+   * Lists entries that a team has, newest first.
    *
    * @generated from rpc svc.audit.v1.AuditService.List
    */
@@ -745,14 +745,14 @@ export const AuditService: GenService<{
   serviceDesc(file_svc_audit_v1_audit, 0);
 
 /**
- * The ledger of the whole installation, for staff: the chain `platform` (features, regions, staff acts) and
- * every team's.
+ * Keeps the ledger of the whole installation, for staff: the chain `platform` (features, regions, staff acts)
+ * and every team's.
  *
  * @generated from service svc.audit.v1.AdminAuditService
  */
 export const AdminAuditService: GenService<{
   /**
-   * Lists entries of the chain `platform`, newest first.
+   * Lists entries that the chain `platform` has, newest first.
    *
    * @generated from rpc svc.audit.v1.AdminAuditService.List
    */
@@ -762,7 +762,7 @@ export const AdminAuditService: GenService<{
     output: typeof AdminAuditServiceListResponseSchema;
   },
   /**
-   * Recomputes every chain of the installation and compares each with its signed checkpoints.
+   * Recomputes every chain of the installation, and compares it with its signed checkpoints.
    *
    * @generated from rpc svc.audit.v1.AdminAuditService.Verify
    */

@@ -107,7 +107,7 @@ export const LogoutRequestSchema: GenMessage<LogoutRequest> = /*@__PURE__*/
   messageDesc(file_svc_auth_v1_auth, 2);
 
 /**
- * Sessions of people.
+ * Opens and ends sessions of people.
  *
  * @generated from service svc.auth.v1.AuthService
  */
@@ -127,8 +127,8 @@ export const AuthService: GenService<{
     output: typeof LoginResponseSchema;
   },
   /**
-   * Ends the session of the calling token. Calling it again with the same token answers `credentials_invalid`
-   * (401).
+   * Ends the session of the token that calls. Calling it again with the same token answers
+   * `credentials_invalid` (401).
    *
    * @generated from rpc svc.auth.v1.AuthService.Logout
    */

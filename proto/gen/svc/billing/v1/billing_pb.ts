@@ -219,7 +219,7 @@ export const BillingService: GenService<{
     output: typeof PortalSessionSchema;
   },
   /**
-   * Lists statements of a team with their lines, newest first: all that there ever were.
+   * Lists all statements that a team ever had, with their lines, newest first.
    *
    * @generated from rpc svc.billing.v1.BillingService.ListStatements
    */

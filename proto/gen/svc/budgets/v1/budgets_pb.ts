@@ -298,7 +298,7 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
  */
 export enum BudgetEnforcement {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: BUDGET_ENFORCEMENT_UNSPECIFIED = 0;
    */
@@ -332,7 +332,7 @@ export const BudgetEnforcementSchema: GenEnum<BudgetEnforcement> = /*@__PURE__*/
  */
 export enum BudgetState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: BUDGET_STATE_UNSPECIFIED = 0;
    */
@@ -394,7 +394,7 @@ export const BudgetsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Sets the budget of a scope: makes it, or gives the one that is there these values; what is not named
+   * Gives a scope its budget: it is made, or the one that is there is given these values; what is not named
    * keeps its value. With `id` the scope is left out or the same as before. Errors: `validation_failed` (400,
    * a limit that is not whole in minor units, another scope than the budget of `id` has, an environment of
    * another project), `currency_unsupported` (400), `not_found` (404, also a project or environment of
@@ -408,7 +408,7 @@ export const BudgetsService: GenService<{
     output: typeof BudgetSchema;
   },
   /**
-   * Deletes a budget. Errors: `not_found` (404).
+   * Deletes the budget that has this id. Errors: `not_found` (404).
    *
    * @generated from rpc svc.budgets.v1.BudgetsService.Delete
    */

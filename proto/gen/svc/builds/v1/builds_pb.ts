@@ -194,7 +194,7 @@ export type Build = Message<"svc.builds.v1.Build"> & {
   runnerId?: string | undefined;
 
   /**
-   * Its name; absent before.
+   * Name of the runner; absent before.
    *
    * @generated from field: optional string runner_name = 18;
    */
@@ -864,7 +864,7 @@ export const StreamLogsRequestSchema: GenMessage<StreamLogsRequest> = /*@__PURE_
  */
 export enum BuildState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: BUILD_STATE_UNSPECIFIED = 0;
    */
@@ -940,7 +940,7 @@ export const BuildStateSchema: GenEnum<BuildState> = /*@__PURE__*/
  */
 export enum Phase {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: PHASE_UNSPECIFIED = 0;
    */
@@ -988,7 +988,7 @@ export const PhaseSchema: GenEnum<Phase> = /*@__PURE__*/
  */
 export enum BuildTrigger {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: BUILD_TRIGGER_UNSPECIFIED = 0;
    */
@@ -1029,7 +1029,7 @@ export const BuildTriggerSchema: GenEnum<BuildTrigger> = /*@__PURE__*/
  */
 export enum DeployDecision {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: DEPLOY_DECISION_UNSPECIFIED = 0;
    */
@@ -1126,7 +1126,7 @@ export const BuildsService: GenService<{
     output: typeof BuildSchema;
   },
   /**
-   * Returns the trace of a build: its id and where a person can look at it. Errors: `not_found` (404).
+   * Returns the id of a build's trace, and where a person can look at it. Errors: `not_found` (404).
    *
    * @generated from rpc svc.builds.v1.BuildsService.Trace
    */

@@ -230,7 +230,7 @@ export const MoveResponseSchema: GenMessage<MoveResponse> = /*@__PURE__*/
  */
 export enum Direction {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: DIRECTION_UNSPECIFIED = 0;
    */
@@ -287,7 +287,7 @@ export const BuildStepsService: GenService<{
     output: typeof BuildStepSchema;
   },
   /**
-   * Deletes a step. Errors: `not_found` (404).
+   * Deletes the step that has this id. Errors: `not_found` (404).
    *
    * @generated from rpc svc.buildsteps.v1.BuildStepsService.Delete
    */
@@ -297,8 +297,8 @@ export const BuildStepsService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Moves a step by one place. The first one up and the last one down stay. Answers all steps in their order.
-   * Errors: `not_found` (404).
+   * Moves a step by one place, so that it changes places with its neighbour. The first one up and the last
+   * one down stay. Answers all steps in their order. Errors: `not_found` (404).
    *
    * @generated from rpc svc.buildsteps.v1.BuildStepsService.Move
    */

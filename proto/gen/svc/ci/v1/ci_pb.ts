@@ -1780,7 +1780,7 @@ export type AdminCiDeliveriesServiceListRequest = Message<"svc.ci.v1.AdminCiDeli
   ciConnectionId?: string | undefined;
 
   /**
-   * In one state alone.
+   * State to which the list is narrowed.
    *
    * @generated from field: optional svc.ci.v1.CiDeliveryState state = 4;
    */
@@ -1948,7 +1948,7 @@ export const ListPipelinesRequestSchema: GenMessage<ListPipelinesRequest> = /*@_
  */
 export type ListPipelinesResponse = Message<"svc.ci.v1.ListPipelinesResponse"> & {
   /**
-   * By name.
+   * Pipelines by name.
    *
    * @generated from field: repeated svc.ci.v1.CiPipeline pipelines = 1;
    */
@@ -2434,7 +2434,7 @@ export const ReportJobsRequestSchema: GenMessage<ReportJobsRequest> = /*@__PURE_
  */
 export type ReportJobsResponse = Message<"svc.ci.v1.ReportJobsResponse"> & {
   /**
-   * In the order of the request, each job once.
+   * Jobs in the order of the request, each once.
    *
    * @generated from field: repeated svc.ci.v1.CiJob jobs = 1;
    */
@@ -2490,7 +2490,7 @@ export const CompleteRequestSchema: GenMessage<CompleteRequest> = /*@__PURE__*/
  */
 export enum CiProvider {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: CI_PROVIDER_UNSPECIFIED = 0;
    */
@@ -2573,7 +2573,7 @@ export const CiProviderSchema: GenEnum<CiProvider> = /*@__PURE__*/
  */
 export enum IngestMode {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: INGEST_MODE_UNSPECIFIED = 0;
    */
@@ -2614,7 +2614,7 @@ export const IngestModeSchema: GenEnum<IngestMode> = /*@__PURE__*/
  */
 export enum ConnectionStatus {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: CONNECTION_STATUS_UNSPECIFIED = 0;
    */
@@ -2657,7 +2657,7 @@ export const ConnectionStatusSchema: GenEnum<ConnectionStatus> = /*@__PURE__*/
  */
 export enum CommitStatusMode {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: COMMIT_STATUS_MODE_UNSPECIFIED = 0;
    */
@@ -2679,7 +2679,7 @@ export enum CommitStatusMode {
   ALWAYS = 2,
 
   /**
-   * None.
+   * No status is written.
    *
    * @generated from enum value: COMMIT_STATUS_MODE_NEVER = 3;
    */
@@ -2699,7 +2699,7 @@ export const CommitStatusModeSchema: GenEnum<CommitStatusMode> = /*@__PURE__*/
  */
 export enum Forge {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: FORGE_UNSPECIFIED = 0;
    */
@@ -2747,7 +2747,7 @@ export const ForgeSchema: GenEnum<Forge> = /*@__PURE__*/
  */
 export enum DiscoveryState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: DISCOVERY_STATE_UNSPECIFIED = 0;
    */
@@ -2795,7 +2795,7 @@ export const DiscoveryStateSchema: GenEnum<DiscoveryState> = /*@__PURE__*/
  */
 export enum SubscriptionState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: SUBSCRIPTION_STATE_UNSPECIFIED = 0;
    */
@@ -2843,7 +2843,7 @@ export const SubscriptionStateSchema: GenEnum<SubscriptionState> = /*@__PURE__*/
  */
 export enum WebhookScheme {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: WEBHOOK_SCHEME_UNSPECIFIED = 0;
    */
@@ -2877,7 +2877,7 @@ export const WebhookSchemeSchema: GenEnum<WebhookScheme> = /*@__PURE__*/
  */
 export enum CiDeliveryState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: CI_DELIVERY_STATE_UNSPECIFIED = 0;
    */
@@ -2933,7 +2933,7 @@ export const CiDeliveryStateSchema: GenEnum<CiDeliveryState> = /*@__PURE__*/
  */
 export enum CiStatus {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: CI_STATUS_UNSPECIFIED = 0;
    */
@@ -2975,8 +2975,8 @@ export enum CiStatus {
   CANCELLED = 5,
 
   /**
-   * Not known: nothing more was reported, or its provider used a status that is not known here. Never stands
-   * for failed.
+   * The status is not known: nothing more was reported, or its provider used a status that is not known here.
+   * Never stands for failed.
    *
    * @generated from enum value: CI_STATUS_UNKNOWN = 6;
    */
@@ -2990,14 +2990,15 @@ export const CiStatusSchema: GenEnum<CiStatus> = /*@__PURE__*/
   enumDesc(file_svc_ci_v1_ci, 9);
 
 /**
- * External CI: connections of repositories, the pipelines found there, their runs and jobs. Wherever a run id
- * is asked for, the run's name at its provider does as well: `<ciConnectionId>:<attempt>:<externalRunId>`.
+ * Knows external CI: connections of repositories, the pipelines found there, their runs and jobs. Wherever a
+ * run id is asked for, the run's name at its provider does as well:
+ * `<ciConnectionId>:<attempt>:<externalRunId>`.
  *
  * @generated from service svc.ci.v1.CiService
  */
 export const CiService: GenService<{
   /**
-   * Lists CI connections of a team, newest first. Errors: `not_found` (404).
+   * Lists CI connections that a team has, newest first. Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.ListConnections
    */
@@ -3020,7 +3021,7 @@ export const CiService: GenService<{
     output: typeof CiConnectionSchema;
   },
   /**
-   * Returns one CI connection. Errors: `not_found` (404).
+   * Finds one CI connection. Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.GetConnection
    */
@@ -3042,7 +3043,7 @@ export const CiService: GenService<{
     output: typeof CiConnectionSchema;
   },
   /**
-   * Deletes a connection with its pipelines, runs and jobs. Errors: `not_found` (404).
+   * Deletes a connection, and its pipelines, runs and jobs go with it. Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.DeleteConnection
    */
@@ -3086,12 +3087,12 @@ export const CiService: GenService<{
     output: typeof CiConnectionSchema;
   },
   /**
-   * Looks for CI definitions in the connection's default branch, in the background: one bounded listing, at
-   * most 2,000 entries, no clone. It shows the definitions of every CI system that it finds; those of the
-   * connection's own one become its pipelines, for `generic` all do: of another system's pipelines no run
-   * would ever become known here. A pipeline whose definition is gone loses it and keeps its runs; without
-   * runs it is no longer listed. While a search of this connection waits or runs it is answered instead of a
-   * new one. Errors: `not_found` (404), `ci_connection_paused` (409).
+   * Looks for CI definitions in the connection's default branch, which goes on in the background: one bounded
+   * listing, at most 2,000 entries, no clone. It shows the definitions of every CI system that it finds;
+   * those of the connection's own one become its pipelines, for `generic` all do: of another system's
+   * pipelines no run would ever become known here. A pipeline whose definition is gone loses it and keeps its
+   * runs; without runs it is no longer listed. While a search of this connection waits or runs it is answered
+   * instead of a new one. Errors: `not_found` (404), `ci_connection_paused` (409).
    *
    * @generated from rpc svc.ci.v1.CiService.Discover
    */
@@ -3101,8 +3102,8 @@ export const CiService: GenService<{
     output: typeof CiDiscoverySchema;
   },
   /**
-   * Returns the latest search of a connection: that which waits or runs, else what the last one found.
-   * Errors: `not_found` (404, also when there was none yet).
+   * Returns the latest search of a connection, which waits or runs, else what the last one found. Errors:
+   * `not_found` (404, also when there was none yet).
    *
    * @generated from rpc svc.ci.v1.CiService.GetDiscovery
    */
@@ -3152,8 +3153,8 @@ export const CiService: GenService<{
     output: typeof CiWebhookSchema;
   },
   /**
-   * Lists the deliveries to the connection's webhook, newest first. They are kept for 30 days. Errors:
-   * `not_found` (404).
+   * Lists the deliveries that came to the connection's webhook, newest first. They are kept for 30 days.
+   * Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.ListDeliveries
    */
@@ -3163,8 +3164,8 @@ export const CiService: GenService<{
     output: typeof ListDeliveriesResponseSchema;
   },
   /**
-   * Lists pipelines of a connection by name: those that discovery found, and those that runs were reported
-   * for. Errors: `not_found` (404).
+   * Lists the pipelines that a connection has, by name: discovery found some, and runs were reported for
+   * others. Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.ListPipelines
    */
@@ -3230,9 +3231,9 @@ export const CiService: GenService<{
     output: typeof CiRunSchema;
   },
   /**
-   * Updates status and duration of a run. A status that lies behind the run's own changes nothing; of a run
-   * that ended the duration stays, unless there was none. Errors: `not_found` (404), `ci_connection_paused`
-   * (409), `state_conflict` (409, the run ended otherwise).
+   * Updates the status that a run has, and its duration. A status that lies behind the run's own changes
+   * nothing; of a run that ended the duration stays, unless there was none. Errors: `not_found` (404),
+   * `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
    *
    * @generated from rpc svc.ci.v1.CiService.UpdateRun
    */
@@ -3287,13 +3288,13 @@ export const CiService: GenService<{
   serviceDesc(file_svc_ci_v1_ci, 0);
 
 /**
- * Deliveries of CI webhooks, for staff.
+ * Shows deliveries of CI webhooks to staff.
  *
  * @generated from service svc.ci.v1.AdminCiDeliveriesService
  */
 export const AdminCiDeliveriesService: GenService<{
   /**
-   * Lists deliveries of all teams, newest first.
+   * Lists deliveries that all teams had, newest first.
    *
    * @generated from rpc svc.ci.v1.AdminCiDeliveriesService.List
    */

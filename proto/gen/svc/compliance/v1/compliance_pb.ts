@@ -64,7 +64,7 @@ export type CompliancePackage = Message<"svc.compliance.v1.CompliancePackage"> &
   periodEnd?: Timestamp | undefined;
 
   /**
-   * True: the period had not ended when the package was asked for.
+   * True if the period had not ended when the package was asked for.
    *
    * @generated from field: bool partial = 6;
    */
@@ -148,7 +148,7 @@ export type CompliancePackage = Message<"svc.compliance.v1.CompliancePackage"> &
   legalReviewNote?: string | undefined;
 
   /**
-   * True: the account that asked for it also marked it as reviewed.
+   * True if the account that asked for it also marked it as reviewed.
    *
    * @generated from field: bool self_reviewed = 18;
    */
@@ -394,7 +394,7 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
  */
 export enum CompliancePackageState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: COMPLIANCE_PACKAGE_STATE_UNSPECIFIED = 0;
    */
@@ -442,14 +442,14 @@ export const CompliancePackageStateSchema: GenEnum<CompliancePackageState> = /*@
  */
 export enum CompliancePart {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: COMPLIANCE_PART_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * All of it.
+   * The package as a whole.
    *
    * @generated from enum value: COMPLIANCE_PART_PACKAGE = 1;
    */
@@ -471,9 +471,9 @@ export const CompliancePartSchema: GenEnum<CompliancePart> = /*@__PURE__*/
   enumDesc(file_svc_compliance_v1_compliance, 1);
 
 /**
- * Compliance packages of a team. A package holds the ledger of a period, the whole population of deployments
- * with what was approved and decided about each, releases, promotions, artifacts with their signed
- * statements, policies, members and keys, in a tar file whose manifest is signed. It is evidence for
+ * Makes compliance packages of a team. A package holds the ledger of a period, the whole population of
+ * deployments with what was approved and decided about each, releases, promotions, artifacts with their
+ * signed statements, policies, members and keys, in a tar file whose manifest is signed. It is evidence for
  * controls; whether a control is met is for an assessor to say.
  *
  * @generated from service svc.compliance.v1.ComplianceService

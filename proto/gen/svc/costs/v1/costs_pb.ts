@@ -135,7 +135,7 @@ export type ReceiptLine = Message<"svc.costs.v1.ReceiptLine"> & {
   claimedAt?: Timestamp | undefined;
 
   /**
-   * Its end: the control plane accepted the report.
+   * End of the metered time, when the control plane accepted the report.
    *
    * @generated from field: google.protobuf.Timestamp reported_at = 6;
    */
@@ -338,7 +338,7 @@ export type CostPart = Message<"svc.costs.v1.CostPart"> & {
   projectId?: string | undefined;
 
   /**
-   * Its last known name.
+   * Last known name of the project.
    *
    * @generated from field: optional string project_name = 10;
    */
@@ -732,14 +732,14 @@ export type CostContributor = Message<"svc.costs.v1.CostContributor"> & {
   name?: string | undefined;
 
   /**
-   * Its costs on the day.
+   * Costs on the day.
    *
    * @generated from field: string actual = 4;
    */
   actual: string;
 
   /**
-   * Its median.
+   * Median of its costs.
    *
    * @generated from field: string expected = 5;
    */
@@ -753,7 +753,7 @@ export type CostContributor = Message<"svc.costs.v1.CostContributor"> & {
   projectId?: string | undefined;
 
   /**
-   * Its last known name.
+   * Last known name of the project.
    *
    * @generated from field: optional string project_name = 7;
    */
@@ -1329,7 +1329,7 @@ export const CheckoutSessionSchema: GenMessage<CheckoutSession> = /*@__PURE__*/
  */
 export enum ForecastMethod {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: FORECAST_METHOD_UNSPECIFIED = 0;
    */
@@ -1343,7 +1343,7 @@ export enum ForecastMethod {
   WEEKDAYS = 1,
 
   /**
-   * As much a day as up to now; with less than 14 days of history.
+   * Each day costs as much as those up to now; it is used with less than 14 days of history.
    *
    * @generated from enum value: FORECAST_METHOD_LINEAR = 2;
    */
@@ -1363,7 +1363,7 @@ export const ForecastMethodSchema: GenEnum<ForecastMethod> = /*@__PURE__*/
  */
 export enum CostContributorKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: COST_CONTRIBUTOR_KIND_UNSPECIFIED = 0;
    */
@@ -1397,7 +1397,7 @@ export const CostContributorKindSchema: GenEnum<CostContributorKind> = /*@__PURE
  */
 export enum CostExportDetail {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: COST_EXPORT_DETAIL_UNSPECIFIED = 0;
    */
@@ -1431,7 +1431,7 @@ export const CostExportDetailSchema: GenEnum<CostExportDetail> = /*@__PURE__*/
  */
 export enum CreditKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: CREDIT_KIND_UNSPECIFIED = 0;
    */
@@ -1535,7 +1535,7 @@ export const CreditKindSchema: GenEnum<CreditKind> = /*@__PURE__*/
  */
 export enum CheckoutKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: CHECKOUT_KIND_UNSPECIFIED = 0;
    */
@@ -1606,9 +1606,9 @@ export const CostsService: GenService<{
     output: typeof HttpBodySchema;
   },
   /**
-   * Streams the same as CSV (RFC 4180, UTF-8, header first). Free text that a spreadsheet could take for a
-   * formula begins with `'`. An answer that fails is broken off, without its end. Errors: `validation_failed`
-   * (400), `too_many_streams` (429).
+   * Streams the same costs, which it writes as CSV (RFC 4180, UTF-8, header first). Free text that a
+   * spreadsheet could take for a formula begins with `'`. An answer that fails is broken off, without its
+   * end. Errors: `validation_failed` (400), `too_many_streams` (429).
    *
    * @generated from rpc svc.costs.v1.CostsService.ExportCsv
    */

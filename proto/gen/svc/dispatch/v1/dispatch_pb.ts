@@ -2,7 +2,7 @@
 // @generated from file svc/dispatch/v1/dispatch.proto (package svc.dispatch.v1, syntax proto3)
 /* eslint-disable */
 
-// Calls of gateways to servers, over gRPC on the internal port. A gateway keeps no state of record: it
+// Gateways call servers by this, over gRPC on the internal port. A gateway keeps no state of record: it
 // verifies signatures, holds polls and passes calls on.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
@@ -106,7 +106,7 @@ export const NonceSchema: GenMessage<Nonce> = /*@__PURE__*/
  */
 export type Refusal = Message<"svc.dispatch.v1.Refusal"> & {
   /**
-   * Its place in the request, from 0; its answer is empty.
+   * Place of the ask in the request, from 0; its answer is empty.
    *
    * @generated from field: uint32 at = 1;
    */
@@ -352,7 +352,7 @@ export const PollResponseSchema: GenMessage<PollResponse> = /*@__PURE__*/
  */
 export type PollAnswer = Message<"svc.dispatch.v1.PollAnswer"> & {
   /**
-   * False: answer the poll empty. `hold` says whether at once.
+   * False where the poll is to be answered empty. `hold` says whether at once.
    *
    * @generated from field: bool may_receive = 1;
    */
@@ -837,7 +837,7 @@ export const FeaturesAnswerSchema: GenMessage<FeaturesAnswer> = /*@__PURE__*/
  */
 export enum WorkKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: WORK_KIND_UNSPECIFIED = 0;
    */
@@ -865,7 +865,7 @@ export const WorkKindSchema: GenEnum<WorkKind> = /*@__PURE__*/
   enumDesc(file_svc_dispatch_v1_dispatch, 0);
 
 /**
- * Dispatch of work to runners. Whatever gateways ask for is asked for many at once: a request carries what
+ * Dispatches work to runners. Whatever gateways ask for is asked for many at once: a request carries what
  * came together, an answer belongs to the ask in the same place, and a refusal of one is nobody else's. Every
  * ask about a runner carries its `Caller`, whose signature the gateway has verified.
  *
@@ -873,8 +873,8 @@ export const WorkKindSchema: GenEnum<WorkKind> = /*@__PURE__*/
  */
 export const DispatchService: GenService<{
   /**
-   * Answers the state of the gates of platform features, for the gateway's own pipeline. Waits for a revision
-   * other than the given one, at most a second, then answers the present one.
+   * Answers the state that the gates of platform features have, for the gateway's own pipeline. Waits for a
+   * revision other than the given one, at most a second, then answers the present one.
    *
    * @generated from rpc svc.dispatch.v1.DispatchService.WatchFeatures
    */

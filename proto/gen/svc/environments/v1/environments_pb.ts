@@ -2,7 +2,7 @@
 // @generated from file svc/environments/v1/environments.proto (package svc.environments.v1, syntax proto3)
 /* eslint-disable */
 
-// Environments: where a project's branch is built and deployed.
+// Environments say where a project's branch is built and deployed.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -742,7 +742,7 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
  */
 export enum BuildType {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: BUILD_TYPE_UNSPECIFIED = 0;
    */
@@ -784,14 +784,14 @@ export const BuildTypeSchema: GenEnum<BuildType> = /*@__PURE__*/
  */
 export enum DeployMethod {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: DEPLOY_METHOD_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Not at all: builds end when the image is published.
+   * Nothing is deployed: builds end when the image is published.
    *
    * @generated from enum value: DEPLOY_METHOD_NONE = 1;
    */
@@ -819,7 +819,7 @@ export const DeployMethodSchema: GenEnum<DeployMethod> = /*@__PURE__*/
   enumDesc(file_svc_environments_v1_environments, 1);
 
 /**
- * Environments of projects. One is guarded when one of its approval fields is set (`deployApproval`,
+ * Manages environments of projects. One is guarded when one of its approval fields is set (`deployApproval`,
  * `requiredApprovals` above 1, `promotionsOnly`, `allowSelfApproval` off), or when an enabled policy in mode
  * `enforce`, a budget with hold or a CI connection of its project reaches it. Admins and owners alone then
  * delete it or change any field of it but `buildTimeoutSeconds`; others are refused with `role_insufficient`

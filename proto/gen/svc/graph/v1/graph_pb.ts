@@ -283,7 +283,7 @@ export const CommitResponseSchema: GenMessage<CommitResponse> = /*@__PURE__*/
  */
 export enum NodeKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: NODE_KIND_UNSPECIFIED = 0;
    */
@@ -366,7 +366,7 @@ export const NodeKindSchema: GenEnum<NodeKind> = /*@__PURE__*/
  */
 export enum EdgeRelation {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: EDGE_RELATION_UNSPECIFIED = 0;
    */

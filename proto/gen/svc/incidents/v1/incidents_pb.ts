@@ -2,7 +2,7 @@
 // @generated from file svc/incidents/v1/incidents.proto (package svc.incidents.v1, syntax proto3)
 /* eslint-disable */
 
-// Incidents: what went wrong in an environment, and what was done about it.
+// Incidents are what went wrong in an environment, and what was done about it.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -257,7 +257,7 @@ export const DismissRequestSchema: GenMessage<DismissRequest> = /*@__PURE__*/
  */
 export enum IncidentState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: INCIDENT_STATE_UNSPECIFIED = 0;
    */
@@ -305,7 +305,7 @@ export const IncidentStateSchema: GenEnum<IncidentState> = /*@__PURE__*/
  */
 export enum IncidentSeverity {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: INCIDENT_SEVERITY_UNSPECIFIED = 0;
    */
@@ -340,16 +340,16 @@ export const IncidentSeveritySchema: GenEnum<IncidentSeverity> = /*@__PURE__*/
   enumDesc(file_svc_incidents_v1_incidents, 1);
 
 /**
- * Incidents of environments. `open` becomes `mitigated`; both become `resolved` or `dismissed`, which are
- * final. Nothing of the platform finds incidents in this version: there is a table and a function inside of
- * the server that opens one, but no caller of it, so that lists are empty until a detector is built. While
- * the feature is off, what is stored is shown and changed as ever, and nothing is found or told.
+ * Knows the incidents of environments. `open` becomes `mitigated`; both become `resolved` or `dismissed`,
+ * which are final. Nothing of the platform finds incidents in this version: there is a table and a function
+ * inside of the server that opens one, but no caller of it, so that lists are empty until a detector is
+ * built. While the feature is off, what is stored is shown and changed as ever, and nothing is found or told.
  *
  * @generated from service svc.incidents.v1.IncidentsService
  */
 export const IncidentsService: GenService<{
   /**
-   * Lists incidents of one environment, newest first. Errors: `not_found` (404).
+   * Lists incidents that one environment had, newest first. Errors: `not_found` (404).
    *
    * @generated from rpc svc.incidents.v1.IncidentsService.List
    */

@@ -2,7 +2,7 @@
 // @generated from file svc/maintenance/v1/maintenance.proto (package svc.maintenance.v1, syntax proto3)
 /* eslint-disable */
 
-// Maintenance: changes to repositories that the maintenance agent is asked for.
+// Maintenance is changes to repositories that the maintenance agent is asked for.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -175,14 +175,14 @@ export const MaintenanceTaskSchema: GenMessage<MaintenanceTask> = /*@__PURE__*/
  */
 export type MaintenanceWaiting = Message<"svc.maintenance.v1.MaintenanceWaiting"> & {
   /**
-   * For programs.
+   * Code for programs.
    *
    * @generated from field: svc.maintenance.v1.MaintenanceWaitingCode code = 1;
    */
   code: MaintenanceWaitingCode;
 
   /**
-   * For people.
+   * Text for people.
    *
    * @generated from field: string text = 2;
    */
@@ -379,7 +379,7 @@ export const TriggerRunRequestSchema: GenMessage<TriggerRunRequest> = /*@__PURE_
  */
 export enum MaintenanceWaitingCode {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: MAINTENANCE_WAITING_CODE_UNSPECIFIED = 0;
    */
@@ -406,7 +406,7 @@ export const MaintenanceWaitingCodeSchema: GenEnum<MaintenanceWaitingCode> = /*@
  */
 export enum MaintenanceTaskState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: MAINTENANCE_TASK_STATE_UNSPECIFIED = 0;
    */

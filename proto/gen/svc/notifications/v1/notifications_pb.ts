@@ -2,7 +2,7 @@
 // @generated from file svc/notifications/v1/notifications.proto (package svc.notifications.v1, syntax proto3)
 /* eslint-disable */
 
-// Notifications: what the platform tells the people of a team.
+// Notifications are what the platform tells the people of a team.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -239,8 +239,8 @@ export const MarkAllReadResponseSchema: GenMessage<MarkAllReadResponse> = /*@__P
  */
 export const NotificationsService: GenService<{
   /**
-   * Lists notifications of the account, newest first. A credential that is narrowed to one team sees that
-   * team's alone.
+   * Lists notifications that the account has, newest first. A credential that is narrowed to one team sees
+   * that team's alone.
    *
    * @generated from rpc svc.notifications.v1.NotificationsService.List
    */
@@ -250,7 +250,7 @@ export const NotificationsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Counts the unread notifications.
+   * Counts the notifications that are unread.
    *
    * @generated from rpc svc.notifications.v1.NotificationsService.UnreadCount
    */

@@ -604,7 +604,7 @@ export const OffSchema: GenEnum<Off> = /*@__PURE__*/
  */
 export enum Area {
   /**
-   * Not stated; refused by the generator.
+   * No value is stated, which the generator refuses.
    *
    * @generated from enum value: AREA_UNSPECIFIED = 0;
    */
@@ -694,7 +694,7 @@ export const AreaSchema: GenEnum<Area> = /*@__PURE__*/
  */
 export enum Audience {
   /**
-   * Not stated; refused by the generator.
+   * No value is stated, which the generator refuses.
    *
    * @generated from enum value: AUDIENCE_UNSPECIFIED = 0;
    */
@@ -1015,7 +1015,7 @@ export const ScopeSchema: GenEnum<Scope> = /*@__PURE__*/
  */
 export enum Role {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: ROLE_UNSPECIFIED = 0;
    */

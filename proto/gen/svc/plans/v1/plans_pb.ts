@@ -96,7 +96,7 @@ export type MeterPrice = Message<"svc.plans.v1.MeterPrice"> & {
   fromAt?: Timestamp | undefined;
 
   /**
-   * True for the one in force; false for one that is to come.
+   * True for the price that is in force; false for one that is to come.
    *
    * @generated from field: bool in_force = 6;
    */
@@ -195,7 +195,7 @@ export type Plan = Message<"svc.plans.v1.Plan"> & {
   available: boolean;
 
   /**
-   * True for the plan of the calling account.
+   * True for the plan that the calling account has.
    *
    * @generated from field: bool current = 12;
    */
@@ -253,8 +253,8 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_plans_v1_plans, 5);
 
 /**
- * Plans of this installation. Without a provider of payments there is one, `self_hosted`, which costs nothing
- * and limits nothing.
+ * Shows plans of this installation. Without a provider of payments there is one, `self_hosted`, which costs
+ * nothing and limits nothing.
  *
  * @generated from service svc.plans.v1.PlansService
  */
@@ -270,7 +270,7 @@ export const PlansService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Lists the prices of metered time: of each meter the one in force, and those to come. Whoever used a meter
+   * Lists what metered time costs: of each meter the price in force, and those to come. Whoever used a meter
    * lately is told of a new price when it is published, before it begins.
    *
    * @generated from rpc svc.plans.v1.PlansService.ListPrices

@@ -2,7 +2,7 @@
 // @generated from file svc/platformfeatures/v1/platformfeatures.proto (package svc.platformfeatures.v1, syntax proto3)
 /* eslint-disable */
 
-// Platform features: what is switched on on this installation, why not, and who changed it.
+// Platform features say what is switched on on this installation, why not, and who changed it.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -410,8 +410,8 @@ export const ResolvedRequestSchema: GenMessage<ResolvedRequest> = /*@__PURE__*/
  */
 export type ResolvedResponse = Message<"svc.platformfeatures.v1.ResolvedResponse"> & {
   /**
-   * By feature key. Staff: every feature, an object each. Everybody else: `true` for each public feature that
-   * is enabled.
+   * Features by key. Staff are shown every feature, an object each. Everybody else is shown `true` for each
+   * public feature that is enabled.
    *
    * @generated from field: map<string, svc.platformfeatures.v1.ResolvedFeature> features = 1;
    */
@@ -447,7 +447,7 @@ export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
  */
 export type ListResponse = Message<"svc.platformfeatures.v1.ListResponse"> & {
   /**
-   * In the order of the manifest.
+   * Features in the order of the manifest.
    *
    * @generated from field: repeated svc.platformfeatures.v1.PlatformFeature features = 1;
    */
@@ -490,7 +490,7 @@ export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
   messageDesc(file_svc_platformfeatures_v1_platformfeatures, 9);
 
 /**
- * Whose changes.
+ * Request that names whose changes are listed.
  *
  * @generated from message svc.platformfeatures.v1.HistoryRequest
  */
@@ -737,7 +737,7 @@ export type CompanionFeatures = Message<"svc.platformfeatures.v1.CompanionFeatur
   asOf?: Timestamp | undefined;
 
   /**
-   * By feature key.
+   * Features by key.
    *
    * @generated from field: map<string, svc.platformfeatures.v1.ResolvedFeature> features = 5;
    */
@@ -758,14 +758,14 @@ export const CompanionFeaturesSchema: GenMessage<CompanionFeatures> = /*@__PURE_
  */
 export enum SwitchState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: SWITCH_STATE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * On.
+   * The switch is on.
    *
    * @generated from enum value: SWITCH_STATE_ENABLED = 1;
    */
@@ -792,7 +792,7 @@ export const SwitchStateSchema: GenEnum<SwitchState> = /*@__PURE__*/
  */
 export enum FeatureReason {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: FEATURE_REASON_UNSPECIFIED = 0;
    */
@@ -847,7 +847,7 @@ export const FeatureReasonSchema: GenEnum<FeatureReason> = /*@__PURE__*/
  */
 export enum Lifecycle {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: LIFECYCLE_UNSPECIFIED = 0;
    */
@@ -882,7 +882,7 @@ export enum Lifecycle {
   GA = 4,
 
   /**
-   * On its way out.
+   * The feature is on its way out.
    *
    * @generated from enum value: LIFECYCLE_DEPRECATED = 5;
    */
@@ -902,7 +902,7 @@ export const LifecycleSchema: GenEnum<Lifecycle> = /*@__PURE__*/
  */
 export enum Visibility {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: VISIBILITY_UNSPECIFIED = 0;
    */
@@ -936,7 +936,7 @@ export const VisibilitySchema: GenEnum<Visibility> = /*@__PURE__*/
  */
 export enum ActorKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: ACTOR_KIND_UNSPECIFIED = 0;
    */
@@ -977,7 +977,7 @@ export const ActorKindSchema: GenEnum<ActorKind> = /*@__PURE__*/
  */
 export enum ChangeSource {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: CHANGE_SOURCE_UNSPECIFIED = 0;
    */
@@ -1019,9 +1019,9 @@ export const ChangeSourceSchema: GenEnum<ChangeSource> = /*@__PURE__*/
   enumDesc(file_svc_platformfeatures_v1_platformfeatures, 5);
 
 /**
- * Platform features of the whole installation. A feature has its own switch and depends on others; it is
- * enabled when its switch and all that it depends on are. Switches are global: one state a key, for every
- * team.
+ * Manages the switches of platform features of the whole installation. A feature has its own switch and
+ * depends on others; it is enabled when its switch and all that it depends on are. Switches are global: one
+ * state a key, for every team.
  *
  * @generated from service svc.platformfeatures.v1.PlatformFeaturesService
  */
@@ -1039,8 +1039,8 @@ export const PlatformFeaturesService: GenService<{
     output: typeof ResolvedResponseSchema;
   },
   /**
-   * Lists every feature with its own switch, its effective state and its last change, in the order of the
-   * manifest.
+   * Lists every feature that there is with its own switch, its effective state and its last change, in the
+   * order of the manifest.
    *
    * @generated from rpc svc.platformfeatures.v1.PlatformFeaturesService.List
    */
@@ -1071,7 +1071,7 @@ export const PlatformFeaturesService: GenService<{
     output: typeof HistoryResponseSchema;
   },
   /**
-   * Switches a feature on or off. With `If-Match` (or `revision`) the change is refused when somebody else
+   * Switches a feature, which is then on or off. With `If-Match` (or `revision`) the change is refused when somebody else
    * changed the feature in the meantime. Setting the state that it has already changes nothing and leaves no
    * history. With `dryRun` nothing is written: the answer tells which features would change. Errors, in the
    * order of the checks: `feature_unknown` (404), `reason_required` (400), `feature_not_toggleable` (409),

@@ -2,7 +2,7 @@
 // @generated from file svc/policies/v1/policies.proto (package svc.policies.v1, syntax proto3)
 /* eslint-disable */
 
-// Policies: rules that builds, releases, promotions and deploys of a team must keep.
+// Policies are rules that builds, releases, promotions and deploys of a team must keep.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -62,7 +62,7 @@ export type Policy = Message<"svc.policies.v1.Policy"> & {
   environmentId?: string | undefined;
 
   /**
-   * True: it is in force.
+   * True if it is in force.
    *
    * @generated from field: bool enabled = 6;
    */
@@ -133,7 +133,7 @@ export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
  */
 export type ListResponse = Message<"svc.policies.v1.ListResponse"> & {
   /**
-   * By name.
+   * Policies by name.
    *
    * @generated from field: repeated svc.policies.v1.Policy policies = 1;
    */
@@ -563,7 +563,7 @@ export type FailedRule = Message<"svc.policies.v1.FailedRule"> & {
   id: string;
 
   /**
-   * Its message; of one that could not be judged, the reason.
+   * Message of the rule; of one that could not be judged, the reason.
    *
    * @generated from field: string message = 2;
    */
@@ -605,7 +605,7 @@ export type PolicyDecision = Message<"svc.policies.v1.PolicyDecision"> & {
   revision: number;
 
   /**
-   * Its answer.
+   * Answer of the gate.
    *
    * @generated from field: svc.policies.v1.PolicyOutcome outcome = 4;
    */
@@ -717,7 +717,7 @@ export const DecisionsResponseSchema: GenMessage<DecisionsResponse> = /*@__PURE_
  */
 export enum PolicyOutcome {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: POLICY_OUTCOME_UNSPECIFIED = 0;
    */
@@ -772,7 +772,7 @@ export const PolicyOutcomeSchema: GenEnum<PolicyOutcome> = /*@__PURE__*/
  */
 export enum GateOutcome {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: GATE_OUTCOME_UNSPECIFIED = 0;
    */
@@ -807,11 +807,11 @@ export const GateOutcomeSchema: GenEnum<GateOutcome> = /*@__PURE__*/
   enumDesc(file_svc_policies_v1_policies, 1);
 
 /**
- * Policies of a team. A document names the acts that it is about (`on`: `build.create`, `release.create`,
- * `promotion.create`, `promotion.approve`, `deploy`), what happens when a rule fails (`mode`: `enforce`,
- * `warn` or `audit`), and 1 to 50 rules in CEL. Each such act passes a gate, whether there are policies or
- * not: what the gate saw is kept for 90 days, so that a policy can be tried on what has happened before it is
- * enabled. What cannot be judged is refused under `enforce`.
+ * Manages policies of a team. A document names the acts that it is about (`on`: `build.create`,
+ * `release.create`, `promotion.create`, `promotion.approve`, `deploy`), what happens when a rule fails
+ * (`mode`: `enforce`, `warn` or `audit`), and 1 to 50 rules in CEL. Each such act passes a gate, whether
+ * there are policies or not: what the gate saw is kept for 90 days, so that a policy can be tried on what has
+ * happened before it is enabled. What cannot be judged is refused under `enforce`.
  *
  * Each deploy passes one gate `deploy`, when it is decided: a build that deploys by itself when it is
  * submitted, one that waits for approval when that is given, a rollback and a promotion when they make their
@@ -823,7 +823,7 @@ export const GateOutcomeSchema: GenEnum<GateOutcome> = /*@__PURE__*/
  */
 export const PoliciesService: GenService<{
   /**
-   * Lists policies of a team by name, at most 200, without their documents.
+   * Lists policies that a team has by name, at most 200, without their documents.
    *
    * @generated from rpc svc.policies.v1.PoliciesService.List
    */
@@ -833,7 +833,7 @@ export const PoliciesService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Returns one policy with its document. Errors: `not_found` (404).
+   * Finds one policy with its document. Errors: `not_found` (404).
    *
    * @generated from rpc svc.policies.v1.PoliciesService.Get
    */

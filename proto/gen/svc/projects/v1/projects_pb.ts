@@ -76,7 +76,7 @@ export const ProjectSchema: GenMessage<Project> = /*@__PURE__*/
  */
 export type ListRequest = Message<"svc.projects.v1.ListRequest"> & {
   /**
-   * Only projects of this team.
+   * Team whose projects are listed.
    *
    * @generated from field: optional string team_id = 1;
    */
@@ -210,7 +210,7 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_projects_v1_projects, 5);
 
 /**
- * Projects of the caller's teams.
+ * Manages projects of the caller's teams.
  *
  * @generated from service svc.projects.v1.ProjectsService
  */
@@ -249,8 +249,8 @@ export const ProjectsService: GenService<{
     output: typeof ProjectSchema;
   },
   /**
-   * Deletes a project with its environments. Errors: `not_found` (404), `in_use` (409: a build of one of them
-   * has not ended; cancel it or wait for its end).
+   * Deletes a project, and its environments go with it. Errors: `not_found` (404), `in_use` (409: a build of
+   * one of them has not ended; cancel it or wait for its end).
    *
    * @generated from rpc svc.projects.v1.ProjectsService.Delete
    */

@@ -2,7 +2,7 @@
 // @generated from file svc/promotions/v1/promotions.proto (package svc.promotions.v1, syntax proto3)
 /* eslint-disable */
 
-// Promotions: a release that goes to an environment, when enough people have approved it.
+// A promotion is a release that goes to an environment, when enough people have approved it.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -29,14 +29,14 @@ export const file_svc_promotions_v1_promotions: GenFile = /*@__PURE__*/
  */
 export type PromotionWaiting = Message<"svc.promotions.v1.PromotionWaiting"> & {
   /**
-   * For programs.
+   * Code for programs.
    *
    * @generated from field: svc.promotions.v1.PromotionWaitingCode code = 1;
    */
   code: PromotionWaitingCode;
 
   /**
-   * For people.
+   * Text for people.
    *
    * @generated from field: string text = 2;
    */
@@ -107,7 +107,7 @@ export type PromotionRule = Message<"svc.promotions.v1.PromotionRule"> & {
   policyId: string;
 
   /**
-   * Its name.
+   * Name of the policy.
    *
    * @generated from field: string policy_name = 2;
    */
@@ -212,7 +212,7 @@ export type Promotion = Message<"svc.promotions.v1.Promotion"> & {
   environmentId: string;
 
   /**
-   * Its name then.
+   * Name of the environment then.
    *
    * @generated from field: string environment_name = 5;
    */
@@ -226,7 +226,7 @@ export type Promotion = Message<"svc.promotions.v1.Promotion"> & {
   releaseId: string;
 
   /**
-   * Its version.
+   * Version of the release.
    *
    * @generated from field: string version = 7;
    */
@@ -376,7 +376,7 @@ export type PromotionSubject = Message<"svc.promotions.v1.PromotionSubject"> & {
   name: string;
 
   /**
-   * Its value now.
+   * Value of the part now.
    *
    * @generated from field: string value = 2;
    */
@@ -490,7 +490,7 @@ export type RunningImage = Message<"svc.promotions.v1.RunningImage"> & {
   environmentId: string;
 
   /**
-   * Its name.
+   * Name of the environment.
    *
    * @generated from field: string environment_name = 2;
    */
@@ -1077,7 +1077,7 @@ export const CompleteRequestSchema: GenMessage<CompleteRequest> = /*@__PURE__*/
  */
 export enum PromotionState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: PROMOTION_STATE_UNSPECIFIED = 0;
    */
@@ -1112,7 +1112,7 @@ export enum PromotionState {
   REJECTED = 4,
 
   /**
-   * Its deploy failed. Final.
+   * Its deploy failed, which is final.
    *
    * @generated from enum value: PROMOTION_STATE_FAILED = 5;
    */
@@ -1132,7 +1132,7 @@ export const PromotionStateSchema: GenEnum<PromotionState> = /*@__PURE__*/
  */
 export enum PromotionRejection {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: PROMOTION_REJECTION_UNSPECIFIED = 0;
    */
@@ -1173,7 +1173,7 @@ export const PromotionRejectionSchema: GenEnum<PromotionRejection> = /*@__PURE__
  */
 export enum PromotionWaitingCode {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: PROMOTION_WAITING_CODE_UNSPECIFIED = 0;
    */
@@ -1235,7 +1235,7 @@ export const PromotionWaitingCodeSchema: GenEnum<PromotionWaitingCode> = /*@__PU
  */
 export enum CompletionStatus {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: COMPLETION_STATUS_UNSPECIFIED = 0;
    */
@@ -1269,14 +1269,14 @@ export const CompletionStatusSchema: GenEnum<CompletionStatus> = /*@__PURE__*/
  */
 export enum RunningHow {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: RUNNING_HOW_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * By a promotion.
+   * A promotion brought it.
    *
    * @generated from enum value: RUNNING_HOW_PROMOTION = 1;
    */
@@ -1297,7 +1297,7 @@ export enum RunningHow {
   DIRECT = 3,
 
   /**
-   * By a rollback.
+   * A rollback brought it.
    *
    * @generated from enum value: RUNNING_HOW_ROLLBACK = 4;
    */
@@ -1318,12 +1318,12 @@ export const RunningHowSchema: GenEnum<RunningHow> = /*@__PURE__*/
   enumDesc(file_svc_promotions_v1_promotions, 4);
 
 /**
- * Promotions of releases to environments. A promotion is `pending` until as many people as the environment
- * asks for have approved it. The last approval makes it `approved`, which is the approval of its deploy too,
- * and, where that is possible, makes the build that deploys the release's image by its digest; the end of
- * this build makes it `deployed` or `failed`. Where nothing can be deployed from here it stays `approved`
- * until whoever deploys it elsewhere calls `complete`. A pending one becomes `rejected` when somebody rejects
- * it, when a newer one of its environment is approved, and after 30 days. Promotions outlive environments,
+ * Promotes releases to environments. A promotion is `pending` until as many people as the environment asks
+ * for have approved it. The last approval makes it `approved`, which is the approval of its deploy too, and,
+ * where that is possible, makes the build that deploys the release's image by its digest; the end of this
+ * build makes it `deployed` or `failed`. Where nothing can be deployed from here it stays `approved` until
+ * whoever deploys it elsewhere calls `complete`. A pending one becomes `rejected` when somebody rejects it,
+ * when a newer one of its environment is approved, and after 30 days. Promotions outlive environments,
  * releases and builds.
  *
  * An approval is given to what was seen: the release and its image, the target (name, repository, branch,
@@ -1336,7 +1336,7 @@ export const RunningHowSchema: GenEnum<RunningHow> = /*@__PURE__*/
  */
 export const PromotionsService: GenService<{
   /**
-   * Lists promotions to an environment, newest first. Errors: `not_found` (404).
+   * Lists promotions that an environment had, newest first. Errors: `not_found` (404).
    *
    * @generated from rpc svc.promotions.v1.PromotionsService.List
    */

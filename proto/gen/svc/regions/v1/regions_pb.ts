@@ -2,7 +2,7 @@
 // @generated from file svc/regions/v1/regions.proto (package svc.regions.v1, syntax proto3)
 /* eslint-disable */
 
-// Regions: who operates the machines that run a team's work.
+// Regions say who operates the machines that run a team's work.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -94,7 +94,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
  */
 export enum Operator {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: OPERATOR_UNSPECIFIED = 0;
    */
@@ -122,7 +122,7 @@ export const OperatorSchema: GenEnum<Operator> = /*@__PURE__*/
   enumDesc(file_svc_regions_v1_regions, 0);
 
 /**
- * Regions of the installation.
+ * Knows the regions of the installation.
  *
  * @generated from service svc.regions.v1.RegionsService
  */

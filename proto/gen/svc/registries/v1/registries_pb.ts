@@ -270,7 +270,7 @@ export const RemoveRequestSchema: GenMessage<RemoveRequest> = /*@__PURE__*/
  */
 export const RegistriesService: GenService<{
   /**
-   * Lists registries of a team, oldest first, at most 50. Credentials are never shown.
+   * Lists registries that a team has, oldest first, at most 50. Credentials are never shown.
    *
    * @generated from rpc svc.registries.v1.RegistriesService.List
    */

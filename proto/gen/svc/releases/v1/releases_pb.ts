@@ -92,7 +92,7 @@ export type Release = Message<"svc.releases.v1.Release"> & {
   projectId: string;
 
   /**
-   * Its name then.
+   * Name of the project then.
    *
    * @generated from field: string project_name = 4;
    */
@@ -284,8 +284,8 @@ export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
   messageDesc(file_svc_releases_v1_releases, 5);
 
 /**
- * Releases of a project. A release names artifacts under a version and never changes: there is no update and
- * no deletion. The service signs a statement about it, which hangs on each of its artifacts
+ * Makes releases of a project. A release names artifacts under a version and never changes: there is no
+ * update and no deletion. The service signs a statement about it, which hangs on each of its artifacts
  * (`artifacts.attestations`); what is stated about an artifact later changes no release. Releases outlive
  * their project.
  *
@@ -303,7 +303,7 @@ export const ReleasesService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Returns one release with its artifacts. Errors: `not_found` (404).
+   * Finds one release with its artifacts. Errors: `not_found` (404).
    *
    * @generated from rpc svc.releases.v1.ReleasesService.Get
    */

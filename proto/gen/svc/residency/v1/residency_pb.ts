@@ -2,8 +2,8 @@
 // @generated from file svc/residency/v1/residency.proto (package svc.residency.v1, syntax proto3)
 /* eslint-disable */
 
-// Residency: in which region the work of an environment, or the making and running of an artifact, was said
-// to be, and by whom.
+// Residency says in which region the work of an environment, or the making and running of an artifact, was
+// said to be, and by whom.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -393,7 +393,7 @@ export const AttestArtifactRequestSchema: GenMessage<AttestArtifactRequest> = /*
   messageDesc(file_svc_residency_v1_residency, 7);
 
 /**
- * Attestations of environments and of artifacts. Each one records what is known at that moment, of an
+ * Makes attestations of environments and of artifacts. Each one records what is known at that moment, of an
  * environment the region that the team's work goes to, of an artifact where it was built, where it is stored
  * and where it runs, and names the digest of the one before it, so that none can be changed or taken out of
  * the middle without its being seen. It is this service's own record: the hop into the companion service is
@@ -403,7 +403,7 @@ export const AttestArtifactRequestSchema: GenMessage<AttestArtifactRequest> = /*
  */
 export const ResidencyService: GenService<{
   /**
-   * Lists attestations of one environment, newest first. Errors: `not_found` (404).
+   * Lists attestations that one environment has, newest first. Errors: `not_found` (404).
    *
    * @generated from rpc svc.residency.v1.ResidencyService.ListForEnvironment
    */
@@ -425,7 +425,7 @@ export const ResidencyService: GenService<{
     output: typeof ResidencyAttestationSchema;
   },
   /**
-   * Lists attestations of one artifact, newest first. Errors: `not_found` (404).
+   * Lists attestations that one artifact has, newest first. Errors: `not_found` (404).
    *
    * @generated from rpc svc.residency.v1.ResidencyService.ListForArtifact
    */

@@ -2,10 +2,10 @@
 // @generated from file svc/runner/v1/runner.proto (package svc.runner.v1, syntax proto3)
 /* eslint-disable */
 
-// The machine side of runners: what a runner daemon calls. Outbound only; the control plane never connects to
-// a runner.
+// The machine side of runners is what a runner daemon calls. Calls go outwards alone; the control plane never
+// connects to a runner.
 //
-// Order of calls: `Enroll` once, with a one-shot token and the runner's own public key. Then, every call
+// Calls come in this order: `Enroll` once, with a one-shot token and the runner's own public key. Then, every call
 // signed (RFC 9421 with Ed25519, RFC 9530 digest of the body): `Heartbeat` every 15 seconds from start to
 // stop, carrying every lease held; `Poll` (and `BuildPoll`) for work, held open up to 50 seconds; for each
 // offer a heartbeat that names it within 15 seconds, which turns the offer into a lease of 60 seconds; `Logs`
@@ -1675,7 +1675,7 @@ export const ReportResponseSchema: GenMessage<ReportResponse> = /*@__PURE__*/
  */
 export enum BuildPhase {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: BUILD_PHASE_UNSPECIFIED = 0;
    */
@@ -1723,7 +1723,7 @@ export const BuildPhaseSchema: GenEnum<BuildPhase> = /*@__PURE__*/
  */
 export enum LeaseState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: LEASE_STATE_UNSPECIFIED = 0;
    */
@@ -1764,14 +1764,14 @@ export const LeaseStateSchema: GenEnum<LeaseState> = /*@__PURE__*/
  */
 export enum Network {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: NETWORK_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * None but loopback.
+   * There is no network but loopback.
    *
    * @generated from enum value: NETWORK_NONE = 1;
    */
@@ -1791,7 +1791,7 @@ export const NetworkSchema: GenEnum<Network> = /*@__PURE__*/
  */
 export enum Isolation {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: ISOLATION_UNSPECIFIED = 0;
    */
@@ -1825,7 +1825,7 @@ export const IsolationSchema: GenEnum<Isolation> = /*@__PURE__*/
  */
 export enum DeployKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: DEPLOY_KIND_UNSPECIFIED = 0;
    */
@@ -1859,7 +1859,7 @@ export const DeployKindSchema: GenEnum<DeployKind> = /*@__PURE__*/
  */
 export enum LogStream {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: LOG_STREAM_UNSPECIFIED = 0;
    */
@@ -1969,11 +1969,11 @@ export const EndReasonSchema: GenEnum<EndReason> = /*@__PURE__*/
  */
 export const RunnerService: GenService<{
   /**
-   * Registers a runner with a one-shot token and its public key. The private key never leaves the machine.
-   * The token is used up by the first call that succeeds; the same call with the same token and key answers
-   * the same runner again for 15 minutes, so that a lost answer loses nothing. Errors: `token_invalid` (401,
-   * unknown, used or expired), `key_weak` (400), `key_in_use` (409), `name_taken` (409), `limit_reached`
-   * (409).
+   * Registers a runner, which has a one-shot token and its public key. The private key never leaves the
+   * machine. The token is used up by the first call that succeeds; the same call with the same token and key
+   * answers the same runner again for 15 minutes, so that a lost answer loses nothing. Errors:
+   * `token_invalid` (401, unknown, used or expired), `key_weak` (400), `key_in_use` (409), `name_taken`
+   * (409), `limit_reached` (409).
    *
    * @generated from rpc svc.runner.v1.RunnerService.Enroll
    */
@@ -1995,9 +1995,9 @@ export const RunnerService: GenService<{
     output: typeof HeartbeatResponseSchema;
   },
   /**
-   * Waits for a sandbox run. Answers an empty object when none came in time, and at once when the runner is
-   * paused, flagged or draining elsewhere, and to a runner that is not enrolled: its heartbeat says so
-   * (`key_unknown`, 401). The same `poll_id` gets the same offer again while that stands. Errors:
+   * Waits until a sandbox run comes. Answers an empty object when none came in time, and at once when the
+   * runner is paused, flagged or draining elsewhere, and to a runner that is not enrolled: its heartbeat says
+   * so (`key_unknown`, 401). The same `poll_id` gets the same offer again while that stands. Errors:
    * `boot_superseded` (409: a newer process of the runner has taken over).
    *
    * @generated from rpc svc.runner.v1.RunnerService.Poll

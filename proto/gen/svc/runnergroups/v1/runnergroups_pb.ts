@@ -2,7 +2,7 @@
 // @generated from file svc/runnergroups/v1/runnergroups.proto (package svc.runnergroups.v1, syntax proto3)
 /* eslint-disable */
 
-// Runner groups: runners of a team that belong together, such as those with a graphics card.
+// Runner groups are runners of a team that belong together, such as those with a graphics card.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -266,9 +266,9 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_runnergroups_v1_runnergroups, 6);
 
 /**
- * Groups of runners. Work names the group, or labels, that its runner must have; a runner is put into a group
- * with `runners.update`. A group's labels win over those of its runners, and a runner outside of the group
- * that claims one of their keys by itself is taken to have said nothing of it.
+ * Manages groups of runners. Work names the group, or labels, that its runner must have; a runner is put into
+ * a group with `runners.update`. A group's labels win over those of its runners, and a runner outside of the
+ * group that claims one of their keys by itself is taken to have said nothing of it.
  *
  * @generated from service svc.runnergroups.v1.RunnerGroupsService
  */
@@ -315,7 +315,7 @@ export const RunnerGroupsService: GenService<{
     output: typeof RunnerGroupSchema;
   },
   /**
-   * Deletes a group without runners. Errors: `not_found` (404), `in_use` (409, runners are in it, revoked
+   * Deletes a group that has no runners. Errors: `not_found` (404), `in_use` (409, runners are in it, revoked
    * ones aside).
    *
    * @generated from rpc svc.runnergroups.v1.RunnerGroupsService.Delete

@@ -1062,7 +1062,7 @@ export const LeaseSchema: GenMessage<Lease> = /*@__PURE__*/
  */
 export enum WaitingReason {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: WAITING_REASON_UNSPECIFIED = 0;
    */
@@ -1188,7 +1188,7 @@ export const WaitingReasonSchema: GenEnum<WaitingReason> = /*@__PURE__*/
  */
 export enum Health {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: HEALTH_UNSPECIFIED = 0;
    */
@@ -1202,7 +1202,7 @@ export enum Health {
   NEVER_SEEN = 1,
 
   /**
-   * In contact within the last 60 seconds.
+   * It was in contact within the last 60 seconds.
    *
    * @generated from enum value: HEALTH_LIVE = 2;
    */
@@ -1266,7 +1266,7 @@ export const HealthSchema: GenEnum<Health> = /*@__PURE__*/
   enumDesc(file_svc_runners_v1_runners, 1);
 
 /**
- * Runners of a team.
+ * Manages runners of a team.
  *
  * @generated from service svc.runners.v1.RunnersService
  */
@@ -1305,8 +1305,8 @@ export const RunnersService: GenService<{
     output: typeof RunnerSchema;
   },
   /**
-   * Issues a one-shot enrollment token: good once, for 15 minutes, shown once. Errors: `limit_reached` (409,
-   * runners of the team).
+   * Issues a one-shot enrollment token, which is good once, for 15 minutes, and shown once. Errors:
+   * `limit_reached` (409, runners of the team).
    *
    * @generated from rpc svc.runners.v1.RunnersService.CreateEnrollToken
    */

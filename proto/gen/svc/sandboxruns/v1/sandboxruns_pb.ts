@@ -2,7 +2,7 @@
 // @generated from file svc/sandboxruns/v1/sandboxruns.proto (package svc.sandboxruns.v1, syntax proto3)
 /* eslint-disable */
 
-// Sandbox runs: one command in a locked-down sandbox on a runner.
+// A sandbox run is one command in a locked-down sandbox on a runner.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -617,7 +617,7 @@ export const CancelRequestSchema: GenMessage<CancelRequest> = /*@__PURE__*/
  */
 export enum Purpose {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: PURPOSE_UNSPECIFIED = 0;
    */
@@ -644,7 +644,7 @@ export const PurposeSchema: GenEnum<Purpose> = /*@__PURE__*/
  */
 export enum RunState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: RUN_STATE_UNSPECIFIED = 0;
    */
@@ -707,8 +707,8 @@ export const RunStateSchema: GenEnum<RunState> = /*@__PURE__*/
   enumDesc(file_svc_sandboxruns_v1_sandboxruns, 1);
 
 /**
- * Sandbox runs of a team. A customer-operated team's runs go to its own runners, a service-operated team's to
- * the service's pool.
+ * Manages sandbox runs of a team. A customer-operated team's runs go to its own runners, a service-operated
+ * team's to the service's pool.
  *
  * @generated from service svc.sandboxruns.v1.SandboxRunsService
  */
@@ -759,9 +759,9 @@ export const SandboxRunsService: GenService<{
     output: typeof LogEventSchema;
   },
   /**
-   * Asks for a run to end. A queued run ends at once; an offered or running one when its runner has killed
-   * it, or after its lease. Cancelling an ended run changes nothing and answers it. Errors: `not_found`
-   * (404).
+   * Cancels a run, which is asked to end. A queued run ends at once; an offered or running one when its
+   * runner has killed it, or after its lease. Cancelling an ended run changes nothing and answers it. Errors:
+   * `not_found` (404).
    *
    * @generated from rpc svc.sandboxruns.v1.SandboxRunsService.Cancel
    */

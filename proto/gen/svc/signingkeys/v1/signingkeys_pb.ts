@@ -218,7 +218,7 @@ export const RevokeRequestSchema: GenMessage<RevokeRequest> = /*@__PURE__*/
  */
 export enum KeyPurpose {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: KEY_PURPOSE_UNSPECIFIED = 0;
    */
@@ -260,7 +260,7 @@ export const KeyPurposeSchema: GenEnum<KeyPurpose> = /*@__PURE__*/
  */
 export enum SigningKeyState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: SIGNING_KEY_STATE_UNSPECIFIED = 0;
    */
@@ -302,7 +302,7 @@ export const SigningKeyStateSchema: GenEnum<SigningKeyState> = /*@__PURE__*/
   enumDesc(file_svc_signingkeys_v1_signingkeys, 1);
 
 /**
- * Keys of the service, for staff. Everybody reads their public halves at `/signing-keys`, at
+ * Manages keys of the service, for staff. Everybody reads their public halves at `/signing-keys`, at
  * `/signing-keys/<id>.pem` and, as a JWK set, at `/.well-known/jwks.json`. A key is published 15 minutes
  * before it is used, so that nobody meets a signature of a key that a cache does not know yet. One key of
  * each purpose is in use; the ones before it verify for ever. A key older than `SIGNING_KEY_MAX_AGE_DAYS` is

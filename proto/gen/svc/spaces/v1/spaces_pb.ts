@@ -2,7 +2,7 @@
 // @generated from file svc/spaces/v1/spaces.proto (package svc.spaces.v1, syntax proto3)
 /* eslint-disable */
 
-// Spaces: people and projects of one purpose, across teams.
+// Spaces hold people and projects of one purpose, across teams.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -442,7 +442,7 @@ export type SearchRequest = Message<"svc.spaces.v1.SearchRequest"> & {
   query: string;
 
   /**
-   * Only these kinds. Default: all.
+   * Kinds to which the search is narrowed. Default: all.
    *
    * @generated from field: repeated svc.spaces.v1.SearchKind kinds = 3;
    */
@@ -470,14 +470,14 @@ export type SearchResult = Message<"svc.spaces.v1.SearchResult"> & {
   kind: SearchKind;
 
   /**
-   * Its id.
+   * Id of what was found.
    *
    * @generated from field: string id = 2;
    */
   id: string;
 
   /**
-   * Its name.
+   * Name of what was found.
    *
    * @generated from field: string name = 3;
    */
@@ -680,7 +680,7 @@ export const AiResponseSchema: GenMessage<AiResponse> = /*@__PURE__*/
  */
 export enum SpaceKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: SPACE_KIND_UNSPECIFIED = 0;
    */
@@ -714,7 +714,7 @@ export const SpaceKindSchema: GenEnum<SpaceKind> = /*@__PURE__*/
  */
 export enum SearchKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: SEARCH_KIND_UNSPECIFIED = 0;
    */
@@ -748,7 +748,7 @@ export const SearchKindSchema: GenEnum<SearchKind> = /*@__PURE__*/
  */
 export enum AiRole {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: AI_ROLE_UNSPECIFIED = 0;
    */
@@ -776,10 +776,10 @@ export const AiRoleSchema: GenEnum<AiRole> = /*@__PURE__*/
   enumDesc(file_svc_spaces_v1_spaces, 2);
 
 /**
- * Spaces of the caller. A space belongs to its members, not to a team, and gives nobody a right: of the
- * projects in it each member sees those of the own teams and no others. For anybody who is not a member it
- * does not exist. An API key that is narrowed to one team sees the spaces of its account that hold a project
- * of that team, and can neither create nor change one.
+ * Manages spaces of the caller. A space belongs to its members, not to a team, and gives nobody a right: of
+ * the projects in it each member sees those of the own teams and no others. For anybody who is not a member
+ * it does not exist. An API key that is narrowed to one team sees the spaces of its account that hold a
+ * project of that team, and can neither create nor change one.
  *
  * @generated from service svc.spaces.v1.SpacesService
  */
@@ -819,8 +819,8 @@ export const SpacesService: GenService<{
     output: typeof SpaceSchema;
   },
   /**
-   * Deletes a space; the projects in it stay. Needs the role `owner` in the space. Errors: `not_found` (404),
-   * `role_insufficient` (403).
+   * Deletes a space, whose projects stay. Needs the role `owner` in the space. Errors: `not_found`
+   * (404), `role_insufficient` (403).
    *
    * @generated from rpc svc.spaces.v1.SpacesService.Delete
    */
@@ -903,9 +903,9 @@ export const SpacesService: GenService<{
     output: typeof OverviewResponseSchema;
   },
   /**
-   * Asks an AI model about the space. No model can be configured in this version, so that after authorisation
-   * it answers `unavailable` (503, not retryable). Errors: `not_found` (404), `unavailable` (503, AI is not
-   * configured).
+   * Asks an AI model what it knows about the space. No model can be configured in this version, so that after
+   * authorisation it answers `unavailable` (503, not retryable). Errors: `not_found` (404), `unavailable`
+   * (503, AI is not configured).
    *
    * @generated from rpc svc.spaces.v1.SpacesService.Ai
    */

@@ -2,7 +2,7 @@
 // @generated from file svc/teams/v1/teams.proto (package svc.teams.v1, syntax proto3)
 /* eslint-disable */
 
-// Teams, their members, their invitations and their region.
+// Teams have members, invitations and a region.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -1017,7 +1017,7 @@ export type Payer = Message<"svc.teams.v1.Payer"> & {
   userId: string;
 
   /**
-   * Its name; absent if the account is gone.
+   * Name of the account; absent if it is gone.
    *
    * @generated from field: optional string username = 2;
    */
@@ -1150,7 +1150,7 @@ export const TeamBillingSchema: GenMessage<TeamBilling> = /*@__PURE__*/
  */
 export enum TeamKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: TEAM_KIND_UNSPECIFIED = 0;
    */
@@ -1184,7 +1184,7 @@ export const TeamKindSchema: GenEnum<TeamKind> = /*@__PURE__*/
  */
 export enum StatementState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: STATEMENT_STATE_UNSPECIFIED = 0;
    */
@@ -1240,9 +1240,9 @@ export const StatementStateSchema: GenEnum<StatementState> = /*@__PURE__*/
   enumDesc(file_svc_teams_v1_teams, 1);
 
 /**
- * Teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody gives a
- * role above the own one, owners and admins are made with a session alone, and an API key gives a role only
- * when it holds every scope that the role grants.
+ * Manages teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody
+ * gives a role above the own one, owners and admins are made with a session alone, and an API key gives a
+ * role only when it holds every scope that the role grants.
  *
  * @generated from service svc.teams.v1.TeamsService
  */
@@ -1291,8 +1291,8 @@ export const TeamsService: GenService<{
     output: typeof TeamSchema;
   },
   /**
-   * Deletes a team with everything in it; its runners are revoked and its open runs cancelled first. Errors:
-   * `not_found` (404).
+   * Deletes a team, and everything in it goes with it; its runners are revoked and its open runs cancelled
+   * first. Errors: `not_found` (404).
    *
    * @generated from rpc svc.teams.v1.TeamsService.Delete
    */
@@ -1322,10 +1322,11 @@ export const TeamsService: GenService<{
     output: typeof ListMembersResponseSchema;
   },
   /**
-   * Changes the role of a member. Nobody can give a role above the own one, owners and admins are made with a
-   * session, an API key gives a role only when it holds all of its scopes, and a team keeps at least one
-   * owner. Open invitations that the member made and may not make with the new role end. Errors: `not_found`
-   * (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403), `last_owner` (409).
+   * Changes the role that a member has. Nobody can give a role above the own one, owners and admins are made
+   * with a session, an API key gives a role only when it holds all of its scopes, and a team keeps at least
+   * one owner. Open invitations that the member made and may not make with the new role end. Errors:
+   * `not_found` (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403),
+   * `last_owner` (409).
    *
    * @generated from rpc svc.teams.v1.TeamsService.UpdateMemberRole
    */
@@ -1411,7 +1412,7 @@ export const TeamsService: GenService<{
   serviceDesc(file_svc_teams_v1_teams, 0);
 
 /**
- * Acts of staff on any team.
+ * Staff act by this on any team.
  *
  * @generated from service svc.teams.v1.AdminTeamsService
  */

@@ -145,7 +145,7 @@ export const SetRequestSchema: GenMessage<SetRequest> = /*@__PURE__*/
  */
 export const TeamSharesService: GenService<{
   /**
-   * Returns the shares of a team. Errors: `not_found` (404, team).
+   * Finds the shares of a team. Errors: `not_found` (404, team).
    *
    * @generated from rpc svc.teamshares.v1.TeamSharesService.Get
    */
@@ -155,8 +155,8 @@ export const TeamSharesService: GenService<{
     output: typeof PoolSharesSchema;
   },
   /**
-   * Sets the shares of a team: what is not given is the default. Takes effect with the next grant. Errors:
-   * `not_found` (404, team).
+   * Sets the shares that a team has: what is not given is the default. Takes effect with the next grant.
+   * Errors: `not_found` (404, team).
    *
    * @generated from rpc svc.teamshares.v1.TeamSharesService.Set
    */

@@ -2,7 +2,7 @@
 // @generated from file svc/timeline/v1/timeline.proto (package svc.timeline.v1, syntax proto3)
 /* eslint-disable */
 
-// Timeline: what was built and run of an environment's commits.
+// The timeline shows what was built and run of an environment's commits.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -44,7 +44,7 @@ export type TimelineEntry = Message<"svc.timeline.v1.TimelineEntry"> & {
   id: string;
 
   /**
-   * Its place in the timeline: when it was submitted, or began to wait or to run.
+   * Place in the timeline: the time at which it was submitted, or began to wait or to run.
    *
    * @generated from field: google.protobuf.Timestamp at = 3;
    */
@@ -342,7 +342,7 @@ export const TimelineEventSchema: GenMessage<TimelineEvent> = /*@__PURE__*/
  */
 export enum EntryKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: ENTRY_KIND_UNSPECIFIED = 0;
    */

@@ -111,7 +111,7 @@ export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
  */
 export type ListResponse = Message<"svc.trustedidentities.v1.ListResponse"> & {
   /**
-   * By name.
+   * Identities by name.
    *
    * @generated from field: repeated svc.trustedidentities.v1.TrustedIdentity identities = 1;
    */
@@ -215,7 +215,7 @@ export const RemoveRequestSchema: GenMessage<RemoveRequest> = /*@__PURE__*/
  */
 export const TrustedIdentitiesService: GenService<{
   /**
-   * Lists identities of a team by name, at most 20.
+   * Lists identities that a team has by name, at most 20.
    *
    * @generated from rpc svc.trustedidentities.v1.TrustedIdentitiesService.List
    */

@@ -111,7 +111,7 @@ export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
  */
 export type ListResponse = Message<"svc.trustedkeys.v1.ListResponse"> & {
   /**
-   * By name.
+   * Keys by name.
    *
    * @generated from field: repeated svc.trustedkeys.v1.TrustedKey keys = 1;
    */
@@ -196,9 +196,9 @@ export const RemoveRequestSchema: GenMessage<RemoveRequest> = /*@__PURE__*/
   messageDesc(file_svc_trustedkeys_v1_trustedkeys, 4);
 
 /**
- * Public keys of others: a statement that is uploaded for an artifact is `valid` when one of them signed it,
- * and `unverified` when none did. What a key is worth is decided each time that a statement is read: a key
- * that is removed takes its statements' worth along.
+ * Manages public keys of others: a statement that is uploaded for an artifact is `valid` when one of them
+ * signed it, and `unverified` when none did. What a key is worth is decided each time that a statement is
+ * read: a key that is removed takes its statements' worth along.
  *
  * @generated from service svc.trustedkeys.v1.TrustedKeysService
  */

@@ -2,7 +2,7 @@
 // @generated from file svc/usage/v1/usage.proto (package svc.usage.v1, syntax proto3)
 /* eslint-disable */
 
-// Usage: metered time of a team's work, by day.
+// Usage is the metered time of a team's work, by day.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -164,7 +164,7 @@ export const UsageDaySchema: GenMessage<UsageDay> = /*@__PURE__*/
  */
 export enum ExecutedBy {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: EXECUTED_BY_UNSPECIFIED = 0;
    */
@@ -198,7 +198,7 @@ export const ExecutedBySchema: GenEnum<ExecutedBy> = /*@__PURE__*/
  */
 export enum WorkKind {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: WORK_KIND_UNSPECIFIED = 0;
    */

@@ -2,7 +2,7 @@
 // @generated from file svc/variables/v1/variables.proto (package svc.variables.v1, syntax proto3)
 /* eslint-disable */
 
-// Variables: what builds of an environment, and what they deploy, find in their environment.
+// Variables are what builds of an environment, and what they deploy, find in their environment.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -308,9 +308,9 @@ export const SetManyResponseSchema: GenMessage<SetManyResponse> = /*@__PURE__*/
   messageDesc(file_svc_variables_v1_variables, 7);
 
 /**
- * Variables of environments. Plain ones are build arguments, and the environment of build steps and of the
- * deployed container. Secret ones are never build arguments: they reach the build as secrets of the engine,
- * are stored encrypted and are never shown again. Where approvals or an enforced policy guard the
+ * Manages variables of environments. Plain ones are build arguments, and the environment of build steps and
+ * of the deployed container. Secret ones are never build arguments: they reach the build as secrets of the
+ * engine, are stored encrypted and are never shown again. Where approvals or an enforced policy guard the
  * environment, admins and owners alone change them: others are refused with `role_insufficient` (403).
  *
  * @generated from service svc.variables.v1.VariablesService
@@ -328,8 +328,9 @@ export const VariablesService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Sets a variable by its name: makes it, or replaces its value. Takes effect with the next build that is
-   * submitted. Errors: `limit_reached` (409, 500 variables or 1 MiB of values in the environment).
+   * Sets the variable that has this name: it is made, or its value is replaced. Takes effect with the next
+   * build that is submitted. Errors: `limit_reached` (409, 500 variables or 1 MiB of values in the
+   * environment).
    *
    * @generated from rpc svc.variables.v1.VariablesService.Set
    */
@@ -349,7 +350,7 @@ export const VariablesService: GenService<{
     output: typeof VariableSchema;
   },
   /**
-   * Deletes a variable. With a name, only if that is its name. Errors: `not_found` (404).
+   * Deletes the variable that has this id. With a name, only if that is its name. Errors: `not_found` (404).
    *
    * @generated from rpc svc.variables.v1.VariablesService.Delete
    */

@@ -2,7 +2,7 @@
 // @generated from file svc/verifieddomains/v1/verifieddomains.proto (package svc.verifieddomains.v1, syntax proto3)
 /* eslint-disable */
 
-// Verified domains: names that a team has proved to control.
+// Verified domains are names that a team has proved to control.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -268,7 +268,7 @@ export const RemoveRequestSchema: GenMessage<RemoveRequest> = /*@__PURE__*/
  */
 export enum VerifiedDomainState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: VERIFIED_DOMAIN_STATE_UNSPECIFIED = 0;
    */
@@ -306,7 +306,7 @@ export const VerifiedDomainStateSchema: GenEnum<VerifiedDomainState> = /*@__PURE
  */
 export const VerifiedDomainsService: GenService<{
   /**
-   * Lists domains of a team, oldest first, at most 100.
+   * Lists domains that a team has, oldest first, at most 100.
    *
    * @generated from rpc svc.verifieddomains.v1.VerifiedDomainsService.List
    */
@@ -352,7 +352,8 @@ export const VerifiedDomainsService: GenService<{
     output: typeof VerifiedDomainSchema;
   },
   /**
-   * Removes a domain, verified or not; adding it again asks for the same record. Errors: `not_found` (404).
+   * Removes a domain, whether it is verified or not; adding it again asks for the same record. Errors:
+   * `not_found` (404).
    *
    * @generated from rpc svc.verifieddomains.v1.VerifiedDomainsService.Remove
    */

@@ -2,7 +2,7 @@
 // @generated from file svc/webhookendpoints/v1/webhookendpoints.proto (package svc.webhookendpoints.v1, syntax proto3)
 /* eslint-disable */
 
-// Outgoing webhooks: addresses of a team to which events are delivered.
+// Outgoing webhooks are addresses of a team to which events are delivered.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -567,7 +567,7 @@ export const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse> = 
  */
 export enum DeliveryState {
   /**
-   * Not stated.
+   * No value is stated.
    *
    * @generated from enum value: DELIVERY_STATE_UNSPECIFIED = 0;
    */
@@ -612,7 +612,7 @@ export const DeliveryStateSchema: GenEnum<DeliveryState> = /*@__PURE__*/
  */
 export const WebhookEndpointsService: GenService<{
   /**
-   * Lists endpoints of a team, oldest first, at most 20.
+   * Lists endpoints that a team has, oldest first, at most 20.
    *
    * @generated from rpc svc.webhookendpoints.v1.WebhookEndpointsService.List
    */
@@ -658,7 +658,7 @@ export const WebhookEndpointsService: GenService<{
     output: typeof WebhookEndpointSchema;
   },
   /**
-   * Deletes an endpoint with its deliveries. Errors: `not_found` (404).
+   * Deletes an endpoint, and its deliveries go with it. Errors: `not_found` (404).
    *
    * @generated from rpc svc.webhookendpoints.v1.WebhookEndpointsService.Delete
    */
@@ -690,8 +690,8 @@ export const WebhookEndpointsService: GenService<{
     output: typeof DeliverySchema;
   },
   /**
-   * Lists the deliveries of an endpoint with their attempts, newest first. They are kept for 30 days. Errors:
-   * `not_found` (404).
+   * Lists the deliveries that an endpoint had with their attempts, newest first. They are kept for 30 days.
+   * Errors: `not_found` (404).
    *
    * @generated from rpc svc.webhookendpoints.v1.WebhookEndpointsService.ListDeliveries
    */

@@ -43,7 +43,7 @@ export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
   messageDesc(file_svc_webhooks_v1_webhooks, 0);
 
 /**
- * All of them.
+ * Answer with all webhooks.
  *
  * @generated from message svc.webhooks.v1.ListResponse
  */
@@ -148,7 +148,7 @@ export const DeliveriesResponseSchema: GenMessage<DeliveriesResponse> = /*@__PUR
  */
 export const WebhooksService: GenService<{
   /**
-   * Lists webhooks of the environment's connections, oldest first. Errors: `not_found` (404).
+   * Lists webhooks that the environment's connections have, oldest first. Errors: `not_found` (404).
    *
    * @generated from rpc svc.webhooks.v1.WebhooksService.List
    */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { enumPrefix, enumValueJson } from './enum-json.ts';
+import { enumPrefix, enumValueJson } from './enum-names.ts';
 
 describe('enumValueJson()', () => {
   it.each([
