@@ -1,4 +1,4 @@
-/** The console's calls: the SDK over the session cookie, which no script can read. */
+/** Makes the calls of the console: it is the SDK over the session cookie, which no script can read. */
 import { Account, Auth, Client, PlatformFeatures, SvcApiError } from '@svc/sdk';
 
 let onUnauthenticated: () => void = () => undefined;
@@ -52,7 +52,7 @@ export function explain(error: unknown): string {
   }
 }
 
-/** What the server wrote, without the SDK's words around it. */
+/** Returns what the server wrote, without the SDK's words around it. */
 function messageOf(error: SvcApiError): string {
   const said = (error.body as { error?: { message?: unknown } } | undefined)?.error?.message;
   return typeof said === 'string' ? said : error.message;

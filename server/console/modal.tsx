@@ -1,6 +1,6 @@
 /**
- * A native modal dialog: focus is kept inside, Escape closes it, and focus returns to where it was, or to the
- * part of the page that this was in.
+ * Shows a native modal dialog. It keeps the focus inside, Escape closes it, and the focus returns to where it
+ * was, or to the part of the page that this was in.
  */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -11,7 +11,7 @@ export interface ModalProps {
   readonly labelledBy: string;
   /** Asked for by Escape or by a click beside it. It stays open until its owner takes it away. */
   readonly onClose: () => void;
-  /** Whether a click beside it closes it; not where text could be lost. */
+  /** True where a click beside the dialog closes it, which is not so where text could be lost. */
   readonly lightDismiss?: boolean;
   readonly children: ComponentChildren;
 }

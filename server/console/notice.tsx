@@ -1,4 +1,4 @@
-/** A framed remark: something to know before going on. */
+/** Frames a remark that is to be known before going on. */
 import type { ComponentChildren } from 'preact';
 import { Icon } from './icons.tsx';
 
@@ -7,7 +7,7 @@ export interface NoticeProps {
   /** `alert` interrupts a screen reader, `status` waits for it; absent: it is only there to be read. */
   readonly role?: 'alert' | 'status';
   readonly id?: string;
-  /** What can be done about it. */
+  /** Offers what can be done about it. */
   readonly action?: ComponentChildren;
   readonly children: ComponentChildren;
 }

@@ -1,4 +1,7 @@
-/** Which environment is looked at: by the address, an environment, a project, or else the first of each. */
+/**
+ * Finds the environment that is looked at: the address names an environment or a project, or else the first
+ * of each is taken.
+ */
 import { Environments, Projects } from '@svc/sdk';
 import type { Environment, Project } from '@svc/sdk';
 import { client, isMissing } from './api.ts';

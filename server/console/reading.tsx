@@ -1,7 +1,7 @@
 /** What stands in the place of something that is not known: no number, and no empty list. */
 import { Notice } from './notice.tsx';
 
-/** `what`: `the builds`. */
+/** Says that something is read. `what` is a text such as `the builds`. */
 export function Reading({ what, rows = 4 }: { readonly what: string; readonly rows?: number }) {
   return (
     <div class="skeleton" role="status" aria-busy="true">
@@ -13,7 +13,7 @@ export function Reading({ what, rows = 4 }: { readonly what: string; readonly ro
   );
 }
 
-/** `what`: `The builds`. */
+/** Says that something could not be read. `what` is a text such as `The builds`. */
 export function Failed({
   what,
   why,

@@ -123,7 +123,7 @@ export async function signOut(): Promise<void> {
   session.value = { state: 'out', ended: false };
 }
 
-/** Whether the installation offers a feature to this person. */
+/** Returns whether the installation offers a feature to this person. */
 export function offers({ resolved }: SignedIn, key: string): boolean {
   const feature = resolved[key];
   return typeof feature === 'object' ? feature.enabled : feature === true;

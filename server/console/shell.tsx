@@ -1,4 +1,4 @@
-/** What is around every page: header, navigation, sign-in, announcements. */
+/** Shows what is around every page: header, navigation, sign-in, announcements. */
 import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { announcement } from './announce.ts';

@@ -1,4 +1,4 @@
-/** A page about one team: the one that the address names, or else the first that suits. */
+/** Shows a page about one team, which is the one that the address names, or else the first that suits. */
 import type { ComponentChildren } from 'preact';
 import { Teams } from '@svc/sdk';
 import type { Team } from '@svc/sdk';

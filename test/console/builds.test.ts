@@ -1,6 +1,6 @@
 /**
- * The page of builds: the list, one build with its phases and its followed output, and what can be done with
- * it.
+ * Tells the stories of the page of builds: the list, one build with its phases and its followed output, and
+ * what can be done with it.
  */
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
@@ -161,10 +161,10 @@ describe.skipIf(!here)('the page of builds', () => {
     const log = page.getByRole('region', { name: 'Output of build 1' });
     await expect.poll(() => page.locator('.log-line').count()).toBeLessThan(200);
 
-    // At the end: it follows.
+    // The log is at its end, and follows.
     await write('and one more\n');
     await line(page, 'and one more').waitFor();
-    // Up by keyboard: it lets go, new output does not move what is read.
+    // The keyboard goes up, and it lets go: new output does not move what is read.
     await log.focus();
     await page.keyboard.press('Home');
     const scrolled = async () => (await page.evaluate(`document.querySelector('.log').scrollTop`)) as number;

@@ -1,4 +1,4 @@
-/** The companion service's features below ours: there, away, and back. */
+/** Shows the companion service's features below ours: there, away, and back. */
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * The page of costs: the month, its days, what stands out, budgets, and for who may pay credit, statements
- * and plans.
+ * Tells the stories of the page of costs: the month, its days, what stands out, budgets, and for who may pay
+ * credit, statements and plans.
  */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -21,7 +21,8 @@ const DAY = 24 * 60 * 60_000;
 const HOUR = 60 * 60_000;
 
 /**
- * Noon of the 20th of the month before this one: a month with days behind and before, whenever the test runs.
+ * Returns noon of the 20th of the month before this one, which has days behind and before, whenever the test
+ * runs.
  */
 function twentieth(): Date {
   const now = new Date();

@@ -1,6 +1,6 @@
 /**
- * Staff's table of platform features: what it shows, how a switch is moved, and what happens when two people
- * do it at once.
+ * Tells the stories of staff's table of platform features: what it shows, how a switch is moved, and what
+ * happens when two people do it at once.
  */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -250,7 +250,7 @@ describe.skipIf(!here)('the table of features', () => {
     // Nothing good was ever read by this page: no table, and no empty one either.
     await page.getByText('The features could not be read.').waitFor();
     await expect.poll(() => page.getByRole('table', { name: /^Platform features/ }).count()).toBe(0);
-    // In vain as long as nothing answers; after that the page may be faster than the hand.
+    // The click is in vain as long as nothing answers; after that the page may be faster than the hand.
     await page.getByRole('button', { name: 'Try again' }).first().click();
     await page.getByText('The features could not be read.').waitFor();
     await page.unroute('**/admin/platform-features**');

@@ -25,7 +25,7 @@ describe.skipIf(!here)('the review of a promotion', () => {
   });
   afterAll(async () => await console_?.stop());
 
-  /** Where 1.0.0 runs and 2.0.0 is asked for. */
+  /** Makes a project where 1.0.0 runs and 2.0.0 is asked for. */
   const asked = async ({ before = {}, after = {} } = {}, more: object = {}) => {
     const { sdk, project, image, release, environment } = delivery;
     const { id: projectId, path } = await project();
@@ -38,7 +38,7 @@ describe.skipIf(!here)('the review of a promotion', () => {
     const promotion = await sdk.promotions.create(production, second);
     return { path, production, promotionId: promotion.id };
   };
-  /** What the platform would deploy itself. */
+  /** Makes a project that the platform would deploy itself. */
   const deployed = async () => {
     const { sdk, project, image, release, environment } = delivery;
     const { id: projectId, path } = await project();

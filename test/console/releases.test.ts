@@ -1,4 +1,7 @@
-/** The page of releases: the matrix, the queue, and the drawer of a release and its artifacts. */
+/**
+ * Tells the stories of the page of releases: the matrix, the queue, and the drawer of a release and its
+ * artifacts.
+ */
 import type { ArtifactsLineageResponse, LineageEdge, LineageKind, LineageNode } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../setup/needs.ts';
@@ -53,7 +56,7 @@ describe.skipIf(!here)('the page of releases', () => {
   });
   afterAll(async () => await console_?.stop());
 
-  /** With one image in one release. */
+  /** Makes a project with one image in one release. */
   const project = async () => {
     const { id: projectId, path } = await delivery.project();
     const artifact = await delivery.image(projectId);

@@ -1,4 +1,6 @@
-/** The page of runners: what it says of each, what waits, enrolling, pausing, revoking. */
+/**
+ * Tells the stories of the page of runners: what it says of each, what waits, enrolling, pausing, revoking.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -212,7 +214,7 @@ describe.skipIf(!here)('the page of runners', () => {
     await page.reload();
     await page.getByRole('alert').filter({ hasText: 'The runners could not be read.' }).waitFor();
     expect(await page.locator('main').textContent()).not.toMatch(/no runner yet|0 of/);
-    // In vain as long as nothing answers; after that the page may be faster than the hand.
+    // The click is in vain as long as nothing answers; after that the page may be faster than the hand.
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('alert').filter({ hasText: 'The runners could not be read.' }).waitFor();
     await page.unroute('**/teams/*/runners**');

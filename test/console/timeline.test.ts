@@ -1,4 +1,7 @@
-/** The page of the timeline: what CI reports and what is built here, by commit, as it happens. */
+/**
+ * Tells the stories of the page of the timeline: what CI reports and what is built here, by commit, as it
+ * happens.
+ */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
@@ -36,7 +39,7 @@ describe.skipIf(!here)('the page of the timeline', () => {
   const row = (page: Page, name: string) =>
     page.locator('tr.row').filter({ has: page.getByRole('rowheader', { name }) });
   const live = async (page: Page): Promise<void> => await page.getByText('live', { exact: true }).waitFor();
-  /** Of commits and entries, from top to bottom. */
+  /** Returns the names of commits and entries, from top to bottom. */
   const names = async (page: Page): Promise<string[]> =>
     (await page.locator('.commit-line code, .entry-name').allInnerTexts()).map(
       (text) => text.split('↗')[0]?.trim() ?? '',
@@ -189,7 +192,7 @@ describe.skipIf(!here)('the page of the timeline', () => {
     await page.getByRole('rowheader', { name: /^run 0\b/ }).waitFor();
     await page.getByRole('button', { name: 'Load older' }).waitFor({ state: 'detached' });
     await expect.poll(() => page.locator('.entry-name').count()).toBe(WATCHED + 9);
-    // Away for a moment: what is loaded stays.
+    // Looking away for a moment keeps what is loaded.
     await lookAway(page);
     await report({ environmentId, pipelineName: 'meanwhile', commitSha: sha('e') });
     await row(page, 'meanwhile').waitFor();
@@ -219,7 +222,7 @@ describe.skipIf(!here)('the page of the timeline', () => {
     await page.reload();
     await page.getByRole('alert').filter({ hasText: 'The timeline could not be read.' }).waitFor();
     expect(await page.locator('main').textContent()).not.toMatch(/Nothing was built|0 entries/);
-    // In vain as long as nothing answers; after that the page may be faster than the hand.
+    // The click is in vain as long as nothing answers; after that the page may be faster than the hand.
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('alert').filter({ hasText: 'The timeline could not be read.' }).waitFor();
     await page.unroute('**/environments/*/timeline**');

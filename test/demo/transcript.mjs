@@ -1,6 +1,6 @@
 /**
- * What the demo prints: numbered steps with the time since the start, indented lines, and output of runs set
- * apart.
+ * Prints the transcript of the demo: numbered steps with the time since the start, indented lines, and output
+ * of runs set apart.
  */
 
 export function createTranscript() {

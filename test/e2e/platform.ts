@@ -1,6 +1,6 @@
 /**
- * A running platform for the stories: its processes, the bootstrap accounts, and a team that runs its own
- * work.
+ * Starts a running platform for the stories: its processes, the bootstrap accounts, and a team that runs its
+ * own work.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

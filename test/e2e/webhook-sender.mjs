@@ -21,7 +21,7 @@ const fixture = (name) => JSON.parse(readFileSync(`${PAYLOADS.pathname}${name}.p
 const RUN = fixture('workflow_run__completed.with-pull-requests');
 const JOB = fixture('workflow_job__completed.failure.with-organization');
 
-/** What happens in a run with two jobs: ten events. */
+/** Each step is what happens in a run with two jobs: ten events. */
 const STEPS = [
   ['run', 'requested', null],
   ['job0', 'queued', null],

@@ -166,7 +166,7 @@ export async function outcomeOf(
   }
 }
 
-/** `<from>-<n>`: ten events to a run, the last one is its end. */
+/** Returns the run of a delivery `<from>-<n>`. Ten events belong to a run, and the last one is its end. */
 function runOf(deliveryId: string): string {
   const [from, n] = deliveryId.split('-').map(Number);
   return String((from ?? 0) + Math.floor((n ?? 0) / 10));

@@ -210,7 +210,7 @@ const stale = {
   answer: 'accepted',
 } as const;
 
-/** One broken promise each. The named invariant must be among what is found. */
+/** Each case breaks one promise. The named invariant must be among what is found. */
 const BROKEN: ReadonlyArray<readonly [invariant: Invariant, what: string, breakIt: (h: Forged) => void]> = [
   ['I1', 'an acknowledged run that is not there', (h) => drop(h.items, { id: 'run_2' })],
   ['I1', 'a run that never ended', (h) => change(h.items, { id: 'run_2' }, { state: 'queued' })],

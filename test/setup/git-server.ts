@@ -16,7 +16,7 @@ export interface GitServerOptions {
 
 export interface RepositoryOptions {
   branch?: string;
-  /** Whether single commits are handed out by their id. Default: true. */
+  /** True, as by default, where single commits are handed out by their id. */
   anyCommit?: boolean;
 }
 
@@ -98,7 +98,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
 
 const AUTHOR = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
 
-/** The batch call, and the objects that its answer names. */
+/** Serves the batch call, and the objects that its answer names. */
 async function serveLfs(
   kept: ReadonlyMap<string, string>,
   request: IncomingMessage,
@@ -130,7 +130,7 @@ function isAllowed(request: IncomingMessage, { username, password }: GitServerOp
   return request.headers.authorization === wanted;
 }
 
-/** One CGI call. */
+/** Serves one CGI call. */
 function serve(
   root: string,
   request: IncomingMessage,

@@ -1,4 +1,4 @@
-/** The pages, in the order of the navigation. */
+/** Lists the pages, in the order of the navigation. */
 import type { ConsolePage } from '../page.ts';
 import { buildsPage } from './builds/index.ts';
 import { costsPage } from './costs/index.ts';

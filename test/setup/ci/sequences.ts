@@ -8,7 +8,7 @@ export interface Sequence {
   readonly payloads: readonly unknown[];
   /** Parts of what the run comes to. */
   readonly end: Readonly<Record<string, unknown>>;
-  /** And its jobs, by what they tell of themselves. */
+  /** Answers about its jobs, by what they tell of themselves. */
   readonly jobs?: Readonly<Record<string, object>>;
 }
 
@@ -34,7 +34,7 @@ const gitlab = (status: string, builds: readonly (readonly [number, string])[]) 
   builds: builds.map(([id, word]) => ({ id, status: word, name: `job ${id}`, stage: 'test' })),
 });
 
-/** With times: seconds of the pipeline's last end, and of a job's start and end after its making. */
+/** Adds times: seconds of the pipeline's last end, and of a job's start and end after its making. */
 const timed = (
   status: string,
   end: number | null,
@@ -58,7 +58,7 @@ const timed = (
   };
 };
 
-/** A Job Hook of the same pipeline. */
+/** Returns a Job Hook of the same pipeline. */
 const gitlabJob = (id: number, status: string, start?: string) => ({
   object_kind: 'build',
   project_id: 7,
@@ -74,7 +74,7 @@ const gitlabJob = (id: number, status: string, start?: string) => ({
   sha: SHA,
 });
 
-/** Of Pipelines itself: each status is called after its run. */
+/** Returns a webhook of Pipelines itself. Each status is called after its run. */
 const bitbucketPipeline = (state: string, second: number) => ({
   repository: { uuid: '{u}', full_name: 'acme/app' },
   commit_status: {

@@ -1,4 +1,4 @@
-/** Drafts of invoices and their lines. */
+/** Makes drafts of invoices and their lines. */
 import Stripe from 'stripe';
 import { toPayable } from './payable.ts';
 import { invalid } from './refusal.ts';
@@ -186,7 +186,7 @@ export function addLine(world: World, invoice: Stripe.Invoice, given: NewLine): 
 export const linesOf = (world: World, invoiceId: string): Stripe.InvoiceLineItem[] =>
   world.lines.get(invoiceId) ?? [];
 
-/** Amounts of a draft from its lines and the customer's balance. */
+/** Sums a draft up from its lines and the customer's balance. */
 export function summed(world: World, invoice: Stripe.Invoice): void {
   const lines = linesOf(world, invoice.id);
   const subtotal = lines.reduce((sum, each) => sum + each.amount, 0);

@@ -1,4 +1,4 @@
-/** Payment intents and their charges: what a card or a bank says. */
+/** Makes payment intents and their charges: it plays what a card or a bank says. */
 import type Stripe from 'stripe';
 import { accepts, matching, PAGING, pageOf } from './routes.ts';
 import type { Route } from './routes.ts';
@@ -33,7 +33,7 @@ export function makePayment(world: World, given: NewPayment): Stripe.PaymentInte
   return intent;
 }
 
-/** What the card or the bank says in the end. */
+/** Takes what the card or the bank says in the end. */
 export function settlePayment(
   world: World,
   intent: Stripe.PaymentIntent,

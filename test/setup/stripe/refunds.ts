@@ -9,7 +9,7 @@ import type { World } from './world.ts';
 
 export interface NewRefund {
   readonly charge: Stripe.Charge;
-  /** Absent: all that is left. */
+  /** All that is left is refunded where it is absent. */
   readonly amount?: number | undefined;
   readonly reason?: Stripe.Refund.Reason | undefined;
   readonly metadata?: Record<string, string> | undefined;

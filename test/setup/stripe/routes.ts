@@ -1,4 +1,4 @@
-/** What every family of resources is made of: routes, lists of pages. */
+/** Defines what every family of resources is made of: routes and lists of pages. */
 import type Stripe from 'stripe';
 import type { Params } from './forms.ts';
 import { invalid } from './refusal.ts';

@@ -1,4 +1,4 @@
-/** The object of a checkout session. */
+/** Makes the object of a checkout session. */
 import type Stripe from 'stripe';
 import type { Params } from './forms.ts';
 import type { World } from './world.ts';

@@ -77,7 +77,7 @@ function listed({ world, params }: Call): Stripe.ApiList<Stripe.Subscription> {
   const fits = ({ status: own }: Stripe.Subscription) => {
     if (status === 'all') return true;
     if (status === 'ended') return ENDED.includes(own);
-    // Without a status: all that have not been cancelled.
+    // All that have not been cancelled are listed without a status.
     return status === undefined ? own !== 'canceled' : own === status;
   };
   const price = params.text('price');

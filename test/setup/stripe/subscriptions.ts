@@ -1,4 +1,4 @@
-/** Subscriptions: how they begin, and what their first invoice charges. */
+/** Starts subscriptions: how they begin, and what their first invoice charges. */
 import type Stripe from 'stripe';
 import { addLine, draftInvoice } from './invoice-object.ts';
 import { attempt, finalize } from './invoices.ts';

@@ -1,4 +1,4 @@
-/** Budgets of a team, each as a meter with its figures. */
+/** Lists the budgets of a team, each as a meter with its figures. */
 import type { Budget, CostSummary, Team } from '@svc/sdk';
 import { dialog, mayBill } from './store.ts';
 import { amount, scopeName } from './words.ts';

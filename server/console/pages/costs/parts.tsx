@@ -1,4 +1,4 @@
-/** The month by environment, runner and meter. */
+/** Splits the month by environment, runner and meter. */
 import type { CostPart, CostSummary } from '@svc/sdk';
 import { amount, partName, time } from './words.ts';
 import type { Currency } from './words.ts';

@@ -24,7 +24,7 @@ export interface TeamCosts {
   readonly summary: CostSummary;
   readonly anomalies: readonly CostAnomaly[];
   readonly budgets: readonly Budget[];
-  /** Undefined: not for this person. */
+  /** It is undefined where the person may not see it. */
   readonly money: Money | undefined;
 }
 
@@ -60,7 +60,7 @@ async function readMoney(teamId: string): Promise<Money | undefined> {
   }
 }
 
-/** What is asked at the moment. */
+/** Question that the page asks at the moment. */
 export type Dialog =
   | { readonly kind: 'budget'; readonly budget: Budget | undefined }
   | { readonly kind: 'delete'; readonly budget: Budget }

@@ -1,4 +1,4 @@
-/** What may be wider than the page: it scrolls by itself, also with the keyboard. */
+/** Wraps what may be wider than the page. It scrolls by itself, also with the keyboard. */
 import type { ComponentChildren } from 'preact';
 
 export function Wide({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {

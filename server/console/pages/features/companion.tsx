@@ -1,4 +1,6 @@
-/** Features of the companion service: read-only, and never a reason for this page to fail. */
+/**
+ * Shows the features of the companion service. They are read-only, and never a reason for this page to fail.
+ */
 import { useEffect } from 'preact/hooks';
 import type { CompanionFeatures, ResolvedFeature } from '@svc/sdk';
 import { Icon } from '../../icons.tsx';

@@ -1,4 +1,4 @@
-/** Staff's table of all platform features, and below it those of the companion service. */
+/** Shows staff a table of all platform features, and below it those of the companion service. */
 import { useEffect } from 'preact/hooks';
 import { Notice } from '../../notice.tsx';
 import { nowMs } from '../../now.ts';

@@ -83,7 +83,7 @@ function CopyLink({ of }: { readonly of: string }) {
       await navigator.clipboard.writeText(hrefWith({ history: of }));
       result.value = 'copied';
     } catch {
-      // The browser's settings: the address bar is still there.
+      // The browser's settings forbid it. The address bar is still there.
       result.value = 'refused';
     }
   };

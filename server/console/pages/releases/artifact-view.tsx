@@ -1,4 +1,4 @@
-/** One artifact: where it came from, who says what about it, what it is made of, and where it went. */
+/** Shows one artifact: where it came from, who says what about it, what it is made of, and where it went. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type {
@@ -35,7 +35,7 @@ interface KnownArtifact {
   readonly artifact: Artifact;
   readonly said: ArtifactsAttestationsResponse;
   readonly lineage: ArtifactsLineageResponse;
-  /** Undefined: there is no passport yet. */
+  /** It is undefined where there is no passport yet. */
   readonly gaps: readonly string[] | undefined;
 }
 

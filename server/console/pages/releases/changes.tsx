@@ -1,6 +1,6 @@
 /**
- * What a promotion changes in its environment: what runs there now, what it brings, and which artifacts and
- * packages differ.
+ * Shows what a promotion changes in its environment: what runs there now, what it brings, and which artifacts
+ * and packages differ.
  */
 import type { PromotionImage, PromotionPreview } from '@svc/sdk';
 import { sentence } from '../../api.ts';

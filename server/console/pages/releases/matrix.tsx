@@ -1,6 +1,6 @@
 /**
- * Releases, newest first, against environments: what runs in each, since when and how it came, and what else
- * has come of each release there.
+ * Shows releases, newest first, against environments: what runs in each, since when and how it came, and what
+ * else has come of each release there.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';

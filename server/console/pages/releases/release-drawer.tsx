@@ -1,5 +1,5 @@
 /**
- * One release with its artifacts, and one of these. Both places are in the address, so that they can be
+ * Shows one release with its artifacts, and one of these. Both places are in the address, so that they can be
  * linked to.
  */
 import type { Project, Release } from '@svc/sdk';
@@ -41,7 +41,7 @@ export function ReleaseDrawer({ project, releaseId }: ReleaseDrawerProps) {
   const release = known === 'absent' ? undefined : known;
   const artifact = release?.artifacts.find(({ id }) => id === artifactId);
   return (
-    // Another dialog for each thing: the focus is at its beginning then.
+    // The key makes another dialog for each thing, so that the focus is at its beginning then.
     <Modal key={artifactId ?? ''} class="drawer" labelledBy={TITLE} onClose={close} lightDismiss>
       <header class="drawer-head">
         <h2 id={TITLE}>{artifact?.name ?? `Release ${release?.version ?? ''}`}</h2>
@@ -71,7 +71,7 @@ export function ReleaseDrawer({ project, releaseId }: ReleaseDrawerProps) {
   );
 }
 
-/** `isLost`: the address names an artifact that the release does not have. */
+/** Shows the release. `isLost` says that the address names an artifact that the release does not have. */
 function Contents({ release, isLost }: { readonly release: Release; readonly isLost: boolean }) {
   return (
     <>

@@ -33,7 +33,7 @@ export interface ReviewDialogProps {
   readonly onRefusal: () => void;
 }
 
-/** Of the contract. */
+/** Least characters of a reason, as the contract sets them. */
 const OVERRIDE_CHARS_MIN = 8;
 /** Parts of what is approved that say where it goes. */
 const TARGET = /^(deploy\.|runner\.|region$)/;

@@ -1,4 +1,6 @@
-/** What can be done with a runner. What takes something away asks first; the rest happens at once. */
+/**
+ * Offers what can be done with a runner. What takes something away asks first, and the rest happens at once.
+ */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Runner, Team } from '@svc/sdk';

@@ -1,6 +1,6 @@
 /**
- * One runner: what it is, what can be done with it, and what it held. Its place is in the address, so that it
- * can be linked to.
+ * Shows one runner: what it is, what can be done with it, and what it held. Its place is in the address, so
+ * that it can be linked to.
  */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';

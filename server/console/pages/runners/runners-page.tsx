@@ -1,4 +1,4 @@
-/** A team's runners: how each is, what to do about it, and what waits for them. */
+/** Shows a team's runners: how each is, what to do about it, and what waits for them. */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import type { Team } from '@svc/sdk';
@@ -28,7 +28,7 @@ export function RunnersPage() {
   return (
     <TeamPage
       title="Runners"
-      // Those whose work runs on their own machines first: it is what the page is about.
+      // Teams whose work runs on their own machines come first, because the page is about these.
       suits={({ operator }) => operator === 'customer'}
       onPick={(team) => {
         closeDialog();

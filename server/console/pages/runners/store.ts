@@ -1,6 +1,4 @@
-/**
- * One team's runners and their health together: read as one, so that banner and roster tell the same story.
- */
+/** Reads one team's runners together with their health, so that banner and roster tell the same story. */
 import { signal } from '@preact/signals';
 import type { Runner, RunnersEvent, Team, TeamHealth } from '@svc/sdk';
 import { isMissing } from '../../api.ts';
@@ -27,7 +25,7 @@ export async function readRoster(teamId: string): Promise<RosterAnswer> {
   }
 }
 
-/** What there is for `useLiveState`. */
+/** Returns a source for `useLiveState`. */
 export function rosterSource(teamId: string, roster: LastGood<RosterAnswer>): StateSource<RunnersEvent> {
   return {
     open: (ending) => runners.watch(teamId, { signal: ending, maxRetries: 0 }),
@@ -40,7 +38,7 @@ export type Dialog =
   | { readonly kind: 'enroll' }
   | { readonly kind: 'pause' | 'revoke' | 'clear'; readonly runner: Runner };
 
-/** What is asked at the moment; kept here so that a session that ends takes no text away. */
+/** Keeps what is asked at the moment, so that a session that ends takes no text away. */
 export const dialog = signal<Dialog | undefined>(undefined);
 export const pauseNote = signal('');
 export const pauseMinutes = signal('');
@@ -57,7 +55,7 @@ export function closeDialog(): void {
 
 onForget(closeDialog);
 
-/** What the person may do; the server decides, this only spares them the refusal. */
+/** Returns what the person may do. The server decides, and this only spares them the refusal. */
 export const mayManage = ({ role }: Team): boolean =>
   role === undefined || role === 'admin' || role === 'owner';
 export const mayClear = ({ role }: Team): boolean => role === undefined || role === 'owner';

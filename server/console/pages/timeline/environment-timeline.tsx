@@ -113,7 +113,7 @@ function Entries({ environment, known: { entries }, fresh, doubtful }: EntriesPr
   );
 }
 
-/** What the bars mean. */
+/** Explains what the bars mean. */
 function Legend({ entries, now }: { readonly entries: readonly TimelineEntry[]; readonly now: number }) {
   return (
     <p class="legend" aria-hidden="true">

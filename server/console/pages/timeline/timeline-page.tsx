@@ -1,4 +1,4 @@
-/** Shows the timeline of the environment that the address names. */
+/** This page shows the timeline of the environment that the address names. */
 import { useEffect } from 'preact/hooks';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { Missing } from '../../missing.tsx';
