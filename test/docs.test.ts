@@ -29,8 +29,8 @@ const isDocument = ({ path }: Page) => path === 'README.md' || path.startsWith('
 const isGenerated = ({ path }: Page) => path.startsWith('docs/reference/');
 
 /**
- * Returns the commands of `svc` and `svc-runner` that a page shows. Those of a workflow file stand behind a
- * key, as in `run: svc ci report …`.
+ * Returns the commands that are shown by a page and are those of `svc` and `svc-runner`. Those of a workflow
+ * file stand behind a key, as in `run: svc ci report …`.
  */
 function commandsShownIn(page: Page) {
   const shown = [

@@ -1,6 +1,6 @@
 /**
- * Shows a native modal dialog. It keeps the focus inside, Escape closes it, and the focus returns to where it
- * was, or to the part of the page that this was in.
+ * This view shows a native modal dialog. It keeps the focus inside, Escape closes it, and the focus returns
+ * to where it was, or to the part of the page that this was in.
  */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';

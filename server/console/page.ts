@@ -1,4 +1,7 @@
-/** Describes a page of the console. A page is one folder in pages/, and one line in pages/index.ts. */
+/**
+ * This is how a page of the console is described. A page is one folder in pages/, and one line in
+ * pages/index.ts.
+ */
 import type { ComponentType } from 'preact';
 import type { SignedIn } from './session.ts';
 

@@ -49,8 +49,8 @@ function go(url: URL, replace: boolean): void {
 }
 
 /**
- * Handles the click on a link: the page changes without loading, and every other way of opening a link stays
- * the browser's.
+ * Does what a click on a link is to do: the page changes without loading, and every other way of opening a
+ * link stays the browser's.
  */
 export function follow(event: MouseEvent): void {
   const link = event.currentTarget;

@@ -1,6 +1,6 @@
 /**
- * Who is signed in. The session itself is a cookie that scripts cannot read, so the only way to know is to
- * ask.
+ * This store knows who is signed in. The session itself is a cookie that scripts cannot read, so the only
+ * way to know is to ask.
  *
  *     checking → in | out | unreachable;  in → out (signed out, or the session ended) | unreachable;  out →
  *     in | unreachable;  unreachable → in | out

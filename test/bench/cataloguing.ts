@@ -29,7 +29,7 @@ const COMPONENTS = packagesOf(1).map(({ type, name, version, licenses }) => ({
   licenses: licenses.map((id) => ({ license: { id } })),
 }));
 
-/** Returns the same packages in a document of its own. */
+/** Returns the same packages, which are in a document of its own. */
 function sbomOf(serialNumber: string): string {
   const document = { bomFormat: 'CycloneDX', specVersion: '1.6', serialNumber, components: COMPONENTS };
   return gzipSync(JSON.stringify(document)).toString('base64');
@@ -41,7 +41,7 @@ interface Bench {
   offers(): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>>;
 }
 
-/** Returns the milliseconds of each report. */
+/** Returns how many milliseconds each report took. */
 async function reports(
   { runner, offers }: Bench,
   { isCatalogued }: { readonly isCatalogued: boolean },

@@ -1,7 +1,7 @@
 /**
- * Measures a compliance package over a ledger of 100,000 entries beside the export of the same ledger, in
- * turn: entries a second, and what the server's memory grows by. The first one comes to a server that has
- * done nothing before.
+ * This benchmark measures a compliance package over a ledger of 100,000 entries beside the export of the same
+ * ledger, in turn: entries a second, and what the server's memory grows by. The first one comes to a server
+ * that has done nothing before.
  */
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';

@@ -1,6 +1,6 @@
 /**
- * Measures the ledger of credit: the balance of a team with a long history and of one with a short one, in
- * turn, and posts over many teams beside the same rows without a ledger's rules.
+ * This benchmark measures the ledger of credit: the balance of a team with a long history and of one with a
+ * short one, in turn, and posts over many teams beside the same rows without a ledger's rules.
  */
 import { performance } from 'node:perf_hooks';
 import postgres from 'postgres';

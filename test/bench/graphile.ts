@@ -1,4 +1,4 @@
-/** Runs the reference of graphile-worker in a process of its own. */
+/** The reference of graphile-worker is run in a process of its own. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 

@@ -50,7 +50,7 @@ function cpuSeconds({ child }: Program): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Returns MB/s of the same chunks as rows of a bare table, as many at once. */
+/** Returns how many MB/s of the same chunks are written as rows of a bare table, as many at once. */
 async function bareInserts(url: string, chunk: Buffer): Promise<number> {
   const sql = postgres(url, { max: STREAMS, onnotice: () => undefined });
   await sql`create table bare (id bigint generated always as identity primary key, data bytea not null)`;

@@ -73,7 +73,7 @@ export interface DaemonOptions {
   /** Does not wait until it is live. */
   readonly unseen?: boolean;
   readonly minFreeMb?: number;
-  /** True for the released program and a real executor. */
+  /** True where the daemon is the released program with a real executor. */
   readonly real?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Tells the stories of the page of builds: the list, one build with its phases and its followed output, and
- * what can be done with it.
+ * These are the stories of the page of builds: the list, one build with its phases and its followed output,
+ * and what can be done with it.
  */
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';

@@ -1,4 +1,4 @@
-/** Shows the companion service's features below ours: there, away, and back. */
+/** This view shows the companion service's features below ours: there, away, and back. */
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,7 +13,7 @@ const here = (await has('postgres')) && (await has('chromium'));
 /** The server asks the companion at most so often. */
 const ASKED_EVERY_MS = 10_000;
 
-/** Waits for every feature of our own, and no more of them. */
+/** Waits until every feature of our own is there, and no more of them. */
 async function allOurs(page: Page): Promise<void> {
   const switches = page.getByRole('switch');
   await switches.nth(MANIFEST.length - 1).waitFor();

@@ -48,7 +48,7 @@ const OPENINGS_MAX = 5;
 
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
-/** Each width in each of both colour schemes. */
+/** Views, which are each width in both colour schemes. */
 export const VIEWS = (
   [
     ['1280', DESKTOP],

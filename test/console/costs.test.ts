@@ -1,6 +1,6 @@
 /**
- * Tells the stories of the page of costs: the month, its days, what stands out, budgets, and for who may pay
- * credit, statements and plans.
+ * These are the stories of the page of costs: the month, its days, what stands out, budgets, and for who may
+ * pay credit, statements and plans.
  */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

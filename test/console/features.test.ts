@@ -1,5 +1,5 @@
 /**
- * Tells the stories of staff's table of platform features: what it shows, how a switch is moved, and what
+ * These are the stories of staff's table of platform features: what it shows, how a switch is moved, and what
  * happens when two people do it at once.
  */
 import type { Page } from 'playwright-core';

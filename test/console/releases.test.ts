@@ -1,5 +1,5 @@
 /**
- * Tells the stories of the page of releases: the matrix, the queue, and the drawer of a release and its
+ * These are the stories of the page of releases: the matrix, the queue, and the drawer of a release and its
  * artifacts.
  */
 import type { ArtifactsLineageResponse, LineageEdge, LineageKind, LineageNode } from '@svc/sdk';

@@ -1,5 +1,6 @@
 /**
- * Tells the stories of the page of runners: what it says of each, what waits, enrolling, pausing, revoking.
+ * These are the stories of the page of runners: what it says of each, what waits, enrolling, pausing,
+ * revoking.
  */
 import { randomBytes } from 'node:crypto';
 import type { Page } from 'playwright-core';

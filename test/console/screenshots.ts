@@ -1,5 +1,6 @@
 /**
- * Pictures of the console for docs/console, from a server with a few weeks of history:
+ * This program takes the pictures of the console that docs/console shows, from a server with a few weeks of
+ * history:
  *
  *     node --import tsx test/console/screenshots.ts [folder] [features | fleet | timeline | releases]
  */

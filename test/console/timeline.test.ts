@@ -1,5 +1,5 @@
 /**
- * Tells the stories of the page of the timeline: what CI reports and what is built here, by commit, as it
+ * These are the stories of the page of the timeline: what CI reports and what is built here, by commit, as it
  * happens.
  */
 import type { Page } from 'playwright-core';
@@ -39,7 +39,7 @@ describe.skipIf(!here)('the page of the timeline', () => {
   const row = (page: Page, name: string) =>
     page.locator('tr.row').filter({ has: page.getByRole('rowheader', { name }) });
   const live = async (page: Page): Promise<void> => await page.getByText('live', { exact: true }).waitFor();
-  /** Returns the names of commits and entries, from top to bottom. */
+  /** Returns the names that commits and entries have, from top to bottom. */
   const names = async (page: Page): Promise<string[]> =>
     (await page.locator('.commit-line code, .entry-name').allInnerTexts()).map(
       (text) => text.split('↗')[0]?.trim() ?? '',

@@ -24,7 +24,7 @@ function start(what) {
 
 const WAIT_MS = 60_000;
 
-/** Asks until the answer pleases, at most for a minute. The last answer goes into the error. */
+/** Asks until the answer is one that pleases, at most for a minute. The last answer goes into the error. */
 async function until(what, ask, pleases) {
   const deadline = performance.now() + WAIT_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-/** Starts one of the product's programs as a process of the demo. */
+/** A program of the product is started here as a process of the demo. */
 import { spawn } from 'node:child_process';
 
 const root = new URL('../..', import.meta.url).pathname;

@@ -46,7 +46,7 @@ function split(text: string): Split {
   return { blocks, prose };
 }
 
-/** Returns the blocks of code. */
+/** Returns the blocks of code that the page has. */
 export function blocksOf({ text }: Page): readonly Code[] {
   return split(text).blocks;
 }

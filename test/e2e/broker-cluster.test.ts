@@ -1,6 +1,6 @@
 /**
- * Runs a broker of three nodes under two gateways and a server: whatever happens to a node, hints arrive
- * again by themselves. The same under load, partitions included, is `npm run faults -- --row broker-node`.
+ * The broker has three nodes under two gateways and a server: whatever happens to a node, hints arrive again
+ * by themselves. The same under load, partitions included, is `npm run faults -- --row broker-node`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

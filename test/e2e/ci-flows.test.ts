@@ -1,7 +1,7 @@
 /**
- * Tells whole flows of external CI against a running platform: webhooks that the provider's own subscription
- * sends, direct reports and id_tokens, mixed, out of order, delivered twice, with a retry and a re-run, and a
- * build of the service beside them. However they arrive, one right timeline comes of it.
+ * These are whole flows of external CI against a running platform: webhooks that the provider's own
+ * subscription sends, direct reports and id_tokens, mixed, out of order, delivered twice, with a retry and a
+ * re-run, and a build of the service beside them. However they arrive, one right timeline comes of it.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -196,7 +196,7 @@ describe('flows of external CI', () => {
           { provider: 'github', scheme: 'signature', headers: { 'x-github-event': event } },
           payload,
         );
-      /** Returns a report by the job itself, with an id_token of its own for each call. */
+      /** Returns a report that the job itself has sent, with an id_token of its own for each call. */
       const oidc =
         (attempt: number, call: (sdk: ReturnType<typeof createSvcSDK>) => Promise<unknown>): Act =>
         async () => {

@@ -58,7 +58,7 @@ async function startPair(prepare: (databaseUrl: string) => Promise<void>): Promi
   };
 }
 
-/** Returns every feature that the server shows nobody. */
+/** Returns the features that are shown to nobody, out of all that the server has. */
 async function shown(url: string): Promise<Readonly<Record<string, true>>> {
   return ((await (await fetch(`${url}${PATH}`)).json()) as { features: Record<string, true> }).features;
 }

@@ -1,7 +1,7 @@
 /**
- * A storm of GitHub's webhooks from a process of its own: so many a second whatever the answers take (each
- * waits from the moment at which it was due, so that a slow server cannot slow its load down), each sent
- * once, as GitHub does. What the server acknowledged goes to a file, a summary to standard output.
+ * This process sends a storm of GitHub's webhooks: it sends so many a second whatever the answers take (each
+ * waits from the moment at which it was due, so that a slow server cannot slow its load down), each once, as
+ * GitHub does. What the server acknowledged goes to a file, a summary to standard output.
  *
  * node webhook-sender.mjs
  * '{"url","secret","repository","perSecond","seconds","from","connections","acknowledged"}'

@@ -163,8 +163,8 @@ function oneReport(facts: Facts, item: ItemRow): Violation[] {
 }
 
 /**
- * Checks I4 by the database's clock: leases of one item follow each other, and none is taken away before its
- * time.
+ * This checks I4 by the database's clock: leases of one item follow each other, and none is taken away before
+ * its time.
  */
 function leasesDisjoint(facts: Facts, item: ItemRow): Violation[] {
   const found: Violation[] = [];
@@ -196,7 +196,10 @@ function leasesDisjoint(facts: Facts, item: ItemRow): Violation[] {
   return found;
 }
 
-/** Checks I4 by the runners' own clocks: an execution beside another one is a stale one, and it ends soon. */
+/**
+ * This checks I4 by the runners' own clocks: an execution beside another one is a stale one, and it ends
+ * soon.
+ */
 function executionsDisjoint(facts: Facts, item: ItemRow): Violation[] {
   const executions = (facts.executions.get(item.id) ?? []).toSorted(
     (a, b) => a.epoch - b.epoch || a.from - b.from,
@@ -305,7 +308,8 @@ function noStaleHeartbeat(facts: Facts): Violation[] {
 }
 
 /**
- * Checks I7 and I6: acknowledged output is stored whole, and none of a grant that was taken away is added.
+ * This checks I7 and I6: acknowledged output is stored whole, and none of a grant that was taken away is
+ * added.
  */
 function outputWhole(facts: Facts): Violation[] {
   const found: Violation[] = [];

@@ -1,6 +1,6 @@
 /**
- * Tests evidence under fire: servers are killed while they record it, two do the same at once, keys follow
- * each other, and clocks are wrong. Each server is a process.
+ * This story tests evidence under fire: servers are killed while they record it, two do the same at once,
+ * keys follow each other, and clocks are wrong. Each server is a process.
  */
 import { execFileSync } from 'node:child_process';
 import { gzipSync } from 'node:zlib';
@@ -218,7 +218,7 @@ describe.skipIf(!postgresHere)('evidence', () => {
     await other.stepClock(0);
   });
 
-  /** Returns the time of the database. */
+  /** Returns what time it is in the database. */
   const now = async (): Promise<string> => {
     const [row] = await world.sql<Array<{ now: Date }>>`select clock_timestamp() as now`;
     return row!.now.toISOString();
@@ -228,7 +228,7 @@ describe.skipIf(!postgresHere)('evidence', () => {
     await world.runner.finish(offer, imageOf(freshDigest()));
     return buildId;
   };
-  /** Returns the numbers of builds in the population of the package of a period. */
+  /** Returns the numbers that builds have in the population of the package of a period. */
   const buildsOf = async (sdk: SvcSDK, [start, end]: readonly [string, string]) => {
     const { teamId } = world;
     const { id, partial } = await sdk.compliance.assemble(teamId, start, end);

@@ -36,8 +36,8 @@ export function openJournal<E extends object>(path: string): Journal<E> {
 }
 
 /**
- * Returns the entries in order. A torn last line, left by a kill in mid-write, was never acknowledged to its
- * writer and is left out.
+ * Returns the entries that are in the file, in order. A torn last line, left by a kill in mid-write, was
+ * never acknowledged to its writer and is left out.
  */
 export function readJournal<E extends object>(path: string): Array<E & Stamp> {
   const text = readOrEmpty(path);

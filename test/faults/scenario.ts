@@ -1,5 +1,5 @@
 /**
- * Plays one run of the fault test: it starts everything, submits, does the faults at their times, lets it
+ * This is one run of the fault test: it starts everything, submits, does the faults at their times, lets it
  * heal and come to rest, then judges. The verdict comes from the checker alone; what is counted here is for
  * people.
  */
@@ -102,7 +102,7 @@ const TIMES = {
   recoverMs: RECOVER_MS,
 };
 
-/** Runs the scenario on a rig of its own. */
+/** The scenario is run on a rig of its own. */
 export async function runScenario(scenario: Scenario, surroundings: Surroundings): Promise<Verdict> {
   await surroundings.cluster.pair?.commitsWait(scenario.asynchronous !== true);
   const rig = await startRigFor(scenario, surroundings, `${scenario.name}-rig`);
@@ -160,8 +160,8 @@ export async function playOn(
 }
 
 /**
- * Returns the times of the main thread, in nanoseconds. Waiting is being able to run and not being let. They
- * are zeros where the system does not say.
+ * Returns how long the main thread ran and waited, in nanoseconds. Waiting is being able to run and not being
+ * let. Both are zero where the system does not say.
  */
 function processorTimes(): { readonly ran: number; readonly waited: number } {
   const [ran = 0, waited = 0] = existsSync(SCHEDSTAT)

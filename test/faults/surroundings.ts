@@ -1,5 +1,5 @@
 /**
- * Starts what all scenarios of one process share: a folder, the bundles, the broker. It is taken down again
+ * This is what all scenarios of one process share: a folder, the bundles, the broker. It is taken down again
  * whatever happens.
  */
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -112,7 +112,7 @@ export async function startOddServer(answer: Answer): Promise<OddServer> {
 }
 
 /**
- * Returns the query as an answer without records, with a response code of RFC 1035: 2 is SERVFAIL, 5 is
+ * Returns the query as an answer that has no records and a response code of RFC 1035: 2 is SERVFAIL, 5 is
  * REFUSED.
  */
 export function refusal(code: number): (query: Buffer) => Buffer {

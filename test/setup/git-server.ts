@@ -1,5 +1,6 @@
 /**
- * Serves bare repositories over HTTP on loopback, by git's own `http-backend`, with or without a password.
+ * Bare repositories are served over HTTP on loopback, by git's own `http-backend`, with or without a
+ * password.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -98,7 +99,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
 
 const AUTHOR = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
 
-/** Serves the batch call, and the objects that its answer names. */
+/** Answers what is asked of the batch call, and the objects that its answer names. */
 async function serveLfs(
   kept: ReadonlyMap<string, string>,
   request: IncomingMessage,
@@ -130,7 +131,7 @@ function isAllowed(request: IncomingMessage, { username, password }: GitServerOp
   return request.headers.authorization === wanted;
 }
 
-/** Serves one CGI call. */
+/** Answers a request by what one CGI call has given. */
 function serve(
   root: string,
   request: IncomingMessage,

@@ -34,7 +34,7 @@ export interface OidcIssuers {
   publicJwk(): JWK;
   /** Another key from now on, under another id. */
   rotate(): Promise<void>;
-  /** Answers in place of the keys. With undefined the keys are answered again. */
+  /** Answers what the test has given in place of the keys. With undefined the keys are answered again. */
   answerKeys(answer: ((response: ServerResponse) => void) | undefined): void;
   sign(name: IssuerName, claims: Claims, options?: SignOptions): Promise<string>;
   close(): Promise<void>;

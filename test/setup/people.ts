@@ -97,7 +97,7 @@ export async function newKey(
   return { id: String((body['apiKey'] as { id: string }).id), secret: String(body['secret']) };
 }
 
-/** Ends an API key of the person. */
+/** Ends an API key that the person has. */
 export async function revokeKey(server: TestServer, as: string, id: string): Promise<TestResponse> {
   return await server.call(`DELETE /api-keys/${id}`, { as: await inPerson(server, as) });
 }

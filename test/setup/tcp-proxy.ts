@@ -217,8 +217,8 @@ function join(client: Socket, backend: Socket, network: Network): void {
 }
 
 /**
- * Forwards one direction of one connection. Its source stands still while a piece is on its way, so that
- * order and ends are kept.
+ * This is one direction of one connection. Its source stands still while a piece is on its way, so that order
+ * and ends are kept.
  */
 function forward(
   { from, to }: { readonly from: Socket; readonly to: Socket },

@@ -58,7 +58,7 @@ const timed = (
   };
 };
 
-/** Returns a Job Hook of the same pipeline. */
+/** Returns a Job Hook that is of the same pipeline. */
 const gitlabJob = (id: number, status: string, start?: string) => ({
   object_kind: 'build',
   project_id: 7,
@@ -74,7 +74,7 @@ const gitlabJob = (id: number, status: string, start?: string) => ({
   sha: SHA,
 });
 
-/** Returns a webhook of Pipelines itself. Each status is called after its run. */
+/** Returns a webhook that is sent by Pipelines itself. Each status is called after its run. */
 const bitbucketPipeline = (state: string, second: number) => ({
   repository: { uuid: '{u}', full_name: 'acme/app' },
   commit_status: {

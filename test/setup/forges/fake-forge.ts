@@ -1,5 +1,5 @@
 /**
- * Starts a repository's host on loopback. What it answers is put together from routes, one set for each part
+ * This is a repository's host on loopback. What it answers is put together from routes, one set for each part
  * of an API (trees, statuses, hooks), and what it was asked is kept. A test makes it fail by answering in a
  * route's place.
  */

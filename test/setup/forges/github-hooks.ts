@@ -1,4 +1,4 @@
-/** Answers as GitHub's webhooks of a repository do. What is there is shown without its secret. */
+/** The routes answer as GitHub's webhooks of a repository do. What is there is shown without its secret. */
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 
 /** Webhooks that a host of any kind keeps. */

@@ -1,6 +1,6 @@
 /**
- * Plays months of teams without their machines: reports, who pays, which plan, and the closing at a time that
- * the test says.
+ * These tests play months of teams without their machines: reports, who pays, which plan, and the closing at
+ * a time that the test says.
  */
 import { metered } from '../../../server/money/metering/index.ts';
 import type { Pricing } from '../../../server/money/plans/index.ts';

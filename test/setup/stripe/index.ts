@@ -1,5 +1,5 @@
 /**
- * Starts a stateful counterpart of Stripe's API: what it keeps, charges and tells is what Stripe would, by
+ * This is a stateful counterpart of Stripe's API: what it keeps, charges and tells is what Stripe would, by
  * its own clock.
  */
 import type { AddressInfo } from 'node:net';

@@ -186,7 +186,7 @@ export function addLine(world: World, invoice: Stripe.Invoice, given: NewLine): 
 export const linesOf = (world: World, invoiceId: string): Stripe.InvoiceLineItem[] =>
   world.lines.get(invoiceId) ?? [];
 
-/** Sums a draft up from its lines and the customer's balance. */
+/** Sets the amounts that a draft has from its lines and the customer's balance. */
 export function summed(world: World, invoice: Stripe.Invoice): void {
   const lines = linesOf(world, invoice.id);
   const subtotal = lines.reduce((sum, each) => sum + each.amount, 0);

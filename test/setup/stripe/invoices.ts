@@ -1,4 +1,4 @@
-/** Plays the life of an invoice after its draft: it is finalised, tried, paid, failed or voided. */
+/** This is the life of an invoice after its draft: it is finalised, tried, paid, failed or voided. */
 import type Stripe from 'stripe';
 import { summed } from './invoice-object.ts';
 import { makePayment, settlePayment } from './payments.ts';
@@ -80,7 +80,7 @@ export function settleInvoice(
   else markFailed(world, invoice);
 }
 
-/** Returns how the customer's card answers. A customer who left none is declined. */
+/** Returns what is answered by the customer's card. A customer who left none is declined. */
 export const cardOutcome = (world: World, customer: string): 'succeeded' | 'declined' =>
   world.cards.get(customer) === 'works' ? 'succeeded' : 'declined';
 

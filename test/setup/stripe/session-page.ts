@@ -20,7 +20,10 @@ export function expireSession(world: World, session: Session): Session {
   return session;
 }
 
-/** Pays with a card at once. With `pending` a bank answers later, and the session is complete and unpaid. */
+/**
+ * The session is paid at once with a card. With `pending` a bank answers later, and the session is complete
+ * and unpaid.
+ */
 export function payOnPage(world: World, session: Session, outcome: 'succeeded' | 'pending'): void {
   mustBeOpen(session);
   if (session.mode === 'subscription') subscribe(world, session, outcome);

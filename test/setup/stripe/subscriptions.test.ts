@@ -1,4 +1,4 @@
-/** Plays months of subscriptions: how they renew, change, fall behind and end. */
+/** These tests play months of subscriptions: how they renew, change, fall behind and end. */
 import type Stripe from 'stripe';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../clock.ts';

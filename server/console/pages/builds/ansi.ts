@@ -21,8 +21,8 @@ export interface Span {
 
 export const PLAIN: Style = {};
 
-// Matches a CSI up to its final byte, OSC, DCS and the like up to their end, and escapes of two characters.
-// Those that the end of a line cuts off are taken out too.
+// The pattern is made of CSI up to its final byte, OSC, DCS and the like up to their end, and escapes of two
+// characters. Those that the end of a line cuts off are taken out too.
 const SEQUENCE =
   // oxlint-disable-next-line no-control-regex -- control characters are what this is about
   /\u001b(?:\[([0-?]*)[ -/]*([@-~]?)|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|[ -/]*[0-~]?)/g;

@@ -1,7 +1,7 @@
 import type { Build } from '@svc/sdk';
 import { STATE } from './words.ts';
 
-/** Shows the state as a word beside a mark. */
+/** The state is a word beside a mark. */
 export function State({ build: { state } }: { readonly build: Pick<Build, 'state'> }) {
   const [word, tone] = STATE[state] ?? [state, 'quiet'];
   return (

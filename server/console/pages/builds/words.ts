@@ -26,8 +26,8 @@ const ENDED: ReadonlySet<BuildState> = new Set(['succeeded', 'failed', 'cancelle
 export const hasEnded = ({ state }: Pick<Build, 'state'>): boolean => ENDED.has(state);
 
 /**
- * Returns the time from the begin of the build's work to its end, or to now. It is undefined before, and
- * while a build that lost its runner waits for another one.
+ * Returns the time that passed from the begin of its work to its end, or to now. It is undefined before,
+ * and while a build that lost its runner waits for another one.
  */
 export function tookMs(
   { state, startedAt, finishedAt }: Pick<Build, 'state' | 'startedAt' | 'finishedAt'>,

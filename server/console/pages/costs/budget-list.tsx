@@ -1,4 +1,4 @@
-/** Lists the budgets of a team, each as a meter with its figures. */
+/** This view lists the budgets of a team, each as a meter that has its figures. */
 import type { Budget, CostSummary, Team } from '@svc/sdk';
 import { dialog, mayBill } from './store.ts';
 import { amount, scopeName } from './words.ts';

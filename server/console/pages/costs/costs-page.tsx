@@ -1,6 +1,6 @@
 /**
- * Shows what a team's work costs: the month so far and where it goes, days that stand out, budgets, and for
- * admins credit, statements and the plan.
+ * This view shows what a team's work costs: the month so far and where it goes, days that stand out, budgets,
+ * and for admins credit, statements and the plan.
  */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { Signal } from '@preact/signals';

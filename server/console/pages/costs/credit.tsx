@@ -1,4 +1,4 @@
-/** Shows the credit of a team: what is left, what the month will take, and what came and went. */
+/** This view shows the credit of a team: what is left, what the month will take, and what came and went. */
 import { useSignal } from '@preact/signals';
 import type { CreditEntry, Team } from '@svc/sdk';
 import { LoadOlder } from '../../load-older.tsx';

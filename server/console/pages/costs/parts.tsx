@@ -1,4 +1,4 @@
-/** Splits the month by environment, runner and meter. */
+/** This is the month by environment, runner and meter. */
 import type { CostPart, CostSummary } from '@svc/sdk';
 import { amount, partName, time } from './words.ts';
 import type { Currency } from './words.ts';

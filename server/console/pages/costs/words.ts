@@ -23,8 +23,8 @@ export function amount(text: string, { currency, decimals }: Currency): string {
 }
 
 /**
- * Returns minor units as words. `decimals` are those of the currency, which Intl takes for fewer now and
- * then.
+ * Returns words that say minor units. `decimals` are those of the currency, which Intl takes for fewer now
+ * and then.
  */
 export function ofCents(cents: number | bigint, of: Currency): string {
   return amount(majorText(cents, of.decimals), of);
@@ -45,12 +45,12 @@ export function time(seconds: number): string {
   return `${(Math.round(seconds / 360) / 10).toLocaleString('en')} h`;
 }
 
-/** Returns `November 2026` for `2026-11` or for one of its days. */
+/** Returns the month that `2026-11` or one of its days is in, as `November 2026`. */
 export function month(text: string): string {
   return named(text.slice(0, 7), { month: 'long', year: 'numeric' });
 }
 
-/** Returns a day such as `Thursday, 26 November`. */
+/** Returns the day as it is written in `Thursday, 26 November`. */
 export function day(text: string): string {
   return named(text, { weekday: 'long', day: 'numeric', month: 'long' });
 }
@@ -61,7 +61,7 @@ function named(text: string, parts: Intl.DateTimeFormatOptions): string {
   );
 }
 
-/** Returns the name of a part. `none` is the name of work that belongs to no such part. */
+/** Returns the name that a part has. `none` is the name of work that belongs to no such part. */
 export function partName(
   { id, name, others }: Pick<CostPart, 'id' | 'name' | 'others'>,
   none: string,

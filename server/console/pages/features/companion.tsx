@@ -1,5 +1,6 @@
 /**
- * Shows the features of the companion service. They are read-only, and never a reason for this page to fail.
+ * This view shows the features of the companion service. They are read-only, and never a reason for this page
+ * to fail.
  */
 import { useEffect } from 'preact/hooks';
 import type { CompanionFeatures, ResolvedFeature } from '@svc/sdk';

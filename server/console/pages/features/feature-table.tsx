@@ -1,4 +1,6 @@
-/** Shows one row a feature, in the order of the manifest. On narrow screens the same rows are cards. */
+/**
+ * This view shows one row a feature, in the order of the manifest. On narrow screens the same rows are cards.
+ */
 import type { PlatformFeature } from '@svc/sdk';
 import { Icon } from '../../icons.tsx';
 import { follow, hrefWith } from '../../router.ts';

@@ -21,7 +21,7 @@ export interface Differences {
 /** Versions that are named of one package. */
 const VERSIONS_MAX = 3;
 
-/** Returns the first digits of a digest, without its algorithm. */
+/** Returns the first digits that a digest has behind its algorithm. */
 const digits = (digest: string): string => digest.replace(/^\w+:/, '').slice(0, 12);
 
 export function artifactDifferences(changes: readonly PromotionArtifactChange[]): Differences {

@@ -1,7 +1,7 @@
 /**
- * Places the parts of a lineage for its drawing: a row for each node and a column for each kind, so that
- * every line goes down and to the right. What an artifact came of stands above it, and what became of it
- * below, each under what it came of.
+ * Here is where the parts of a lineage stand in its drawing: there is a row for each node and a column for
+ * each kind, so that every line goes down and to the right. What an artifact came of stands above it, and
+ * what became of it below, each under what it came of.
  */
 import type { ArtifactsLineageResponse, LineageKind, LineageNode } from '@svc/sdk';
 

@@ -1,6 +1,6 @@
 /**
- * Shows one release with its artifacts, and one of these. Both places are in the address, so that they can be
- * linked to.
+ * This view shows one release with its artifacts, and one of these. Both places are in the address, so that
+ * they can be linked to.
  */
 import type { Project, Release } from '@svc/sdk';
 import { isMissing } from '../../api.ts';

@@ -37,8 +37,8 @@ export const HOW: Readonly<Record<RunningHow, string>> = {
 };
 
 /**
- * Returns how a promotion stands. `isNewest` says that nothing is known to have been deployed there since it
- * was approved.
+ * Returns what is said of a promotion. `isNewest` says that nothing is known to have been deployed there
+ * since it was approved.
  */
 export function standing(promotion: Promotion, isNewest: boolean): StateWord {
   switch (promotion.state) {
@@ -133,7 +133,7 @@ export function whyNot(
     : undefined;
 }
 
-/** Returns `sha256:` and twelve digits. */
+/** Returns a digest that is cut to `sha256:` and twelve digits. */
 export const shortDigest = (digest: string): string => digest.slice(0, 19);
 
 export const ORIGIN: Readonly<Record<ArtifactOrigin, string>> = {
@@ -201,8 +201,8 @@ export function promotionState({ kind, state }: LineageNode): StateWord | undefi
 }
 
 /**
- * Returns a name on one line, whatever stands in it: nothing in it is unseen or turns the direction, and it
- * ends after `max`.
+ * Returns a name that is on one line, whatever stands in it: nothing in it is unseen or turns the direction,
+ * and it ends after `max`.
  */
 export function plain(text: string, max: number): string {
   const characters = [...text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')];

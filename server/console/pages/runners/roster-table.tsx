@@ -1,4 +1,6 @@
-/** Shows one row a runner, in the order of their names. On narrow screens the same rows are cards. */
+/**
+ * This view shows one row a runner, in the order of their names. On narrow screens the same rows are cards.
+ */
 import type { Runner, Team } from '@svc/sdk';
 import type { LastGood } from '../../last-good.ts';
 import { follow, hrefWith } from '../../router.ts';

@@ -1,4 +1,4 @@
-/** Shows a team's runners: how each is, what to do about it, and what waits for them. */
+/** This view shows a team's runners: how each is, what to do about it, and what waits for them. */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import type { Team } from '@svc/sdk';

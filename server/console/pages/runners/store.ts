@@ -25,7 +25,7 @@ export async function readRoster(teamId: string): Promise<RosterAnswer> {
   }
 }
 
-/** Returns a source for `useLiveState`. */
+/** Returns the source that `useLiveState` is given. */
 export function rosterSource(teamId: string, roster: LastGood<RosterAnswer>): StateSource<RunnersEvent> {
   return {
     open: (ending) => runners.watch(teamId, { signal: ending, maxRetries: 0 }),
