@@ -54,7 +54,7 @@ export interface Tables {
   event: Map<string, StoredEvent>;
 }
 
-type Kept<K extends keyof Tables> = Tables[K] extends Map<string, infer T> ? T : never;
+export type Kept<K extends keyof Tables> = Tables[K] extends Map<string, infer T> ? T : never;
 type ObjectOf<T extends Stripe.Event['type']> = Extract<Stripe.Event, { type: T }>['data']['object'];
 
 export interface World {
