@@ -27,8 +27,18 @@ export const auth = new Auth(client);
 export const platformFeatures = new PlatformFeatures(client);
 
 /** Not there, or not to be known of. */
-export function isMissing(error: unknown): boolean {
+function isMissing(error: unknown): boolean {
   return error instanceof SvcApiError && error.status === 404;
+}
+
+/** Resolves with `instead` where what is read is not there, or not to be known of. */
+export async function ifMissing<T, E>(instead: E, read: () => Promise<T>): Promise<T | E> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isMissing(error)) return instead;
+    throw error;
+  }
 }
 
 export function isUnauthenticated(error: unknown): boolean {

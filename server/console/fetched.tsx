@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ComponentType } from 'preact';
+import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
 
 type Load<Props> = () => Promise<ComponentType<Props>>;
@@ -54,9 +55,9 @@ function Outdated() {
       kind="warn"
       role="alert"
       action={
-        <button class="button button-small" type="button" onClick={() => window.location.reload()}>
+        <Button look="small" onClick={() => window.location.reload()}>
           Reload
-        </button>
+        </Button>
       }
     >
       <strong>This page could not be fetched.</strong> The console was updated, or the server cannot be

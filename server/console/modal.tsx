@@ -4,6 +4,8 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { Button } from './button.tsx';
+import { Icon } from './icons.tsx';
 
 export interface ModalProps {
   readonly class: string;
@@ -53,5 +55,33 @@ export function Modal({ class: name, labelledBy, onClose, lightDismiss = false, 
     >
       {children}
     </dialog>
+  );
+}
+
+interface DrawerProps {
+  readonly id: string;
+  readonly title: ComponentChildren;
+  /** What stands beside its title. */
+  readonly aside?: ComponentChildren;
+  readonly busy?: boolean;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** A modal dialog beside the page, with a heading and a button that closes it. */
+export function Drawer({ id, title, aside, busy, onClose, children }: DrawerProps) {
+  return (
+    <Modal class="drawer" labelledBy={id} onClose={onClose} lightDismiss>
+      <header class="drawer-head">
+        <h2 id={id}>{title}</h2>
+        {aside}
+        <Button look="quiet icon" label="Close" onClick={onClose}>
+          <Icon of="close" />
+        </Button>
+      </header>
+      <div class="drawer-body" {...(busy !== undefined && { 'aria-busy': busy })}>
+        {children}
+      </div>
+    </Modal>
   );
 }

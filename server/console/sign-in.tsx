@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
 import { lastEmail, signIn } from './session.ts';
 import type { SignInProblem } from './session.ts';
@@ -46,17 +47,12 @@ export function SignIn({ ended }: { readonly ended: boolean }) {
         ) : (
           <CodeField code={code} problem={problem.value} />
         )}
-        <button
-          class="button button-primary button-wide"
-          type="submit"
-          aria-disabled={busy.value ? 'true' : undefined}
-        >
+        <Button look="primary wide" submits waits={busy.value}>
           {busy.value ? 'Signing in…' : step.value === 'password' ? 'Sign in' : 'Confirm the code'}
-        </button>
+        </Button>
         {step.value === 'code' && (
-          <button
-            class="button button-quiet button-wide"
-            type="button"
+          <Button
+            look="quiet wide"
             onClick={() => {
               step.value = 'password';
               problem.value = undefined;
@@ -64,7 +60,7 @@ export function SignIn({ ended }: { readonly ended: boolean }) {
             }}
           >
             Back
-          </button>
+          </Button>
         )}
       </form>
     </main>

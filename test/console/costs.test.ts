@@ -30,7 +30,7 @@ function twentieth(): Date {
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 /** Nine weeks in which each day costs the same, but for one. */
-async function seed(console_: Console, fleet: Fleet, now: Date): Promise<void> {
+async function seed(console_: OwnConsole, fleet: Fleet, now: Date): Promise<void> {
   const { sql } = console_.server.db;
   const yesterday = now.getTime() - DAY;
   const { teamId, projectId } = fleet;

@@ -1,12 +1,10 @@
 /** Builds of an environment, newest first. */
-import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Build, Environment } from '@svc/sdk';
-import { LoadOlder } from '../../load-older.tsx';
-import { announce } from '../../announce.ts';
-import { explain, isUnauthenticated } from '../../api.ts';
+import { CardTable } from '../../table.tsx';
+import { useOlder } from '../../use-older.tsx';
 import { createLive, every } from '../../live.ts';
-import { Failed, Reading } from '../../reading.tsx';
+import { Unread } from '../../reading.tsx';
 import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { useLastGood } from '../../use-last-good.ts';
@@ -21,11 +19,16 @@ import { hasEnded, shortCommit, tookMs } from './words.ts';
 
 const PAGE = 50;
 
+const partOf = ({ builds: items, nextCursor }: Awaited<ReturnType<typeof builds.listPage>>) => ({
+  items,
+  nextCursor,
+});
+
 export function BuildList({ environment }: { readonly environment: Environment }) {
   const first = useLastGood(async () => await builds.listPage(environment.id, { limit: PAGE }));
-  const older = useSignal<readonly Build[]>([]);
-  const next = useSignal<string | undefined | null>(null);
-  const busy = useSignal(false);
+  const withOlder = useOlder(async (cursor) =>
+    partOf(await builds.listPage(environment.id, { limit: PAGE, cursor })),
+  );
   useEffect(
     () =>
       createLive().follow({
@@ -39,26 +42,8 @@ export function BuildList({ environment }: { readonly environment: Environment }
   const unknown = first.unknown.value;
   const running = known?.builds.some((build) => !hasEnded(build)) === true;
   const now = useTick(running);
-  if (known === undefined) {
-    if (unknown === undefined) return <Reading what="the builds" />;
-    return <Failed what="The builds" why={unknown.why} again={() => void first.load()} />;
-  }
-  const cursor = next.value === null ? known.nextCursor : next.value;
-  const loadOlder = async (): Promise<void> => {
-    if (busy.value || cursor === undefined) return;
-    busy.value = true;
-    try {
-      const page = await builds.listPage(environment.id, { limit: PAGE, cursor });
-      older.value = [...older.value, ...page.builds];
-      next.value = page.nextCursor;
-    } catch (error) {
-      if (!isUnauthenticated(error)) announce(explain(error));
-    } finally {
-      busy.value = false;
-    }
-  };
-  // A build that a newer one has pushed off the first page is in neither until it is loaded again.
-  const shown = [...new Map([...known.builds, ...older.value].map((build) => [build.id, build])).values()];
+  if (known === undefined) return <Unread of={first} what="the builds" />;
+  const { items: shown, button } = withOlder(partOf(known));
   return (
     <>
       <StaleNotice of={first} />
@@ -74,7 +59,7 @@ export function BuildList({ environment }: { readonly environment: Environment }
       ) : (
         <Table builds={shown} environment={environment} now={now} doubtful={unknown !== undefined} />
       )}
-      {cursor !== undefined && <LoadOlder apart busy={busy.value} load={loadOlder} />}
+      {button}
     </>
   );
 }
@@ -88,23 +73,18 @@ interface TableProps {
 
 function Table({ builds: shown, environment, now, doubtful }: TableProps) {
   return (
-    <table class={doubtful ? 'table build-table doubtful' : 'table build-table'} role="table">
-      <caption class="visually-hidden">Builds of {environment.name}, newest first</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {['Build', 'State', 'Commit', 'Runner', 'Took', 'Address', 'Begun'].map((name) => (
-            <th key={name} scope="col" role="columnheader">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+    <CardTable
+      class="build-table"
+      caption={`Builds of ${environment.name}, newest first`}
+      columns={['Build', 'State', 'Commit', 'Runner', 'Took', 'Address', 'Begun']}
+      doubtful={doubtful}
+    >
       <tbody role="rowgroup">
         {shown.map((build) => (
           <Row key={build.id} build={build} now={now} />
         ))}
       </tbody>
-    </table>
+    </CardTable>
   );
 }
 

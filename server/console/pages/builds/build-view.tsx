@@ -1,12 +1,13 @@
 /** One build: how it stands, where its time went, what it wrote, and what can be done with it. */
 import { useEffect } from 'preact/hooks';
 import type { Build, Environment } from '@svc/sdk';
-import { isMissing, sentence } from '../../api.ts';
+import { Button } from '../../button.tsx';
+import { ifMissing, sentence } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
 import { createLive, every } from '../../live.ts';
 import { Missing } from '../../missing.tsx';
 import { Notice } from '../../notice.tsx';
-import { Failed, Reading } from '../../reading.tsx';
+import { Unread } from '../../reading.tsx';
 import { follow } from '../../router.ts';
 import type { SignedIn } from '../../session.ts';
 import { Ago } from '../../time.tsx';
@@ -31,16 +32,10 @@ export interface BuildViewProps {
 }
 
 export function BuildView({ environment, buildId, session }: BuildViewProps) {
-  const read = useLastGood(async (): Promise<Build | 'absent'> => {
-    try {
-      return await builds.get(environment.id, buildId);
-    } catch (error) {
-      if (isMissing(error)) return 'absent';
-      throw error;
-    }
-  });
+  const read = useLastGood(
+    async () => await ifMissing('absent' as const, async () => await builds.get(environment.id, buildId)),
+  );
   const build = read.data.value;
-  const unknown = read.unknown.value;
   const running = build !== undefined && build !== 'absent' && !hasEnded(build);
   useEffect(() => {
     if (!running) return;
@@ -59,11 +54,7 @@ export function BuildView({ environment, buildId, session }: BuildViewProps) {
       <>
         {back}
         <h1>Build</h1>
-        {unknown === undefined ? (
-          <Reading what="the build" />
-        ) : (
-          <Failed what="The build" why={unknown.why} again={() => void read.load()} />
-        )}
+        <Unread of={read} what="the build" />
       </>
     );
   }
@@ -158,31 +149,23 @@ function Actions({ build, session }: { readonly build: Build; readonly session: 
     <div class="build-actions">
       {build.state === 'awaiting_approval' && decides && (
         <>
-          <button class="button button-primary" type="button" onClick={() => ask({ kind: 'approve', build })}>
+          <Button look="primary" onClick={() => ask({ kind: 'approve', build })}>
             Approve the deploy
-          </button>
-          <button class="button" type="button" onClick={() => ask({ kind: 'reject', build })}>
-            Reject it
-          </button>
+          </Button>
+          <Button onClick={() => ask({ kind: 'reject', build })}>Reject it</Button>
         </>
       )}
       {build.state === 'awaiting_approval' && !decides && (
         <p class="muted">An admin of the team approves or rejects its deploy.</p>
       )}
       {!hasEnded(build) && !build.cancelRequested && (
-        <button class="button" type="button" onClick={() => ask({ kind: 'cancel', build })}>
-          Cancel the build
-        </button>
+        <Button onClick={() => ask({ kind: 'cancel', build })}>Cancel the build</Button>
       )}
       {build.state === 'succeeded' && build.digest !== undefined && (
-        <button class="button" type="button" onClick={() => ask({ kind: 'rollback', build })}>
-          Roll back to it
-        </button>
+        <Button onClick={() => ask({ kind: 'rollback', build })}>Roll back to it</Button>
       )}
       {hasEnded(build) && build.commit !== undefined && (
-        <button class="button" type="button" onClick={() => ask({ kind: 'again', build })}>
-          Build this commit again
-        </button>
+        <Button onClick={() => ask({ kind: 'again', build })}>Build this commit again</Button>
       )}
     </div>
   );

@@ -1,8 +1,9 @@
 /** This view shows the credit of a team: what is left, what the month will take, and what came and went. */
 import { useSignal } from '@preact/signals';
 import type { CreditEntry, Team } from '@svc/sdk';
+import { Button } from '../../button.tsx';
 import { LoadOlder } from '../../load-older.tsx';
-import { Failed, Reading } from '../../reading.tsx';
+import { Failed, Unread } from '../../reading.tsx';
 import { Ago } from '../../time.tsx';
 import { explain } from '../../api.ts';
 import { useLastGood } from '../../use-last-good.ts';
@@ -25,13 +26,9 @@ export function Credit({ team, money: { credit, billing } }: Props) {
       <div class="panel-head">
         <h2 id="credit-title">Credit</h2>
         {maySpend(team) && billing.standing !== 'self_hosted' && (
-          <button
-            class="button button-small"
-            type="button"
-            onClick={() => (dialog.value = { kind: 'credit' })}
-          >
+          <Button look="small" onClick={() => (dialog.value = { kind: 'credit' })}>
             Buy credit
-          </button>
+          </Button>
         )}
       </div>
       <p>
@@ -53,12 +50,7 @@ function Ledger({ team, currency }: { readonly team: Team; readonly currency: Cu
   const busy = useSignal(false);
   const failure = useSignal<string | undefined>(undefined);
   const known = first.data.value;
-  if (known === undefined)
-    return first.unknown.value === undefined ? (
-      <Reading what="the ledger" rows={2} />
-    ) : (
-      <Failed what="The ledger" why={first.unknown.value.why} again={() => void first.load()} />
-    );
+  if (known === undefined) return <Unread of={first} what="the ledger" rows={2} />;
   const cursor = more.value === undefined ? known.nextCursor : more.value.cursor;
   const load = async (): Promise<void> => {
     if (busy.value || cursor === undefined) return;

@@ -10,7 +10,7 @@ import type {
   Team,
   TeamBilling,
 } from '@svc/sdk';
-import { isMissing } from '../../api.ts';
+import { ifMissing } from '../../api.ts';
 import { onForget } from '../../session.ts';
 import { billingOf, budgets, costs, plans } from './calls.ts';
 
@@ -31,8 +31,8 @@ export interface TeamCosts {
 /** `absent`: there is no such team. */
 export type CostsAnswer = TeamCosts | 'absent';
 
-export async function readCosts(teamId: string): Promise<CostsAnswer> {
-  try {
+export const readCosts = async (teamId: string): Promise<CostsAnswer> =>
+  await ifMissing('absent' as const, async () => {
     const [summary, anomalies, list, money] = await Promise.all([
       costs.summary(teamId),
       costs.anomalies(teamId),
@@ -40,11 +40,7 @@ export async function readCosts(teamId: string): Promise<CostsAnswer> {
       readMoney(teamId),
     ]);
     return { summary, anomalies, budgets: list, money };
-  } catch (error) {
-    if (isMissing(error)) return 'absent';
-    throw error;
-  }
-}
+  });
 
 async function readMoney(teamId: string): Promise<Money | undefined> {
   try {

@@ -2,6 +2,7 @@
  * This view shows one row a feature, in the order of the manifest. On narrow screens the same rows are cards.
  */
 import type { PlatformFeature } from '@svc/sdk';
+import { CardTable } from '../../table.tsx';
 import { Icon } from '../../icons.tsx';
 import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
@@ -19,30 +20,19 @@ export interface FeatureTableProps {
   readonly doubtful: boolean;
 }
 
-// The roles are written out because a table that is laid out as cards loses them.
 export function FeatureTable({ features, doubtful }: FeatureTableProps) {
   return (
-    <table class={doubtful ? 'table doubtful' : 'table'} role="table">
-      <caption class="visually-hidden">
-        Platform features with their switches, effective states and last changes
-      </caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {['Feature', 'Switch', 'Effective state', 'Lifecycle', 'Visibility', 'Last change', 'History'].map(
-            (name) => (
-              <th key={name} scope="col" role="columnheader">
-                {name}
-              </th>
-            ),
-          )}
-        </tr>
-      </thead>
+    <CardTable
+      caption="Platform features with their switches, effective states and last changes"
+      columns={['Feature', 'Switch', 'Effective state', 'Lifecycle', 'Visibility', 'Last change', 'History']}
+      doubtful={doubtful}
+    >
       <tbody role="rowgroup">
         {features.map((feature) => (
           <FeatureRow key={feature.key} feature={feature} />
         ))}
       </tbody>
-    </table>
+    </CardTable>
   );
 }
 

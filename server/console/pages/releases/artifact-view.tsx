@@ -9,7 +9,8 @@ import type {
   ArtifactsLineageResponse,
   SbomList,
 } from '@svc/sdk';
-import { isMissing, sentence } from '../../api.ts';
+import { Button } from '../../button.tsx';
+import { ifMissing, sentence } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
 import { Failed } from '../../reading.tsx';
 import { setParams } from '../../router.ts';
@@ -49,15 +50,11 @@ async function readArtifact(teamId: string, id: string): Promise<KnownArtifact> 
   return { artifact, said, lineage, gaps };
 }
 
-async function readGaps(teamId: string, id: string): Promise<readonly string[] | undefined> {
-  try {
+const readGaps = async (teamId: string, id: string): Promise<readonly string[] | undefined> =>
+  await ifMissing(undefined, async () => {
     const { gaps } = (await artifacts.passport(teamId, id)).document;
     return Array.isArray(gaps) ? gaps.map(String) : [];
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
+  });
 
 export interface ArtifactViewProps {
   readonly teamId: string;
@@ -72,13 +69,9 @@ export function ArtifactView({ teamId, artifactId, version }: ArtifactViewProps)
   const removing = useSignal<Removal | undefined>(undefined);
   return (
     <>
-      <button
-        class="button button-small"
-        type="button"
-        onClick={() => setParams({ artifact: undefined }, { replace: true })}
-      >
+      <Button look="small" onClick={() => setParams({ artifact: undefined }, { replace: true })}>
         ‹ Release {version}
-      </button>
+      </Button>
       {known !== undefined ? (
         <Parts of={known} remove={(removal) => (removing.value = removal)} />
       ) : unknown === undefined ? (
@@ -202,9 +195,9 @@ function Lists({ of: lists, remove }: ListsProps) {
           <span class="statement">
             <strong>{list.source === 'runner' ? 'Listed by its runner' : 'Uploaded'}</strong>
             {list.source === 'upload' && (
-              <button class="button button-small" type="button" onClick={() => remove(list)}>
+              <Button look="small" onClick={() => remove(list)}>
                 Remove
-              </button>
+              </Button>
             )}
           </span>
           <span class="muted">
@@ -241,9 +234,9 @@ function Statements({ of: { attestations, nextCursor }, remove }: StatementsProp
                 <strong title={predicateType}>{statementName({ predicateType })}</strong>
                 <Standing of={STATUS[verification.status]} />
                 {isRemovable(statement) && (
-                  <button class="button button-small" type="button" onClick={() => remove(statement)}>
+                  <Button look="small" onClick={() => remove(statement)}>
                     Remove
-                  </button>
+                  </Button>
                 )}
               </span>
               <span class="muted">

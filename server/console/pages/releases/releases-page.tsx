@@ -6,8 +6,8 @@ import type { Environment, Project } from '@svc/sdk';
 import { createLive, every } from '../../live.ts';
 import { Missing } from '../../missing.tsx';
 import { NoEnvironment, ProjectPicker } from '../../place-pickers.tsx';
-import { readPlace } from '../../place.ts';
-import { Failed, Reading } from '../../reading.tsx';
+import { usePlace } from '../../place.ts';
+import { Unread } from '../../reading.tsx';
 import { follow, param } from '../../router.ts';
 import type { SignedIn } from '../../session.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
@@ -22,23 +22,15 @@ import { asked, closeDialog, ENVIRONMENTS_MAX, POLL_MS, readDelivery, withPromot
 import type { Column } from './words.ts';
 
 export function ReleasesPage({ session }: { readonly session: SignedIn }) {
-  const place = useLastGood(readPlace);
-  const [env, project] = [param('env'), param('project')];
-  useEffect(() => {
-    if (place.data.peek() !== undefined) void place.load();
-  }, [env, project]);
+  const place = usePlace();
+  const env = param('env');
   const known = place.data.value;
   if (known?.missing === true) return <Missing />;
-  const unknown = place.unknown.value;
   if (known === undefined) {
     return (
       <>
         <h1>Releases</h1>
-        {unknown === undefined ? (
-          <Reading what="your projects" />
-        ) : (
-          <Failed what="Your projects" why={unknown.why} again={() => void place.load()} />
-        )}
+        <Unread of={place} what="your projects" />
       </>
     );
   }
@@ -98,10 +90,7 @@ function ProjectReleases({ project, environments, session }: ProjectReleasesProp
   useEffect(() => closeDialog, []);
   const known = read.data.value;
   const unknown = read.unknown.value;
-  if (known === undefined) {
-    if (unknown === undefined) return <Reading what="the releases" />;
-    return <Failed what="The releases" why={unknown.why} again={() => void read.load()} />;
-  }
+  if (known === undefined) return <Unread of={read} what="the releases" />;
   const releaseId = param('release');
   return (
     <>

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Environment, Promotion, PromotionRule } from '@svc/sdk';
+import { Button } from '../../button.tsx';
 import { Ask } from '../../ask.tsx';
 import { Fact } from '../../fact.tsx';
 import { Notice } from '../../notice.tsx';
@@ -134,15 +135,14 @@ function consequence({ deploy }: Environment, review: Review): string {
 }
 
 const RejectInstead = ({ promotionId }: { readonly promotionId: string }) => (
-  <button
-    class="button button-quiet"
-    type="button"
+  <Button
+    look="quiet"
     onClick={() => {
       asked.value = { promotionId, kind: 'reject' };
     }}
   >
     Reject…
-  </button>
+  </Button>
 );
 
 interface FactsProps {

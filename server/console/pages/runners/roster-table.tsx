@@ -2,6 +2,7 @@
  * This view shows one row a runner, in the order of their names. On narrow screens the same rows are cards.
  */
 import type { Runner, Team } from '@svc/sdk';
+import { CardTable } from '../../table.tsx';
 import type { LastGood } from '../../last-good.ts';
 import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
@@ -17,26 +18,20 @@ export interface RosterTableProps {
   readonly of: LastGood<RosterAnswer>;
 }
 
-// The roles are written out because a table that is laid out as cards loses them.
 export function RosterTable({ team, runners, doubtful, of }: RosterTableProps) {
   return (
-    <table class={doubtful ? 'table roster doubtful' : 'table roster'} role="table">
-      <caption class="visually-hidden">Runners of {team.name} with their health and what they hold</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {['Runner', 'Health', 'Holds', 'Strikes', 'Version', 'Last contact', 'Actions'].map((name) => (
-            <th key={name} scope="col" role="columnheader">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+    <CardTable
+      class="roster"
+      caption={`Runners of ${team.name} with their health and what they hold`}
+      columns={['Runner', 'Health', 'Holds', 'Strikes', 'Version', 'Last contact', 'Actions']}
+      doubtful={doubtful}
+    >
       <tbody role="rowgroup">
         {runners.map((runner) => (
           <Row key={runner.id} team={team} runner={runner} of={of} />
         ))}
       </tbody>
-    </table>
+    </CardTable>
   );
 }
 

@@ -5,13 +5,13 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Lease, Runner, Team } from '@svc/sdk';
+import { Button } from '../../button.tsx';
 import { LoadOlder } from '../../load-older.tsx';
 import { explain, isUnauthenticated } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
-import { Icon } from '../../icons.tsx';
 import type { LastGood } from '../../last-good.ts';
-import { Modal } from '../../modal.tsx';
-import { Notice } from '../../notice.tsx';
+import { Drawer } from '../../modal.tsx';
+import { Problem } from '../../notice.tsx';
 import { setParams } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { counted, duration } from '../../words.ts';
@@ -35,51 +35,35 @@ export interface RunnerDrawerProps {
 
 export function RunnerDrawer({ team, runner, of }: RunnerDrawerProps) {
   return (
-    <Modal class="drawer" labelledBy={TITLE} onClose={close} lightDismiss>
-      <header class="drawer-head">
-        <h2 id={TITLE}>{runner.name}</h2>
-        <button class="button button-quiet button-icon" type="button" aria-label="Close" onClick={close}>
-          <Icon of="close" />
-        </button>
-      </header>
-      <div class="drawer-body">
-        <Health runner={runner} />
-        {mayManage(team) ? (
-          <div class="drawer-actions">
-            <PauseOrResume runner={runner} of={of} />
-            {runner.flagged && mayClear(team) && (
-              <button
-                class="button button-small"
-                type="button"
-                onClick={() => ask({ kind: 'clear', runner })}
-              >
-                Clear flag
-              </button>
-            )}
-            <AtOnce
-              act={async () => {
-                applyRunner(of, await runners.requestDiagnostics(runner.teamId, runner.id));
-                return `${runner.name} is asked for diagnostics with its next call.`;
-              }}
-            >
-              Ask for diagnostics
-            </AtOnce>
-            <button
-              class="button button-small button-danger"
-              type="button"
-              onClick={() => ask({ kind: 'revoke', runner })}
-            >
-              Revoke
-            </button>
-          </div>
-        ) : (
-          <p class="muted">Admins of the team can pause, resume and revoke it.</p>
-        )}
-        {runner.flagged && !mayClear(team) && <p class="muted">Owners of the team can clear its flag.</p>}
-        <Facts runner={runner} />
-        <History runner={runner} />
-      </div>
-    </Modal>
+    <Drawer id={TITLE} title={runner.name} onClose={close}>
+      <Health runner={runner} />
+      {mayManage(team) ? (
+        <div class="drawer-actions">
+          <PauseOrResume runner={runner} of={of} />
+          {runner.flagged && mayClear(team) && (
+            <Button look="small" onClick={() => ask({ kind: 'clear', runner })}>
+              Clear flag
+            </Button>
+          )}
+          <AtOnce
+            act={async () => {
+              applyRunner(of, await runners.requestDiagnostics(runner.teamId, runner.id));
+              return `${runner.name} is asked for diagnostics with its next call.`;
+            }}
+          >
+            Ask for diagnostics
+          </AtOnce>
+          <Button look="small danger" onClick={() => ask({ kind: 'revoke', runner })}>
+            Revoke
+          </Button>
+        </div>
+      ) : (
+        <p class="muted">Admins of the team can pause, resume and revoke it.</p>
+      )}
+      {runner.flagged && !mayClear(team) && <p class="muted">Owners of the team can clear its flag.</p>}
+      <Facts runner={runner} />
+      <History runner={runner} />
+    </Drawer>
   );
 }
 
@@ -148,19 +132,7 @@ function History({ runner }: { readonly runner: Runner }) {
   return (
     <section class="runner-history" aria-labelledby="runner-history" aria-busy={busy.value}>
       <h3 id="runner-history">What it held</h3>
-      {problem.value !== undefined && (
-        <Notice
-          kind="bad"
-          role="alert"
-          action={
-            <button class="button button-small" type="button" onClick={() => void read()}>
-              Try again
-            </button>
-          }
-        >
-          {problem.value}
-        </Notice>
-      )}
+      <Problem of={problem.value} again={() => read()} />
       {leases.value === undefined ? (
         problem.value === undefined && <p class="muted">Reading…</p>
       ) : leases.value.length === 0 ? (

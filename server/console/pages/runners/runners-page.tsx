@@ -2,6 +2,7 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import type { Team } from '@svc/sdk';
+import { Button } from '../../button.tsx';
 import { StaleNotice } from '../../stale-notice.tsx';
 import type { LastGood } from '../../last-good.ts';
 import { LiveMark } from '../../live-mark.tsx';
@@ -41,9 +42,9 @@ export function RunnersPage() {
           <div class="bar">
             {picker}
             {mayManage(team) && (
-              <button class="button button-primary" type="button" onClick={() => ask({ kind: 'enroll' })}>
+              <Button look="primary" onClick={() => ask({ kind: 'enroll' })}>
                 Enroll a runner
-              </button>
+              </Button>
             )}
           </div>
           <TeamRunners key={team.id} team={team} absent={absent} />
@@ -143,11 +144,7 @@ function NoneYet({ team }: { readonly team: Team }) {
           Start <code>svc-runner run</code>. It shows up here within seconds.
         </li>
       </ol>
-      {mayManage(team) && (
-        <button class="button" type="button" onClick={() => ask({ kind: 'enroll' })}>
-          Enroll the first runner
-        </button>
-      )}
+      {mayManage(team) && <Button onClick={() => ask({ kind: 'enroll' })}>Enroll the first runner</Button>}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 /** Reads one team's runners together with their health, so that banner and roster tell the same story. */
 import { signal } from '@preact/signals';
 import type { Runner, RunnersEvent, Team, TeamHealth } from '@svc/sdk';
-import { isMissing } from '../../api.ts';
+import { ifMissing } from '../../api.ts';
 import type { LastGood } from '../../last-good.ts';
 import type { StateSource } from '../../live.ts';
 import { onForget } from '../../session.ts';
@@ -15,15 +15,11 @@ export interface Roster {
 /** `absent`: there is no such team, or no such page. */
 export type RosterAnswer = Roster | 'absent';
 
-export async function readRoster(teamId: string): Promise<RosterAnswer> {
-  try {
+export const readRoster = async (teamId: string): Promise<RosterAnswer> =>
+  await ifMissing('absent' as const, async () => {
     const [list, health] = await Promise.all([runners.list(teamId), runners.health(teamId)]);
     return { runners: list, health };
-  } catch (error) {
-    if (isMissing(error)) return 'absent';
-    throw error;
-  }
-}
+  });
 
 /** Returns the source that `useLiveState` is given. */
 export function rosterSource(teamId: string, roster: LastGood<RosterAnswer>): StateSource<RunnersEvent> {
