@@ -60,17 +60,14 @@ export function Ask({
         <Problem of={failure.value} />
         <div class="modal-foot">
           {aside}
-          <Button data-first-focus={danger} onClick={onClose}>
-            Go back
-          </Button>
+          <Button text="Go back" data-first-focus={danger} onClick={onClose} />
           <Button
+            text={sending.value ? 'Waiting for the server…' : verb}
             look={danger ? 'danger' : 'primary'}
             submits
             data-first-focus={!danger}
             waits={sending.value || blocked}
-          >
-            {sending.value ? 'Waiting for the server…' : verb}
-          </Button>
+          />
         </div>
       </form>
     </Modal>

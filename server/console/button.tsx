@@ -13,10 +13,20 @@ interface ButtonProps extends Omit<
   readonly waits?: boolean;
   /** Its name for who cannot see what is around it. */
   readonly label?: string | undefined;
-  readonly children: ComponentChildren;
+  /** What stands on it, in place of children. */
+  readonly text?: ComponentChildren;
+  readonly children?: ComponentChildren;
 }
 
-export function Button({ look, submits = false, waits = false, label, children, ...rest }: ButtonProps) {
+export function Button({
+  look,
+  submits = false,
+  waits = false,
+  label,
+  text,
+  children = text,
+  ...rest
+}: ButtonProps) {
   const kinds = look?.split(' ').map((each) => `button-${each}`) ?? [];
   return (
     <button

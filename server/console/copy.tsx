@@ -24,9 +24,7 @@ export function CopyLine({ name, text }: CopyLineProps) {
       <pre>
         <code>{text}</code>
       </pre>
-      <Button look="small" label={`Copy ${name}`} onClick={() => void copy()}>
-        Copy
-      </Button>
+      <Button text="Copy" look="small" label={`Copy ${name}`} onClick={() => void copy()} />
       <span class="copy-result" role="status">
         {result.value}
       </span>

@@ -54,11 +54,7 @@ function Outdated() {
     <Notice
       kind="warn"
       role="alert"
-      action={
-        <Button look="small" onClick={() => window.location.reload()}>
-          Reload
-        </Button>
-      }
+      action={<Button text="Reload" look="small" onClick={() => window.location.reload()} />}
     >
       <strong>This page could not be fetched.</strong> The console was updated, or the server cannot be
       reached.

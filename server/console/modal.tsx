@@ -75,9 +75,7 @@ export function Drawer({ id, title, aside, busy, onClose, children }: DrawerProp
       <header class="drawer-head">
         <h2 id={id}>{title}</h2>
         {aside}
-        <Button look="quiet icon" label="Close" onClick={onClose}>
-          <Icon of="close" />
-        </Button>
+        <Button text={<Icon of="close" />} look="quiet icon" label="Close" onClick={onClose} />
       </header>
       <div class="drawer-body" {...(busy !== undefined && { 'aria-busy': busy })}>
         {children}

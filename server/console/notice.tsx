@@ -21,11 +21,7 @@ export function Notice({ kind, role, id, action, again, children }: NoticeProps)
       {kind !== 'plain' && <Icon of="warn" />}
       <div class="notice-text">{children}</div>
       {action}
-      {again !== undefined && (
-        <Button look="small" onClick={() => void again()}>
-          Try again
-        </Button>
-      )}
+      {again !== undefined && <Button text="Try again" look="small" onClick={() => void again()} />}
     </div>
   );
 }

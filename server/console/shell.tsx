@@ -88,9 +88,7 @@ function Unreachable({ problem, stillIn }: { readonly problem: string; readonly 
         <Notice kind="bad" role="alert">
           {problem}
         </Notice>
-        <Button look="primary wide" onClick={() => void checkSession()}>
-          Try again
-        </Button>
+        <Button text="Try again" look="primary wide" onClick={() => void checkSession()} />
       </div>
     </main>
   );
@@ -128,9 +126,7 @@ function Header({ session: who }: { readonly session?: SignedIn }) {
               {who.who.email}
               {!who.who.emailVerified && ' (unverified)'}
             </span>
-            <Button look="quiet" onClick={() => void signOut()}>
-              Sign out
-            </Button>
+            <Button text="Sign out" look="quiet" onClick={() => void signOut()} />
           </div>
         </>
       )}

@@ -47,20 +47,22 @@ export function SignIn({ ended }: { readonly ended: boolean }) {
         ) : (
           <CodeField code={code} problem={problem.value} />
         )}
-        <Button look="primary wide" submits waits={busy.value}>
-          {busy.value ? 'Signing in…' : step.value === 'password' ? 'Sign in' : 'Confirm the code'}
-        </Button>
+        <Button
+          text={busy.value ? 'Signing in…' : step.value === 'password' ? 'Sign in' : 'Confirm the code'}
+          look="primary wide"
+          submits
+          waits={busy.value}
+        />
         {step.value === 'code' && (
           <Button
+            text="Back"
             look="quiet wide"
             onClick={() => {
               step.value = 'password';
               problem.value = undefined;
               code.value = '';
             }}
-          >
-            Back
-          </Button>
+          />
         )}
       </form>
     </main>

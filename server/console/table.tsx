@@ -28,3 +28,16 @@ export function CardTable({ class: name, caption, columns, doubtful = false, chi
     </table>
   );
 }
+
+interface CellProps {
+  readonly class: string;
+  readonly of: ComponentChildren;
+  /** Name that stands beside it on narrow screens. */
+  readonly 'data-name'?: string;
+}
+
+export const Cell = ({ of, ...rest }: CellProps) => (
+  <td role="cell" {...rest}>
+    {of}
+  </td>
+);

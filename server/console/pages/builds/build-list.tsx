@@ -1,7 +1,7 @@
 /** Builds of an environment, newest first. */
 import { useEffect } from 'preact/hooks';
 import type { Build, Environment } from '@svc/sdk';
-import { CardTable } from '../../table.tsx';
+import { CardTable, Cell } from '../../table.tsx';
 import { useOlder } from '../../use-older.tsx';
 import { createLive, every } from '../../live.ts';
 import { Unread } from '../../reading.tsx';
@@ -119,18 +119,10 @@ function Row({ build, now }: { readonly build: Build; readonly now: number }) {
         )}{' '}
         <span class="muted">{build.branch}</span>
       </td>
-      <td role="cell" class="cell-via">
-        <Via build={build} />
-      </td>
-      <td role="cell" class="cell-took">
-        {took === undefined ? <span class="muted">–</span> : duration(took)}
-      </td>
-      <td role="cell" class="cell-address">
-        <Address address={build.address} />
-      </td>
-      <td role="cell" class="cell-begun">
-        <Ago at={build.createdAt} />
-      </td>
+      <Cell class="cell-via" of={<Via build={build} />} />
+      <Cell class="cell-took" of={took === undefined ? <span class="muted">–</span> : duration(took)} />
+      <Cell class="cell-address" of={<Address address={build.address} />} />
+      <Cell class="cell-begun" of={<Ago at={build.createdAt} />} />
     </tr>
   );
 }

@@ -149,9 +149,7 @@ function Actions({ build, session }: { readonly build: Build; readonly session: 
     <div class="build-actions">
       {build.state === 'awaiting_approval' && decides && (
         <>
-          <Button look="primary" onClick={() => ask({ kind: 'approve', build })}>
-            Approve the deploy
-          </Button>
+          <Button text="Approve the deploy" look="primary" onClick={() => ask({ kind: 'approve', build })} />
           <Button onClick={() => ask({ kind: 'reject', build })}>Reject it</Button>
         </>
       )}
@@ -177,21 +175,17 @@ function Facts({ build, now }: { readonly build: Build; readonly now: number }) 
     <section class="build-facts" aria-labelledby="facts-title">
       <h2 id="facts-title">Facts</h2>
       <dl class="facts">
-        <Fact name="Commit">
-          {build.commit === undefined ? 'the head, once the runner has it' : <code>{build.commit}</code>}
-        </Fact>
+        <Fact
+          name="Commit"
+          of={build.commit === undefined ? 'the head, once the runner has it' : <code>{build.commit}</code>}
+        />
         <Fact name="Branch">{build.branch}</Fact>
-        {build.rollbackOf !== undefined && (
-          <Fact name="Rolls back to">
-            <code>{build.rollbackOf}</code>
-          </Fact>
-        )}
-        <Fact name="Begun">
-          <Ago at={build.createdAt} />
-        </Fact>
-        <Fact name="Took">
-          <span aria-live="off">{took === undefined ? 'has not begun' : duration(took)}</span>
-        </Fact>
+        {build.rollbackOf !== undefined && <Fact name="Rolls back to" of={<code>{build.rollbackOf}</code>} />}
+        <Fact name="Begun" of={<Ago at={build.createdAt} />} />
+        <Fact
+          name="Took"
+          of={<span aria-live="off">{took === undefined ? 'has not begun' : duration(took)}</span>}
+        />
         {build.attempt > 1 && <Fact name="Attempts">{build.attempt}</Fact>}
         {build.image !== undefined && (
           <Fact name="Image">
@@ -201,14 +195,8 @@ function Facts({ build, now }: { readonly build: Build; readonly now: number }) 
             </code>
           </Fact>
         )}
-        {build.tag !== undefined && (
-          <Fact name="Tag">
-            <code>{build.tag}</code>
-          </Fact>
-        )}
-        <Fact name="Address">
-          <Address address={build.address} />
-        </Fact>
+        {build.tag !== undefined && <Fact name="Tag" of={<code>{build.tag}</code>} />}
+        <Fact name="Address" of={<Address address={build.address} />} />
       </dl>
     </section>
   );

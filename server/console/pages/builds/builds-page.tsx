@@ -43,9 +43,7 @@ export function BuildsPage({ session }: { readonly session: SignedIn }) {
               Timeline
             </a>
             <Button onClick={() => ask({ kind: 'unlock', environment })}>Unlock</Button>
-            <Button look="primary" onClick={() => ask({ kind: 'build', environment })}>
-              Build now
-            </Button>
+            <Button text="Build now" look="primary" onClick={() => ask({ kind: 'build', environment })} />
           </div>
         )}
       </div>

@@ -29,9 +29,7 @@ export function LogView({ build, onMoved }: LogViewProps) {
           {drawn.value >= 0 && <span>{counted(log.lines.length + log.dropped, 'line', 'lines')}</span>}
           {state.value === 'following' && lost.value === undefined && <LiveMark status="live" />}
         </p>
-        <Button look="small" onClick={() => download(build, log)}>
-          Download
-        </Button>
+        <Button text="Download" look="small" onClick={() => download(build, log)} />
       </header>
       {lost.value !== undefined && (
         <Notice kind="warn" role="status">

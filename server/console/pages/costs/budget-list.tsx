@@ -17,9 +17,11 @@ export function BudgetList({ team, budgets, summary }: Props) {
       <div class="panel-head">
         <h2 id="budgets-title">Budgets</h2>
         {mayBill(team) && (
-          <Button look="small" onClick={() => (dialog.value = { kind: 'budget', budget: undefined })}>
-            Set a budget
-          </Button>
+          <Button
+            text="Set a budget"
+            look="small"
+            onClick={() => (dialog.value = { kind: 'budget', budget: undefined })}
+          />
         )}
       </div>
       {budgets.length === 0 ? (
@@ -65,19 +67,17 @@ function BudgetView({ team, budget, summary, scope }: ViewProps) {
         {mayBill(team) && (
           <span class="budget-actions">
             <Button
+              text="Change"
               look="small"
               label={`Change the budget: ${scope}`}
               onClick={() => (dialog.value = { kind: 'budget', budget })}
-            >
-              Change
-            </Button>
+            />
             <Button
+              text="Delete"
               look="small"
               label={`Delete the budget: ${scope}`}
               onClick={() => (dialog.value = { kind: 'delete', budget })}
-            >
-              Delete
-            </Button>
+            />
           </span>
         )}
       </div>

@@ -26,9 +26,7 @@ export function Credit({ team, money: { credit, billing } }: Props) {
       <div class="panel-head">
         <h2 id="credit-title">Credit</h2>
         {maySpend(team) && billing.standing !== 'self_hosted' && (
-          <Button look="small" onClick={() => (dialog.value = { kind: 'credit' })}>
-            Buy credit
-          </Button>
+          <Button text="Buy credit" look="small" onClick={() => (dialog.value = { kind: 'credit' })} />
         )}
       </div>
       <p>

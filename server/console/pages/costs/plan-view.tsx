@@ -73,21 +73,18 @@ function Change({ plans, decimals }: { readonly plans: readonly Plan[]; readonly
               plan.available &&
               plan.priceCents > 0 && (
                 <Button
+                  text="Change to it"
                   look="small"
                   label={`Change to ${plan.name}`}
                   onClick={() => (dialog.value = { kind: 'plan', plan })}
-                >
-                  Change to it
-                </Button>
+                />
               )
             )}
           </li>
         ))}
       </ul>
       <p>
-        <Button look="small" onClick={() => void portal()}>
-          Invoices, card and cancelling
-        </Button>
+        <Button text="Invoices, card and cancelling" look="small" onClick={() => void portal()} />
       </p>
       <Problem of={failure.value} />
     </>

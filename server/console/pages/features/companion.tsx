@@ -4,7 +4,7 @@
  */
 import { useEffect } from 'preact/hooks';
 import type { CompanionFeatures, ResolvedFeature } from '@svc/sdk';
-import { CardTable } from '../../table.tsx';
+import { CardTable, Cell } from '../../table.tsx';
 import { Icon } from '../../icons.tsx';
 import { Notice } from '../../notice.tsx';
 import { At } from '../../time.tsx';
@@ -110,9 +110,7 @@ function CompanionRow({ name, feature }: { readonly name: string; readonly featu
           <span class={`pill pill-${known.lifecycle}`}>{LIFECYCLE[known.lifecycle]}</span>
         )}
       </td>
-      <td role="cell" class="cell-visibility">
-        {known.visibility !== undefined && VISIBILITY[known.visibility]}
-      </td>
+      <Cell class="cell-visibility" of={known.visibility !== undefined && VISIBILITY[known.visibility]} />
     </tr>
   );
 }

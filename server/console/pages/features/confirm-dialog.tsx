@@ -50,12 +50,13 @@ export function ConfirmDialog() {
         <ReasonField />
         <Problem of={failure.value} />
         <div class="modal-foot">
-          <Button onClick={close} waits={sending.value}>
-            Cancel
-          </Button>
-          <Button look={asked.to === 'disabled' ? 'danger' : 'primary'} submits waits={waits}>
-            {sending.value ? 'Waiting for the server…' : verb}
-          </Button>
+          <Button text="Cancel" onClick={close} waits={sending.value} />
+          <Button
+            text={sending.value ? 'Waiting for the server…' : verb}
+            look={asked.to === 'disabled' ? 'danger' : 'primary'}
+            submits
+            waits={waits}
+          />
         </div>
       </form>
     </Modal>

@@ -2,7 +2,7 @@
  * This view shows one row a feature, in the order of the manifest. On narrow screens the same rows are cards.
  */
 import type { PlatformFeature } from '@svc/sdk';
-import { CardTable } from '../../table.tsx';
+import { CardTable, Cell } from '../../table.tsx';
 import { Icon } from '../../icons.tsx';
 import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
@@ -47,21 +47,14 @@ function FeatureRow({ feature }: { readonly feature: PlatformFeature }) {
         <p class="description">{feature.description}</p>
         <Needs keys={feature.dependsOn} />
       </th>
-      <td role="cell" class="cell-switch">
-        <FeatureSwitch feature={feature} />
-      </td>
-      <td role="cell" class="cell-state">
-        <FeatureState feature={feature} />
-      </td>
-      <td role="cell" class="cell-lifecycle">
-        <span class={`pill pill-${feature.lifecycle}`}>{LIFECYCLE[feature.lifecycle]}</span>
-      </td>
-      <td role="cell" class="cell-visibility">
-        {VISIBILITY[feature.visibility]}
-      </td>
-      <td role="cell" class="cell-change">
-        <LastChange feature={feature} />
-      </td>
+      <Cell class="cell-switch" of={<FeatureSwitch feature={feature} />} />
+      <Cell class="cell-state" of={<FeatureState feature={feature} />} />
+      <Cell
+        class="cell-lifecycle"
+        of={<span class={`pill pill-${feature.lifecycle}`}>{LIFECYCLE[feature.lifecycle]}</span>}
+      />
+      <Cell class="cell-visibility" of={VISIBILITY[feature.visibility]} />
+      <Cell class="cell-change" of={<LastChange feature={feature} />} />
       <td role="cell" class="cell-history">
         <a
           class="button button-quiet"

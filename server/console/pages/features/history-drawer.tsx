@@ -76,9 +76,7 @@ function CopyLink({ of }: { readonly of: string }) {
   };
   return (
     <>
-      <Button look="quiet small" onClick={() => void copy()}>
-        Copy link
-      </Button>
+      <Button text="Copy link" look="quiet small" onClick={() => void copy()} />
       <span class="copy-result" role="status">
         {result.value === 'copied'
           ? 'Copied'

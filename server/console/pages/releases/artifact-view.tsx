@@ -101,15 +101,9 @@ function Parts({ of: { artifact, said, lineage, gaps }, remove }: PartsProps) {
     <>
       <dl class="facts">
         <Fact name="Kind">{artifact.kind}</Fact>
-        <Fact name="Digest">
-          <code>{artifact.digest}</code>
-        </Fact>
-        <Fact name="First seen">
-          <Ago at={artifact.createdAt} />
-        </Fact>
-        <Fact name="Provenance">
-          <Standing of={provenanceOf(said.attestations)} />
-        </Fact>
+        <Fact name="Digest" of={<code>{artifact.digest}</code>} />
+        <Fact name="First seen" of={<Ago at={artifact.createdAt} />} />
+        <Fact name="Provenance" of={<Standing of={provenanceOf(said.attestations)} />} />
         <Fact name="Packages">{packagesOf(artifact)}</Fact>
       </dl>
       <Part id="sources" title="Sources">
@@ -194,11 +188,7 @@ function Lists({ of: lists, remove }: ListsProps) {
         <li key={`${list.source} ${list.sha256}`}>
           <span class="statement">
             <strong>{list.source === 'runner' ? 'Listed by its runner' : 'Uploaded'}</strong>
-            {list.source === 'upload' && (
-              <Button look="small" onClick={() => remove(list)}>
-                Remove
-              </Button>
-            )}
+            {list.source === 'upload' && <Button text="Remove" look="small" onClick={() => remove(list)} />}
           </span>
           <span class="muted">
             {list.packages.toLocaleString('en')} packages, <Ago at={list.at} />
@@ -234,9 +224,7 @@ function Statements({ of: { attestations, nextCursor }, remove }: StatementsProp
                 <strong title={predicateType}>{statementName({ predicateType })}</strong>
                 <Standing of={STATUS[verification.status]} />
                 {isRemovable(statement) && (
-                  <Button look="small" onClick={() => remove(statement)}>
-                    Remove
-                  </Button>
+                  <Button text="Remove" look="small" onClick={() => remove(statement)} />
                 )}
               </span>
               <span class="muted">

@@ -16,12 +16,11 @@ const OPEN_MAX = 6;
 export function Images({ of: { running, brought } }: { readonly of: PromotionPreview }) {
   return (
     <>
-      <Fact name="Runs now">
-        {running === undefined ? <span class="muted">Nothing that is known</span> : <Image of={running} />}
-      </Fact>
-      <Fact name="Brings">
-        <Image of={brought} />
-      </Fact>
+      <Fact
+        name="Runs now"
+        of={running === undefined ? <span class="muted">Nothing that is known</span> : <Image of={running} />}
+      />
+      <Fact name="Brings" of={<Image of={brought} />} />
     </>
   );
 }

@@ -1,6 +1,6 @@
 /** Promotions that wait: for people first of all, then for a runner or for whoever deploys them. */
 import type { Environment, Promotion } from '@svc/sdk';
-import { CardTable } from '../../table.tsx';
+import { CardTable, Cell } from '../../table.tsx';
 import { Button } from '../../button.tsx';
 import { sentence } from '../../api.ts';
 import { follow, hrefWith } from '../../router.ts';
@@ -54,18 +54,13 @@ function Row({ promotion, environment, session }: RowProps) {
           {promotion.version}
         </a>
       </th>
-      <td role="cell" class="cell-to">
-        {environment.name}
-      </td>
-      <td role="cell" class="cell-state">
-        <Standing of={standing(promotion, false)} />
-      </td>
-      <td role="cell" class="cell-waits">
-        {promotion.waitingFor !== undefined && sentence(promotion.waitingFor.text)}
-      </td>
-      <td role="cell" class="cell-asked muted">
-        <Ago at={promotion.createdAt} />
-      </td>
+      <Cell class="cell-to" of={environment.name} />
+      <Cell class="cell-state" of={<Standing of={standing(promotion, false)} />} />
+      <Cell
+        class="cell-waits"
+        of={promotion.waitingFor !== undefined && sentence(promotion.waitingFor.text)}
+      />
+      <Cell class="cell-asked muted" of={<Ago at={promotion.createdAt} />} />
       <td role="cell" class="cell-approve">
         {promotion.state === 'pending' && (
           <Decision promotion={promotion} environment={environment} session={session} />
@@ -80,14 +75,13 @@ function Decision({ promotion, environment, session: { who } }: RowProps) {
   return (
     <>
       <Button
+        text="Review"
         look="small"
         label={`Review ${promotion.version} for ${environment.name}`}
         onClick={() => {
           asked.value = { promotionId: promotion.id, kind: 'review' };
         }}
-      >
-        Review
-      </Button>
+      />
       <span class="muted">{whyNot(promotion, environment, { userId: who.userId, role })}</span>
     </>
   );

@@ -67,12 +67,8 @@ function Contents({ release, isLost }: { readonly release: Release; readonly isL
   return (
     <>
       <dl class="facts">
-        <Fact name="Made">
-          <Ago at={release.createdAt} />
-        </Fact>
-        <Fact name="Digest">
-          <code>{release.digest}</code>
-        </Fact>
+        <Fact name="Made" of={<Ago at={release.createdAt} />} />
+        <Fact name="Digest" of={<code>{release.digest}</code>} />
         {release.notes !== '' && <Fact name="Notes">{release.notes}</Fact>}
       </dl>
       <section class="part" aria-labelledby="artifacts-title">

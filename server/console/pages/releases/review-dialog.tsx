@@ -136,13 +136,12 @@ function consequence({ deploy }: Environment, review: Review): string {
 
 const RejectInstead = ({ promotionId }: { readonly promotionId: string }) => (
   <Button
+    text="Reject…"
     look="quiet"
     onClick={() => {
       asked.value = { promotionId, kind: 'reject' };
     }}
-  >
-    Reject…
-  </Button>
+  />
 );
 
 interface FactsProps {

@@ -34,12 +34,11 @@ export function QuickAction({ team, runner, of }: ActionsProps) {
   if (runner.health === 'flagged' && mayClear(team)) {
     return (
       <Button
+        text="Clear flag"
         look="small"
         label={`Clear the flag of ${runner.name}`}
         onClick={() => ask({ kind: 'clear', runner })}
-      >
-        Clear flag
-      </Button>
+      />
     );
   }
   return <PauseOrResume runner={runner} of={of} label={runner.name} />;
@@ -95,13 +94,12 @@ export function AtOnce({
   return (
     <>
       <Button
+        text={children}
         look="small"
         {...(name !== undefined && { 'aria-label': name })}
         waits={busy.value}
         onClick={() => void once()}
-      >
-        {children}
-      </Button>
+      />
       {problem.value !== undefined && (
         <span class="field-problem" role="alert">
           {problem.value}

@@ -87,13 +87,18 @@ function Foot({
 }) {
   return (
     <div class="modal-foot">
-      <Button {...(arrived && { look: 'primary' as const })} onClick={closeDialog}>
-        {made ? 'Close' : 'Go back'}
-      </Button>
+      <Button
+        text={made ? 'Close' : 'Go back'}
+        {...(arrived && { look: 'primary' as const })}
+        onClick={closeDialog}
+      />
       {!arrived && (
-        <Button {...(!made && { look: 'primary' as const })} submits waits={busy}>
-          {busy ? 'Waiting for the server…' : made ? 'Make another token' : 'Make a token'}
-        </Button>
+        <Button
+          text={busy ? 'Waiting for the server…' : made ? 'Make another token' : 'Make a token'}
+          {...(!made && { look: 'primary' as const })}
+          submits
+          waits={busy}
+        />
       )}
     </div>
   );

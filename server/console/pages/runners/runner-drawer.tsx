@@ -41,9 +41,7 @@ export function RunnerDrawer({ team, runner, of }: RunnerDrawerProps) {
         <div class="drawer-actions">
           <PauseOrResume runner={runner} of={of} />
           {runner.flagged && mayClear(team) && (
-            <Button look="small" onClick={() => ask({ kind: 'clear', runner })}>
-              Clear flag
-            </Button>
+            <Button text="Clear flag" look="small" onClick={() => ask({ kind: 'clear', runner })} />
           )}
           <AtOnce
             act={async () => {
@@ -53,9 +51,7 @@ export function RunnerDrawer({ team, runner, of }: RunnerDrawerProps) {
           >
             Ask for diagnostics
           </AtOnce>
-          <Button look="small danger" onClick={() => ask({ kind: 'revoke', runner })}>
-            Revoke
-          </Button>
+          <Button text="Revoke" look="small danger" onClick={() => ask({ kind: 'revoke', runner })} />
         </div>
       ) : (
         <p class="muted">Admins of the team can pause, resume and revoke it.</p>
@@ -74,23 +70,17 @@ function Facts({ runner }: { readonly runner: Runner }) {
       <Fact name="Holds">{counted(runner.leases, 'item', 'items')} of work</Fact>
       <Fact name="Strikes">{runner.strikes}</Fact>
       <Fact name="Version">{runner.version === '' ? 'not told yet' : runner.version}</Fact>
-      <Fact name="Runs work with">
-        {runner.executor === '' ? 'not told yet' : `${runner.executor} (${runner.isolation})`}
-      </Fact>
-      <Fact name="Enrolled">
-        <Ago at={runner.enrolledAt} />
-      </Fact>
-      <Fact name="Last heartbeat">
-        {runner.lastHeartbeatAt === undefined ? 'never' : <Ago at={runner.lastHeartbeatAt} />}
-      </Fact>
-      <Fact name="Id">
-        <code>{runner.id}</code>
-      </Fact>
-      {Object.keys(runner.labels).length > 0 && (
-        <Fact name="Labels">
-          <Labels labels={runner.labels} />
-        </Fact>
-      )}
+      <Fact
+        name="Runs work with"
+        of={runner.executor === '' ? 'not told yet' : `${runner.executor} (${runner.isolation})`}
+      />
+      <Fact name="Enrolled" of={<Ago at={runner.enrolledAt} />} />
+      <Fact
+        name="Last heartbeat"
+        of={runner.lastHeartbeatAt === undefined ? 'never' : <Ago at={runner.lastHeartbeatAt} />}
+      />
+      <Fact name="Id" of={<code>{runner.id}</code>} />
+      {Object.keys(runner.labels).length > 0 && <Fact name="Labels" of={<Labels labels={runner.labels} />} />}
       {diagnostics !== undefined && (
         <Fact name="Diagnostics">
           {diagnostics.containerCliVersion === '' ? 'no container engine' : diagnostics.containerCliVersion}

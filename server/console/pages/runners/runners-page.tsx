@@ -42,9 +42,7 @@ export function RunnersPage() {
           <div class="bar">
             {picker}
             {mayManage(team) && (
-              <Button look="primary" onClick={() => ask({ kind: 'enroll' })}>
-                Enroll a runner
-              </Button>
+              <Button text="Enroll a runner" look="primary" onClick={() => ask({ kind: 'enroll' })} />
             )}
           </div>
           <TeamRunners key={team.id} team={team} absent={absent} />

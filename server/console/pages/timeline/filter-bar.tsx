@@ -33,11 +33,7 @@ export function FilterBar({
       <Choice name="status" label="Status" all="Any status" options={STATUSES} filter={filter} />
       <Choice name="branch" label="Branch" all="Any branch" options={branches} filter={filter} />
       <Choice name="source" label="Source" all="Any source" options={sources} filter={filter} />
-      {isFiltering(filter) && (
-        <Button look="quiet small" onClick={clearFilter}>
-          Clear
-        </Button>
-      )}
+      {isFiltering(filter) && <Button text="Clear" look="quiet small" onClick={clearFilter} />}
       <span class="filter-count" role="status">
         {isFiltering(filter) ? `${shown} of ${entries.length} loaded` : ''}
       </span>

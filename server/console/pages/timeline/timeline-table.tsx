@@ -4,7 +4,7 @@
 import type { ReadonlySignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Environment, TimelineEntry } from '@svc/sdk';
-import { CardTable } from '../../table.tsx';
+import { CardTable, Cell } from '../../table.tsx';
 import { follow } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { linkOf, shortCommit } from '../builds/words.ts';
@@ -106,18 +106,10 @@ function Row({ environment, entry, now, scaleMs, fresh }: RowProps) {
           {entry.mergeQueue && <span class="pill">merge queue</span>}
         </p>
       </th>
-      <td role="cell" class="cell-status">
-        <Status entry={entry} />
-      </td>
-      <td role="cell" class="cell-times">
-        <Bar times={timesOf(entry, now)} tone={tone} scaleMs={scaleMs} />
-      </td>
-      <td role="cell" class="cell-by">
-        <By entry={entry} environment={environment} />
-      </td>
-      <td role="cell" class="cell-at">
-        <Ago at={entry.at} />
-      </td>
+      <Cell class="cell-status" of={<Status entry={entry} />} />
+      <Cell class="cell-times" of={<Bar times={timesOf(entry, now)} tone={tone} scaleMs={scaleMs} />} />
+      <Cell class="cell-by" of={<By entry={entry} environment={environment} />} />
+      <Cell class="cell-at" of={<Ago at={entry.at} />} />
     </tr>
   );
 }
