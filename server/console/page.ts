@@ -1,6 +1,6 @@
 /**
- * This is how a page of the console is described. A page is one folder in pages/, and one line in
- * pages/index.ts.
+ * This is how a page of the console is described. A page is one folder in pages/, and one entry
+ * in pages/index.ts.
  */
 import type { ComponentType } from 'preact';
 import type { SignedIn } from './session.ts';

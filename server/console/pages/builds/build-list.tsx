@@ -1,13 +1,11 @@
 /** Builds of an environment, newest first. */
-import { useEffect } from 'preact/hooks';
 import type { Build, Environment } from '@svc/sdk';
+import { usePolled } from '../../use-polled.ts';
 import { CardTable, Cell } from '../../table.tsx';
 import { useOlder } from '../../use-older.tsx';
-import { createLive, every } from '../../live.ts';
 import { Unread } from '../../reading.tsx';
 import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
-import { useLastGood } from '../../use-last-good.ts';
 import { duration } from '../../words.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { Address } from './address.tsx';
@@ -25,18 +23,9 @@ const partOf = ({ builds: items, nextCursor }: Awaited<ReturnType<typeof builds.
 });
 
 export function BuildList({ environment }: { readonly environment: Environment }) {
-  const first = useLastGood(async () => await builds.listPage(environment.id, { limit: PAGE }));
+  const first = usePolled(async () => await builds.listPage(environment.id, { limit: PAGE }), POLL_MS);
   const withOlder = useOlder(async (cursor) =>
     partOf(await builds.listPage(environment.id, { limit: PAGE, cursor })),
-  );
-  useEffect(
-    () =>
-      createLive().follow({
-        open: (ending) => every(POLL_MS, ending),
-        onEvent: async () => await first.load(),
-        onLost: first.markStale,
-      }),
-    [],
   );
   const known = first.data.value;
   const unknown = first.unknown.value;

@@ -1,10 +1,10 @@
 /** One build: how it stands, where its time went, what it wrote, and what can be done with it. */
 import { useEffect } from 'preact/hooks';
 import type { Build, Environment } from '@svc/sdk';
+import { followPolled } from '../../use-polled.ts';
 import { Button } from '../../button.tsx';
 import { ifMissing, sentence } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
-import { createLive, every } from '../../live.ts';
 import { Missing } from '../../missing.tsx';
 import { Notice } from '../../notice.tsx';
 import { Unread } from '../../reading.tsx';
@@ -37,14 +37,7 @@ export function BuildView({ environment, buildId, session }: BuildViewProps) {
   );
   const build = read.data.value;
   const running = build !== undefined && build !== 'absent' && !hasEnded(build);
-  useEffect(() => {
-    if (!running) return;
-    return createLive().follow({
-      open: (ending) => every(POLL_MS, ending),
-      onEvent: async () => await read.load(),
-      onLost: read.markStale,
-    });
-  }, [running]);
+  useEffect(() => (running ? followPolled(read, POLL_MS) : undefined), [running]);
   const now = useTick(running);
   useTitlePart(build === undefined || build === 'absent' ? undefined : `Build ${build.number}`);
   if (build === 'absent') return <Missing />;

@@ -12,7 +12,7 @@ import { dialog, maySpend } from './store.ts';
 import type { Money } from './store.ts';
 import { creditWords, ofCents } from './words.ts';
 import type { Currency } from './words.ts';
-import { Wide } from './wide.tsx';
+import { Head, Wide } from './wide.tsx';
 
 interface Props {
   readonly team: Team;
@@ -86,18 +86,7 @@ function Entries({ entries, currency }: EntriesProps) {
     <Wide label="Ledger of credit">
       <table class="plain-table">
         <caption class="visually-hidden">Changes of credit, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Change</th>
-            <th scope="col">When</th>
-            <th scope="col" class="number">
-              Amount
-            </th>
-            <th scope="col" class="number">
-              Credit then
-            </th>
-          </tr>
-        </thead>
+        <Head texts={['Change', 'When']} numbers={['Amount', 'Credit then']} />
         <tbody>
           {entries.map((entry) => (
             <tr key={entry.id}>

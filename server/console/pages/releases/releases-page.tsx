@@ -3,7 +3,7 @@
  */
 import { useEffect } from 'preact/hooks';
 import type { Environment, Project } from '@svc/sdk';
-import { createLive, every } from '../../live.ts';
+import { usePolled } from '../../use-polled.ts';
 import { Missing } from '../../missing.tsx';
 import { NoEnvironment, ProjectPicker } from '../../place-pickers.tsx';
 import { usePlace } from '../../place.ts';
@@ -11,7 +11,6 @@ import { Unread } from '../../reading.tsx';
 import { follow, param } from '../../router.ts';
 import type { SignedIn } from '../../session.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
-import { useLastGood } from '../../use-last-good.ts';
 import { Matrix } from './matrix.tsx';
 import { Queue } from './queue.tsx';
 import { RejectDialog } from './reject-dialog.tsx';
@@ -77,16 +76,7 @@ interface ProjectReleasesProps {
 }
 
 function ProjectReleases({ project, environments, session }: ProjectReleasesProps) {
-  const read = useLastGood(async () => await readDelivery(project.id, environments));
-  useEffect(
-    () =>
-      createLive().follow({
-        open: (ending) => every(POLL_MS, ending),
-        onEvent: async () => await read.load(),
-        onLost: read.markStale,
-      }),
-    [],
-  );
+  const read = usePolled(async () => await readDelivery(project.id, environments), POLL_MS);
   useEffect(() => closeDialog, []);
   const known = read.data.value;
   const unknown = read.unknown.value;
