@@ -1,6 +1,6 @@
 /**
- * `npm run check`: everything that can be wrong without running the product. Prints one line a step and the
- * whole output of a step that failed; all steps run, so that one look shows everything.
+ * Runs `npm run check`, which finds everything that can be wrong without running the product. It prints one
+ * line a step and the whole output of a step that failed; all steps run, so that one look shows everything.
  */
 import { spawn } from 'node:child_process';
 

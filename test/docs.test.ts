@@ -1,7 +1,7 @@
 /**
- * What the documents say exists: every `svc` and `svc-runner` command with its flags, every script, every
- * file, every link with its anchor. Each check says how much it read, because a check that reads nothing is
- * green for ever.
+ * Checks what the documents say exists: every `svc` and `svc-runner` command with its flags, every script,
+ * every file, every link with its anchor. Each check says how much it read, because a check that reads
+ * nothing is green for ever.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -29,8 +29,8 @@ const isDocument = ({ path }: Page) => path === 'README.md' || path.startsWith('
 const isGenerated = ({ path }: Page) => path.startsWith('docs/reference/');
 
 /**
- * Commands of `svc` and `svc-runner` that a page shows. Those of a workflow file stand behind a key: `run:
- * svc ci report …`.
+ * Returns the commands that are shown by a page and are those of `svc` and `svc-runner`. Those of a workflow
+ * file stand behind a key, as in `run: svc ci report …`.
  */
 function commandsShownIn(page: Page) {
   const shown = [

@@ -1,6 +1,6 @@
 /**
- * What the help of `svc` shows works: every example, and every command and path that a text names, is one
- * that the program and the API take.
+ * Checks that what the help of `svc` shows works: every example, and every command and path that a text
+ * names, is one that the program and the API take.
  */
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import type { PathSegment } from '@svc/proto/http/rpc.ts';

@@ -30,7 +30,7 @@ export const NIGHTLY: ReadonlyArray<{
 
 const DAY_MS = 86_400_000;
 
-/** The one of today, in UTC. */
+/** Returns the one that is of today, in UTC. */
 export function ofToday<T>(all: readonly T[]): T {
   const today = all[Math.floor(Date.now() / DAY_MS) % all.length];
   if (today === undefined) throw new Error('there is nothing to choose from');

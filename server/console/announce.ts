@@ -7,7 +7,7 @@ export const announcement = signal('');
 
 let timer: number | undefined;
 
-/** The last one wins: results of what somebody just did are never more than one at a time. */
+/** Replaces the text before, because results of what somebody just did are never more than one at a time. */
 export function announce(text: string): void {
   window.clearTimeout(timer);
   announcement.value = text;

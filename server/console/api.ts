@@ -1,4 +1,4 @@
-/** The console's calls: the SDK over the session cookie, which no script can read. */
+/** Makes the calls of the console: it is the SDK over the session cookie, which no script can read. */
 import { Account, Auth, Client, PlatformFeatures, SvcApiError } from '@svc/sdk';
 
 let onUnauthenticated: () => void = () => undefined;
@@ -27,8 +27,18 @@ export const auth = new Auth(client);
 export const platformFeatures = new PlatformFeatures(client);
 
 /** Not there, or not to be known of. */
-export function isMissing(error: unknown): boolean {
+function isMissing(error: unknown): boolean {
   return error instanceof SvcApiError && error.status === 404;
+}
+
+/** Resolves with `instead` where what is read is not there, or not to be known of. */
+export async function ifMissing<T, E>(instead: E, read: () => Promise<T>): Promise<T | E> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isMissing(error)) return instead;
+    throw error;
+  }
 }
 
 export function isUnauthenticated(error: unknown): boolean {
@@ -52,7 +62,7 @@ export function explain(error: unknown): string {
   }
 }
 
-/** What the server wrote, without the SDK's words around it. */
+/** Returns what the server wrote, without the SDK's words around it. */
 function messageOf(error: SvcApiError): string {
   const said = (error.body as { error?: { message?: unknown } } | undefined)?.error?.message;
   return typeof said === 'string' ? said : error.message;

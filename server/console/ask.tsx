@@ -2,12 +2,12 @@
  * Asks before something is done: what it does stands in it, the button says the verb, and a refusal is shown
  * where it was asked.
  */
-import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useWork } from './use-work.ts';
+import { Button } from './button.tsx';
 import { announce } from './announce.ts';
-import { explain, isUnauthenticated } from './api.ts';
 import { Modal } from './modal.tsx';
-import { Notice } from './notice.tsx';
+import { Problem } from './notice.tsx';
 
 export interface AskProps {
   readonly title: string;
@@ -40,23 +40,15 @@ export function Ask({
   onClose,
   children,
 }: AskProps) {
-  const sending = useSignal(false);
-  const failure = useSignal<string | undefined>(undefined);
+  const { busy: sending, problem: failure, run } = useWork();
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (sending.value || blocked) return;
-    sending.value = true;
-    failure.value = undefined;
-    try {
+    if (blocked) return;
+    await run(async () => {
       const message = await act();
       onClose();
       announce(message);
-    } catch (error) {
-      // The sign-in form comes up instead.
-      if (!isUnauthenticated(error)) failure.value = explain(error);
-    } finally {
-      sending.value = false;
-    }
+    });
   };
   return (
     <Modal class={long ? 'confirm confirm-long' : 'confirm'} labelledBy={TITLE} onClose={onClose}>
@@ -65,24 +57,17 @@ export function Ask({
           {title}
         </h2>
         {children}
-        {failure.value !== undefined && (
-          <Notice kind="bad" role="alert">
-            {failure.value}
-          </Notice>
-        )}
+        <Problem of={failure.value} />
         <div class="modal-foot">
           {aside}
-          <button class="button" type="button" data-first-focus={danger} onClick={onClose}>
-            Go back
-          </button>
-          <button
-            class={`button ${danger ? 'button-danger' : 'button-primary'}`}
-            type="submit"
+          <Button text="Go back" data-first-focus={danger} onClick={onClose} />
+          <Button
+            text={sending.value ? 'Waiting for the server…' : verb}
+            look={danger ? 'danger' : 'primary'}
+            submits
             data-first-focus={!danger}
-            aria-disabled={sending.value || blocked ? 'true' : undefined}
-          >
-            {sending.value ? 'Waiting for the server…' : verb}
-          </button>
+            waits={sending.value || blocked}
+          />
         </div>
       </form>
     </Modal>

@@ -1,5 +1,6 @@
 /** A line to be pasted elsewhere, with a button that copies it. */
 import { useSignal } from '@preact/signals';
+import { Button } from './button.tsx';
 
 export interface CopyLineProps {
   /** What it is, for who cannot see it. */
@@ -23,14 +24,7 @@ export function CopyLine({ name, text }: CopyLineProps) {
       <pre>
         <code>{text}</code>
       </pre>
-      <button
-        class="button button-small"
-        type="button"
-        aria-label={`Copy ${name}`}
-        onClick={() => void copy()}
-      >
-        Copy
-      </button>
+      <Button text="Copy" look="small" label={`Copy ${name}`} onClick={() => void copy()} />
       <span class="copy-result" role="status">
         {result.value}
       </span>

@@ -1,7 +1,14 @@
 /** A name and what is known under it, of a list of facts. */
 import type { ComponentChildren } from 'preact';
 
-export function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+interface FactProps {
+  readonly name: string;
+  /** What is known, in place of children. */
+  readonly of?: ComponentChildren;
+  readonly children?: ComponentChildren;
+}
+
+export function Fact({ name, of, children = of }: FactProps) {
   return (
     <div>
       <dt>{name}</dt>

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ComponentType } from 'preact';
+import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
 
 type Load<Props> = () => Promise<ComponentType<Props>>;
@@ -53,11 +54,7 @@ function Outdated() {
     <Notice
       kind="warn"
       role="alert"
-      action={
-        <button class="button button-small" type="button" onClick={() => window.location.reload()}>
-          Reload
-        </button>
-      }
+      action={<Button text="Reload" look="small" onClick={() => window.location.reload()} />}
     >
       <strong>This page could not be fetched.</strong> The console was updated, or the server cannot be
       reached.

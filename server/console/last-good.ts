@@ -20,9 +20,12 @@ export interface LastGood<T> {
    * early. Never rejects.
    */
   load(): Promise<void>;
-  /** What is known from elsewhere, such as the answer of a change. */
+  /** Takes what is known from elsewhere, such as the answer of a change. */
   set(data: T): void;
-  /** What the server told of its own accord: as good as a reading, and better than one that is under way. */
+  /**
+   * Takes what the server told of its own accord. It is as good as a reading, and better than one that is
+   * under way.
+   */
   replace(data: T): void;
   /** The connection that would have told of changes broke. */
   markStale(error: unknown): void;

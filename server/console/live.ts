@@ -54,7 +54,7 @@ export function createLive(): Live {
   return { on, follow };
 }
 
-/** Whether the stream has come to its end. */
+/** Returns whether the stream has come to its end. */
 async function run<T>(source: LiveSource<T>, ending: AbortSignal, on: { value: boolean }): Promise<boolean> {
   let pauseMs = PAUSE_FIRST_MS;
   for (;;) {
@@ -101,7 +101,7 @@ export async function pause(ms: number, ending: AbortSignal): Promise<void> {
 export const ASK_EVERY_MS = 5_000;
 
 export interface StateSource<E> {
-  /** As for LiveSource. */
+  /** Opens the stream, as that of a LiveSource. */
   open(ending: AbortSignal): AsyncIterable<E>;
   /** `first`: the first event of a connection, which tells how all stands. */
   onState(event: E, first: boolean): void;

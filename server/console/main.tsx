@@ -1,4 +1,4 @@
-/** The console: one program for all of its pages. */
+/** Starts the console, which is one program for all of its pages. */
 import { render } from 'preact';
 import { checkSession } from './session.ts';
 import { Shell } from './shell.tsx';

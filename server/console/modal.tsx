@@ -1,9 +1,11 @@
 /**
- * A native modal dialog: focus is kept inside, Escape closes it, and focus returns to where it was, or to the
- * part of the page that this was in.
+ * This view shows a native modal dialog. It keeps the focus inside, Escape closes it, and the focus returns
+ * to where it was, or to the part of the page that this was in.
  */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { Button } from './button.tsx';
+import { Icon } from './icons.tsx';
 
 export interface ModalProps {
   readonly class: string;
@@ -11,7 +13,7 @@ export interface ModalProps {
   readonly labelledBy: string;
   /** Asked for by Escape or by a click beside it. It stays open until its owner takes it away. */
   readonly onClose: () => void;
-  /** Whether a click beside it closes it; not where text could be lost. */
+  /** True where a click beside the dialog closes it, which is not so where text could be lost. */
   readonly lightDismiss?: boolean;
   readonly children: ComponentChildren;
 }
@@ -53,5 +55,31 @@ export function Modal({ class: name, labelledBy, onClose, lightDismiss = false, 
     >
       {children}
     </dialog>
+  );
+}
+
+interface DrawerProps {
+  readonly id: string;
+  readonly title: ComponentChildren;
+  /** What stands beside its title. */
+  readonly aside?: ComponentChildren;
+  readonly busy?: boolean;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** A modal dialog beside the page, with a heading and a button that closes it. */
+export function Drawer({ id, title, aside, busy, onClose, children }: DrawerProps) {
+  return (
+    <Modal class="drawer" labelledBy={id} onClose={onClose} lightDismiss>
+      <header class="drawer-head">
+        <h2 id={id}>{title}</h2>
+        {aside}
+        <Button text={<Icon of="close" />} look="quiet icon" label="Close" onClick={onClose} />
+      </header>
+      <div class="drawer-body" {...(busy !== undefined && { 'aria-busy': busy })}>
+        {children}
+      </div>
+    </Modal>
   );
 }

@@ -1,11 +1,14 @@
-/** What a page of the console is. A page is one folder in pages/, and one line in pages/index.ts. */
+/**
+ * This is how a page of the console is described. A page is one folder in pages/, and one entry
+ * in pages/index.ts.
+ */
 import type { ComponentType } from 'preact';
 import type { SignedIn } from './session.ts';
 
 export interface ConsolePage {
   /** Below `/console`; the folder's name. */
   readonly path: string;
-  /** In the navigation and in the title of the window. */
+  /** Name of the page in the navigation and in the title of the window. */
   readonly title: string;
   readonly audience: 'staff' | 'everybody';
   /** Key of the platform feature that it belongs to; it is in the navigation only while that is on. */

@@ -2,6 +2,7 @@
  * Chooses the environment that a page is about. Another one is another address, with nothing in it of what
  * was chosen on the page before.
  */
+import { Picker } from './picker.tsx';
 import type { Place } from './place.ts';
 import { navigate, path } from './router.ts';
 
@@ -10,32 +11,19 @@ export function PlacePickers({ place }: { readonly place: Place }) {
   return (
     <div class="pickers">
       <ProjectPicker place={place} />
-      <label class="picker">
-        <span>Environment</span>
-        <select value={environment?.id ?? ''} onChange={(event) => go('env', event.currentTarget.value)}>
-          {environments.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Picker
+        label="Environment"
+        of={environments}
+        value={environment?.id ?? ''}
+        onPick={(id) => go('env', id)}
+      />
     </div>
   );
 }
 
 export function ProjectPicker({ place: { projects, project } }: { readonly place: Place }) {
   return (
-    <label class="picker">
-      <span>Project</span>
-      <select value={project?.id ?? ''} onChange={(event) => go('project', event.currentTarget.value)}>
-        {projects.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Picker label="Project" of={projects} value={project?.id ?? ''} onPick={(id) => go('project', id)} />
   );
 }
 

@@ -1,7 +1,13 @@
-/** Which environment is looked at: by the address, an environment, a project, or else the first of each. */
+/**
+ * Finds the environment that is looked at: the address names an environment or a project, or else the first
+ * of each is taken.
+ */
+import { useEffect } from 'preact/hooks';
 import { Environments, Projects } from '@svc/sdk';
 import type { Environment, Project } from '@svc/sdk';
-import { client, isMissing } from './api.ts';
+import { useLastGood } from './use-last-good.ts';
+import { client, ifMissing } from './api.ts';
+import type { LastGood } from './last-good.ts';
 import { param } from './router.ts';
 
 const environments = new Environments(client);
@@ -16,11 +22,11 @@ export interface Place {
   readonly missing: boolean;
 }
 
-export async function readPlace(): Promise<Place> {
+async function readPlace(): Promise<Place> {
   const [environmentId, projectId] = [param('env'), param('project')];
   const all = await projects.list();
   if (environmentId !== undefined) {
-    const environment = await found(async () => await environments.get(environmentId));
+    const environment = await ifMissing(undefined, async () => await environments.get(environmentId));
     const project = all.find(({ id }) => id === environment?.projectId);
     if (environment === undefined || project === undefined)
       return { projects: all, environments: [], project: undefined, environment: undefined, missing: true };
@@ -38,11 +44,11 @@ export async function readPlace(): Promise<Place> {
   };
 }
 
-async function found<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+/** Reads the place that the address names, and again when it names another one. */
+export function usePlace(): LastGood<Place> {
+  const place = useLastGood(readPlace);
+  useEffect(() => {
+    if (place.data.peek() !== undefined) void place.load();
+  }, [param('env'), param('project')]);
+  return place;
 }

@@ -1,7 +1,15 @@
 /** What stands in the place of something that is not known: no number, and no empty list. */
+import type { LastGood } from './last-good.ts';
 import { Notice } from './notice.tsx';
 
-/** `what`: `the builds`. */
+interface UnreadProps<T> {
+  readonly of: LastGood<T>;
+  /** A text such as `the builds`. */
+  readonly what: string;
+  readonly rows?: number;
+}
+
+/** Says that something is read. `what` is a text such as `the builds`. */
 export function Reading({ what, rows = 4 }: { readonly what: string; readonly rows?: number }) {
   return (
     <div class="skeleton" role="status" aria-busy="true">
@@ -13,7 +21,7 @@ export function Reading({ what, rows = 4 }: { readonly what: string; readonly ro
   );
 }
 
-/** `what`: `The builds`. */
+/** Says that something could not be read. `what` is a text such as `The builds`. */
 export function Failed({
   what,
   why,
@@ -24,16 +32,16 @@ export function Failed({
   readonly again: () => void;
 }) {
   return (
-    <Notice
-      kind="bad"
-      role="alert"
-      action={
-        <button class="button button-small" type="button" onClick={again}>
-          Try again
-        </button>
-      }
-    >
+    <Notice kind="bad" role="alert" again={again}>
       <strong>{what} could not be read.</strong> {why}
     </Notice>
   );
+}
+
+/** Stands in the place of what was never read: says that it is read, or why it could not be. */
+export function Unread<T>({ of, what, rows }: UnreadProps<T>) {
+  const unknown = of.unknown.value;
+  if (unknown === undefined) return <Reading what={what} {...(rows !== undefined && { rows })} />;
+  const name = what.charAt(0).toUpperCase() + what.slice(1);
+  return <Failed what={name} why={unknown.why} again={() => void of.load()} />;
 }

@@ -12,7 +12,10 @@ const STEPS: ReadonlyArray<
 
 const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
-/** `just now`, `5 minutes ago`, `yesterday`. A clock that is ahead of the server's shows no times to come. */
+/**
+ * Returns words that are `just now`, `5 minutes ago` or `yesterday`. A clock that is ahead of the server's
+ * shows no times to come.
+ */
 export function relativeTime(atMs: number, nowMs: number): string {
   const seconds = Math.max(0, (nowMs - atMs) / 1_000);
   if (seconds < 45) return 'just now';
@@ -24,7 +27,7 @@ export function relativeTime(atMs: number, nowMs: number): string {
   return '';
 }
 
-/** `14:02` of today, `19 Nov, 14:02` of other days. */
+/** Returns a time that is `14:02` when it is of today and `19 Nov, 14:02` when it is of another day. */
 export function clockTime(atMs: number, nowMs: number): string {
   const at = new Date(atMs);
   const time = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
@@ -32,7 +35,7 @@ export function clockTime(atMs: number, nowMs: number): string {
   return `${at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })}, ${time}`;
 }
 
-/** For titles: the whole of it, in the reader's zone. */
+/** Returns the whole time that it is in the reader's zone, for titles. */
 export function fullTime(atMs: number): string {
   return new Date(atMs).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'long' });
 }

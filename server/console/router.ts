@@ -1,5 +1,6 @@
 /**
- * The address bar as a signal. Everything that a colleague should see too when given the link is kept in it.
+ * Keeps the address bar as a signal. Everything that a colleague should see too when given the link is kept
+ * in it.
  */
 import { computed, signal } from '@preact/signals';
 
@@ -48,8 +49,8 @@ function go(url: URL, replace: boolean): void {
 }
 
 /**
- * For `onClick` of links: the page changes without loading, every other way of opening a link stays the
- * browser's.
+ * Does what a click on a link is to do: the page changes without loading, and every other way of opening a
+ * link stays the browser's.
  */
 export function follow(event: MouseEvent): void {
   const link = event.currentTarget;

@@ -1,6 +1,6 @@
 /**
- * Who is signed in. The session itself is a cookie that scripts cannot read, so the only way to know is to
- * ask.
+ * This store knows who is signed in. The session itself is a cookie that scripts cannot read, so the only
+ * way to know is to ask.
  *
  *     checking → in | out | unreachable;  in → out (signed out, or the session ended) | unreachable;  out →
  *     in | unreachable;  unreachable → in | out
@@ -123,7 +123,7 @@ export async function signOut(): Promise<void> {
   session.value = { state: 'out', ended: false };
 }
 
-/** Whether the installation offers a feature to this person. */
+/** Returns whether the installation offers a feature to this person. */
 export function offers({ resolved }: SignedIn, key: string): boolean {
   const feature = resolved[key];
   return typeof feature === 'object' ? feature.enabled : feature === true;

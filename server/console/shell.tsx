@@ -1,6 +1,7 @@
-/** What is around every page: header, navigation, sign-in, announcements. */
+/** Shows what is around every page: header, navigation, sign-in, announcements. */
 import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { Button } from './button.tsx';
 import { announcement } from './announce.ts';
 import { available, findAvailable } from './available.ts';
 import { Missing } from './missing.tsx';
@@ -87,9 +88,7 @@ function Unreachable({ problem, stillIn }: { readonly problem: string; readonly 
         <Notice kind="bad" role="alert">
           {problem}
         </Notice>
-        <button class="button button-primary button-wide" type="button" onClick={() => void checkSession()}>
-          Try again
-        </button>
+        <Button text="Try again" look="primary wide" onClick={() => void checkSession()} />
       </div>
     </main>
   );
@@ -127,9 +126,7 @@ function Header({ session: who }: { readonly session?: SignedIn }) {
               {who.who.email}
               {!who.who.emailVerified && ' (unverified)'}
             </span>
-            <button class="button button-quiet" type="button" onClick={() => void signOut()}>
-              Sign out
-            </button>
+            <Button text="Sign out" look="quiet" onClick={() => void signOut()} />
           </div>
         </>
       )}

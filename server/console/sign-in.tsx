@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
 import { lastEmail, signIn } from './session.ts';
 import type { SignInProblem } from './session.ts';
@@ -46,25 +47,22 @@ export function SignIn({ ended }: { readonly ended: boolean }) {
         ) : (
           <CodeField code={code} problem={problem.value} />
         )}
-        <button
-          class="button button-primary button-wide"
-          type="submit"
-          aria-disabled={busy.value ? 'true' : undefined}
-        >
-          {busy.value ? 'Signing in…' : step.value === 'password' ? 'Sign in' : 'Confirm the code'}
-        </button>
+        <Button
+          text={busy.value ? 'Signing in…' : step.value === 'password' ? 'Sign in' : 'Confirm the code'}
+          look="primary wide"
+          submits
+          waits={busy.value}
+        />
         {step.value === 'code' && (
-          <button
-            class="button button-quiet button-wide"
-            type="button"
+          <Button
+            text="Back"
+            look="quiet wide"
             onClick={() => {
               step.value = 'password';
               problem.value = undefined;
               code.value = '';
             }}
-          >
-            Back
-          </button>
+          />
         )}
       </form>
     </main>

@@ -7,15 +7,7 @@ export function StaleNotice<T>({ of: { unknown, load } }: { readonly of: LastGoo
   const stale = unknown.value;
   if (stale === undefined) return null;
   return (
-    <Notice
-      kind="warn"
-      role="status"
-      action={
-        <button class="button button-small" type="button" onClick={() => void load()}>
-          Try again
-        </button>
-      }
-    >
+    <Notice kind="warn" role="status" again={load}>
       <strong>
         Unknown since <At ms={stale.sinceMs} />.
       </strong>{' '}

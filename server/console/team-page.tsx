@@ -1,10 +1,11 @@
-/** A page about one team: the one that the address names, or else the first that suits. */
+/** Shows a page about one team, which is the one that the address names, or else the first that suits. */
 import type { ComponentChildren } from 'preact';
 import { Teams } from '@svc/sdk';
 import type { Team } from '@svc/sdk';
+import { Picker } from './picker.tsx';
 import { client } from './api.ts';
 import { Missing } from './missing.tsx';
-import { Failed, Reading } from './reading.tsx';
+import { Unread } from './reading.tsx';
 import { param } from './router.ts';
 import { useLastGood } from './use-last-good.ts';
 
@@ -23,15 +24,10 @@ export function TeamPage({ title, suits, onPick, children }: TeamPageProps) {
   const list = useLastGood(async () => await teams.list());
   const all = list.data.value;
   if (all === undefined) {
-    const unknown = list.unknown.value;
     return (
       <>
         <h1>{title}</h1>
-        {unknown === undefined ? (
-          <Reading what="your teams" rows={3} />
-        ) : (
-          <Failed what="Your teams" why={unknown.why} again={() => void list.load()} />
-        )}
+        <Unread of={list} what="your teams" rows={3} />
       </>
     );
   }
@@ -39,26 +35,5 @@ export function TeamPage({ title, suits, onPick, children }: TeamPageProps) {
   const team =
     wanted === undefined ? ((suits && all.find(suits)) ?? all[0]) : all.find(({ id }) => id === wanted);
   if (team === undefined) return <Missing />;
-  return <>{children(team, <TeamPicker team={team} all={all} onPick={onPick} />)}</>;
-}
-
-interface PickerProps {
-  readonly team: Team;
-  readonly all: readonly Team[];
-  readonly onPick: (teamId: string) => void;
-}
-
-function TeamPicker({ team, all, onPick }: PickerProps) {
-  return (
-    <label class="picker">
-      <span>Team</span>
-      <select value={team.id} onChange={(event) => onPick(event.currentTarget.value)}>
-        {all.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  return <>{children(team, <Picker label="Team" of={all} value={team.id} onPick={onPick} />)}</>;
 }

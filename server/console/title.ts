@@ -1,4 +1,4 @@
-/** What of a page is shown, in the title of the window: `Build 12` before `Builds`. */
+/** Puts what is shown of a page into the title of the window, such as `Build 12` before `Builds`. */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 

@@ -1,5 +1,5 @@
 /**
- * What is stated about one artifact: a passport beside one run, a page of statements beside the bare
+ * Measures what is stated about one artifact: a passport beside one run, a page of statements beside the bare
  * verification of the same signatures, and a statement that is signed and stored beside a bare signature and
  * an insert.
  */

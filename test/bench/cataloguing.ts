@@ -15,7 +15,7 @@ import { startLayout } from './layout.ts';
 import { packagesOf, PACKAGES } from './policy-data.ts';
 
 const ROUNDS = 3;
-/** Of an environment each: it has one build at a time. */
+/** Number of builds, each of an environment of its own, because an environment has one build at a time. */
 const BUILDS = 40;
 const WARM_UP = 20;
 /** 36,000 builds an hour. */
@@ -29,7 +29,7 @@ const COMPONENTS = packagesOf(1).map(({ type, name, version, licenses }) => ({
   licenses: licenses.map((id) => ({ license: { id } })),
 }));
 
-/** Equal packages in a document of its own. */
+/** Returns the same packages, which are in a document of its own. */
 function sbomOf(serialNumber: string): string {
   const document = { bomFormat: 'CycloneDX', specVersion: '1.6', serialNumber, components: COMPONENTS };
   return gzipSync(JSON.stringify(document)).toString('base64');
@@ -41,7 +41,7 @@ interface Bench {
   offers(): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>>;
 }
 
-/** Milliseconds of each report. */
+/** Returns how many milliseconds each report took. */
 async function reports(
   { runner, offers }: Bench,
   { isCatalogued }: { readonly isCatalogued: boolean },

@@ -66,8 +66,8 @@ interface Line {
 }
 
 /**
- * HTTP/1.1 over bare sockets, one request in flight on each: node's own client costs as much as what is
- * measured.
+ * Opens HTTP/1.1 over bare sockets with one request in flight on each, because node's own client costs as
+ * much as what is measured.
  */
 function createWire(baseUrl: string, connections: number): Wire {
   const { hostname, port, host } = new URL(baseUrl);
@@ -126,7 +126,7 @@ function createWire(baseUrl: string, connections: number): Wire {
   };
 }
 
-/** Undefined: more is to come. Needs content-length. */
+/** Returns the first answer, and undefined while more is to come. It needs content-length. */
 function readAnswer(buffered: string): WireAnswer | undefined {
   const headEnd = buffered.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;

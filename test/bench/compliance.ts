@@ -1,7 +1,7 @@
 /**
- * A compliance package over a ledger of 100,000 entries beside the export of the same ledger, in turn:
- * entries a second, and what the server's memory grows by. The first one comes to a server that has done
- * nothing before.
+ * This benchmark measures a compliance package over a ledger of 100,000 entries beside the export of the same
+ * ledger, in turn: entries a second, and what the server's memory grows by. The first one comes to a server
+ * that has done nothing before.
  */
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
@@ -65,7 +65,7 @@ async function fillLedger(sql: postgres.Sql, { chain, fromMs }: Chain): Promise<
   await sql`vacuum analyze audit_entries`;
 }
 
-/** What the server has resident, now and at most until `stop`. */
+/** Watches what the server has resident, now and at most until `stop`. */
 function watchMemory({ server }: Platform) {
   const mib = (): number => {
     const status = readFileSync(`/proc/${server.child.pid}/status`, 'utf8');

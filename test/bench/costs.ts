@@ -1,8 +1,8 @@
 /**
- * Costs of two teams of one shape, one with 10,000 events in a month and one with a million: the summary,
- * which reads rows of days, and the export of the million, beside what psql copies of the same columns. Rows
- * of days are as metering sums them; with few events not every environment is on every runner each day, so
- * that the small team has fewer of them.
+ * This benchmark measures the costs of two teams of one shape, one with 10,000 events in a month and one with
+ * a million: the summary, which reads rows of days, and the export of the million, beside what psql copies of
+ * the same columns. Rows of days are as metering sums them; with few events not every environment is on every
+ * runner each day, so that the small team has fewer of them.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -98,7 +98,7 @@ const COPIED = `
   left join cost_names v on v.team_id = e.team_id and v.id = e.environment_id left join cost_names j on j.team_id = e.team_id and j.id = e.project_id
   where e.team_id = 'TEAM' order by e.reported_at, e.work_id`;
 
-/** Rows a second. */
+/** Returns how many rows were copied in a second. */
 async function copied(url: string, { teamId, events }: FilledTeam): Promise<number> {
   const began = performance.now();
   const copy = `\\copy (${COPIED.replaceAll('\n', ' ').replace('TEAM', teamId)}) to stdout csv header`;

@@ -1,6 +1,6 @@
 /**
- * The ledger of credit: the balance of a team with a long history and of one with a short one, in turn; and
- * posts over many teams beside the same rows without a ledger's rules.
+ * This benchmark measures the ledger of credit: the balance of a team with a long history and of one with a
+ * short one, in turn, and posts over many teams beside the same rows without a ledger's rules.
  */
 import { performance } from 'node:perf_hooks';
 import postgres from 'postgres';
@@ -23,7 +23,8 @@ const POSTS = 2_000;
 const ROUNDS = 4;
 
 /**
- * Blocks of 49 cents, each used up cent by cent, but for the newest. References are not checked, and right.
+ * Writes blocks of 49 cents, each of which but the newest is used up cent by cent. References are not
+ * checked, and right.
  */
 async function fill(owner: postgres.Sql, teamId: string, entries: number): Promise<void> {
   await owner`

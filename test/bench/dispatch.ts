@@ -1,7 +1,7 @@
 /**
- * Dispatch latency: from the moment a developer's submit request is sent until the runner holds the offer,
- * one at a time, through HTTP, a signature check and the queue; embedded and on RabbitMQ. Beside it
- * graphile-worker, which crosses none of them.
+ * This benchmark measures the latency of dispatch: the time from sending a developer's submit request until
+ * the runner holds the offer, one at a time, through HTTP, a signature check and the queue, embedded and on
+ * RabbitMQ. Beside it runs graphile-worker, which crosses none of them.
  */
 import { figure, percentile, type Figure } from './figure.ts';
 import { createJsonClient, enrollBenchRunner, type BenchRunner, type JsonClient } from './client.ts';

@@ -1,8 +1,8 @@
 /**
- * Platform features: the check that every gated request makes, beside the bare look-up that it cannot be
- * faster than, and the resolution of a large manifest, beside the recursion that one would write first. The
- * manifest is a ladder of diamonds, because that is what tells the two apart: each rung doubles the ways to
- * the bottom.
+ * Measures platform features: the check that every gated request makes, beside the bare look-up that it
+ * cannot be faster than, and the resolution of a large manifest, beside the recursion that one would write
+ * first. The manifest is a ladder of diamonds, because that is what tells the two apart: each rung doubles
+ * the ways to the bottom.
  */
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 import { MANIFEST, type FeatureKey } from '@svc/proto/features/manifest.ts';

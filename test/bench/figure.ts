@@ -3,7 +3,7 @@ export interface Figure {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
-  /** What the value is compared with. */
+  /** Name of what the value is compared with. */
   readonly reference: string;
   readonly referenceValue: number;
   /** value / referenceValue. */

@@ -1,4 +1,7 @@
-/** 200 items a second for 50 runners of one team: the time from sending a submit to holding its offer. */
+/**
+ * Sends 200 items a second for 50 runners of one team and measures the time from sending a submit to holding
+ * its offer.
+ */
 import { createJsonClient, enrollBenchRunner, type BenchRunner, type JsonClient } from './client.ts';
 import type { Platform } from '../e2e/platform.ts';
 

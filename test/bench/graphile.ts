@@ -1,4 +1,4 @@
-/** Runs the graphile-worker reference in a process of its own. */
+/** The reference of graphile-worker is run in a process of its own. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 

@@ -12,9 +12,9 @@ export type Layout = 'one process' | 'gateway of its own';
 
 export interface Running {
   readonly platform: Platform;
-  /** What holds the polls. */
+  /** Process that holds the polls. */
   readonly gateway: Program;
-  /** Of the endpoints for runners. */
+  /** Port of the endpoints for runners. */
   readonly port: number;
   stop(): Promise<void>;
 }

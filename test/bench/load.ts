@@ -17,8 +17,8 @@ export interface LoadResult {
 }
 
 /**
- * Complete responses at the start of `buffer`: their statuses and the bytes they take. Needs content-length
- * on each but 304.
+ * Takes the complete responses at the start of `buffer` and returns their statuses and the rest. It needs
+ * content-length on each but a 304.
  */
 function takeResponses(buffer: string): { statuses: number[]; rest: string } {
   const statuses: number[] = [];

@@ -27,8 +27,8 @@ const TAIL_BYTES = 65_536;
 const TAIL_READS = 300;
 
 /**
- * As a build prints them: a time, a level, words, a path; a tenth of each line is noise that no compression
- * shortens.
+ * Returns lines as a build prints them: a time, a level, words, a path. A tenth of each line is noise that no
+ * compression shortens.
  */
 function logLines(bytes: number): Buffer {
   let text = '';
@@ -50,7 +50,7 @@ function cpuSeconds({ child }: Program): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** MB/s of the same chunks as rows of a bare table, as many at once. */
+/** Returns how many MB/s of the same chunks are written as rows of a bare table, as many at once. */
 async function bareInserts(url: string, chunk: Buffer): Promise<number> {
   const sql = postgres(url, { max: STREAMS, onnotice: () => undefined });
   await sql`create table bare (id bigint generated always as identity primary key, data bytea not null)`;

@@ -1,6 +1,7 @@
 /**
- * `npm run bench [name…]`: every figure of the design beside its reference, measured in the same run. One
- * JSON line a figure as it comes, a table at the end; exit code 1 when a target is missed.
+ * Runs `npm run bench [name…]`: every figure of the design is measured beside its reference in the same run.
+ * It prints one JSON line a figure as it comes and a table at the end; the exit code is 1 when a target is
+ * missed.
  */
 import { printTable, type Figure } from './figure.ts';
 

@@ -17,7 +17,7 @@ import { createTestDatabase } from '../setup/database.ts';
 import { figure, median, type Figure } from './figure.ts';
 import { createUsageDays, usageDays } from './reference/usage-days.ts';
 
-/** What the server does with events besides. */
+/** Effects of events that the server has besides. */
 const OTHERS: readonly EventEffect[] = [notified, deliveriesMade, ended, deployed, catalogued, passportsDue];
 
 const TEAMS = 50;
@@ -72,7 +72,7 @@ export async function run(): Promise<Figure[]> {
       await publish({ sql, effects: [effect, ...OTHERS], batch: BATCH });
       times.push(performance.now() - startedAt);
     };
-    // In turn from one queue; the first of each are planned and cold.
+    // The writes take turns on one queue, because the first of each are planned and cold.
     await write(sql);
     for (let turn = 0; turn < EVENTS / BATCH / 2; turn += 1) {
       await timed(usageDays, theirs);

@@ -20,7 +20,7 @@ export const RULES: readonly string[] = [
   `environment.name != 'production' || promotion.approvals.size() >= environment.requiredApprovals`,
 ];
 
-/** `version`: of all of them. */
+/** Returns the packages, which are all of one version. */
 export const packagesOf = (version: number) =>
   Array.from({ length: PACKAGES }, (_, n) => ({
     type: 'npm',

@@ -1,9 +1,10 @@
 /**
- * Memory of an idle long poll: 10,000 signed polls parked on one gateway, beside a bare node http server that
- * just keeps as many requests open. Each is a process of its own; the figure is the growth of its resident
- * memory for each open request, sockets included. While the polls stand, 200 items a second go through the
- * same gateway to 50 other runners; before them the same load went through it alone. Once with all of the
- * platform in one process, as it comes, and once with the gateway as a process of its own.
+ * This benchmark measures the memory of an idle long poll: 10,000 signed polls are parked on one gateway,
+ * beside a bare node http server that just keeps as many requests open. Each is a process of its own; the
+ * figure is the growth of its resident memory for each open request, sockets included. While the polls stand,
+ * 200 items a second go through the same gateway to 50 other runners; before them the same load went through
+ * it alone. All of it is done once with the platform in one process, as it comes, and once with the gateway
+ * as a process of its own.
  */
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';

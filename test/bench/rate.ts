@@ -1,5 +1,6 @@
 /**
- * Requests a second of one path of the platform, with the key of its first team. Anything but 200 is thrown.
+ * Measures requests a second of one path of the platform, with the key of its first team. Anything but 200 is
+ * thrown.
  */
 import type { Platform } from '../e2e/platform.ts';
 import { applyLoad } from './load.ts';

@@ -1,7 +1,7 @@
 /**
- * `GET /platform-features/resolved` of nobody, and its 304: the product, with all of its pipeline, beside a
- * bare node:http server that sends the very same bytes. Each server is its own process with its own turn, in
- * alternating rounds.
+ * This benchmark measures `GET /platform-features/resolved` of nobody, and its 304: the product, with all of
+ * its pipeline, runs beside a bare node:http server that sends the very same bytes. Each server is its own
+ * process with its own turn, in alternating rounds.
  */
 import { figure, median, type Figure } from './figure.ts';
 import { applyLoad } from './load.ts';

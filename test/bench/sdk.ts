@@ -1,4 +1,4 @@
-/** What the SDK adds to a web page: its core, minified and gzipped, and with every resource. */
+/** Measures what the SDK adds to a web page: its core, minified and gzipped, and with every resource. */
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { figure, type Figure } from './figure.ts';

@@ -17,7 +17,7 @@ import { figure, median, type Figure } from './figure.ts';
 import { artifactOf, inputOf, packagesOf, PACKAGES, RULES } from './policy-data.ts';
 
 const GATES = 1_000;
-/** That see the same packages. */
+/** Number of gates that see the same packages. */
 const GATES_OF_SET = 50;
 const ROUNDS = 3;
 const SECONDS_MAX = 10;
@@ -52,7 +52,7 @@ async function recordGates({ sql }: Database, teamId: string): Promise<void> {
   }
 }
 
-/** Milliseconds. */
+/** Returns the milliseconds that one simulation took. */
 async function simulated({ sdk }: Platform, teamId: string, policyId: string): Promise<number> {
   const began = performance.now();
   const { replayed, unchanged, truncated } = await sdk.policies.simulate(teamId, policyId, GATES);

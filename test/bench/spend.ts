@@ -55,7 +55,7 @@ async function submitting(submit: Submit): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** In turn, each first in every other one. */
+/** Measures in turn, where each comes first in every other one. */
 async function submissions(sql: SqlTag, name: string): Promise<Figure> {
   const submitOver = (tag: SqlTag): Submit =>
     createSubmit({

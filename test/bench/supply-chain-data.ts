@@ -21,12 +21,12 @@ interface Filling {
   readonly artifacts: number;
   /** One letter, in all ids of the team. */
   readonly mark: string;
-  /** What ids of packages and of sets begin behind. */
+  /** Number behind which ids of packages and of sets begin. */
   readonly base: number;
 }
 
 export interface FilledTeam extends Filling {
-  /** Of the n-th artifact, from 1 on: the greatest is the newest. */
+  /** Returns the id of the n-th artifact, from 1 on. The greatest is the newest. */
   idOf(n: number): string;
   digestOf(n: number): string;
   commitOf(n: number): string;

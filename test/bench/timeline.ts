@@ -1,7 +1,7 @@
 /**
- * The timeline of one environment with a short history and with a long one: the same page read at 10,000 and
- * at 1,000,000 runs, of the same database, one environment each, in alternating reads. Pages are the newest,
- * and those behind random places in the history.
+ * This benchmark measures the timeline of one environment with a short history and with a long one: the same
+ * page is read at 10,000 and at 1,000,000 runs of the same database, one environment each, in alternating
+ * reads. Pages are the newest, and those behind random places in the history.
  */
 import { performance } from 'node:perf_hooks';
 import { createSvcSDK } from '@svc/sdk';

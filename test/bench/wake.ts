@@ -1,7 +1,7 @@
 /**
- * Hints on a broker of three nodes, beside one of a single node: from the publication until the handler among
- * 2,000 subscribed pools, and how long all of them take to be awake again after `kill -9` of the gateway's
- * node. The nodes share the machine, which in life each has for itself.
+ * Measures hints on a broker of three nodes, beside one of a single node: the time from the publication until
+ * the handler among 2,000 subscribed pools, and how long all of them take to be awake again after `kill -9`
+ * of the gateway's node. The nodes share the machine, which in life each has for itself.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,8 +1,9 @@
 /**
- * A storm of GitHub's webhooks, 1,000 a second for 10 s from a process of its own, at one server process: how
- * many it takes and how long each waits from the moment at which it was due, while it reads them behind its
- * answers. Beside it a receiver that checks the signature and inserts, and reads nothing. Then the same storm
- * with `kill -9` in its middle: every acknowledged delivery must be there and be read.
+ * This benchmark measures a storm of GitHub's webhooks, 1,000 a second for 10 s from a process of its own, at
+ * one server process: how many it takes and how long each waits from the moment at which it was due, while it
+ * reads them behind its answers. Beside it stands a receiver that checks the signature and inserts, and reads
+ * nothing. Then comes the same storm with `kill -9` in its middle: every acknowledged delivery must be there
+ * and be read.
  */
 import { connectGithub, outcomeOf, startKillable, storm } from '../e2e/webhook-storm.ts';
 import type { Storm, StormSummary } from '../e2e/webhook-storm.ts';

@@ -129,7 +129,7 @@ describe('complaints about clocks and time', () => {
     '2.18 timeout not enforced: a task over its time is killed, and is no success',
     async () => {
       const teamId = await world.team();
-      // The real executor: the deadline is its own.
+      // It is the real executor, because the deadline is its own.
       await world.daemon(teamId, { real: true, args: ['--executor', 'namespaces'] });
       const run = await world.submit(teamId, ['sh', '-c', 'echo begun; sleep 60; exit 0'], {
         limits: { timeoutSeconds: 1 },

@@ -1,6 +1,6 @@
 /**
- * What the complaints share: one real server and gateway with short times, real daemons whose executor is
- * played, runners whose every word is written by the test, and a bad network between them.
+ * Starts what the complaints share: one real server and gateway with short times, real daemons whose executor
+ * is played, runners whose every word is written by the test, and a bad network between them.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -73,7 +73,7 @@ export interface DaemonOptions {
   /** Does not wait until it is live. */
   readonly unseen?: boolean;
   readonly minFreeMb?: number;
-  /** With the released program and a real executor. */
+  /** True where the daemon is the released program with a real executor. */
   readonly real?: boolean;
 }
 

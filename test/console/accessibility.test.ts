@@ -1,13 +1,11 @@
 /** axe, target sizes and widths over every view, in both colour schemes, at 1280 and 390 px. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { has } from '../setup/needs.ts';
-import { DESKTOP, PHONE, startConsole } from './console.ts';
-import type { Console } from './console.ts';
+import { isConsoleHere, DESKTOP, PHONE, startConsole } from './console.ts';
+import type { OwnConsole } from './console.ts';
 import { passes } from './passes.ts';
 
-const here = (await has('postgres')) && (await has('chromium'));
-describe.skipIf(!here)('everybody can use the console', () => {
-  let console_: Console;
+describe.skipIf(!(await isConsoleHere()))('everybody can use the console', () => {
+  let console_: OwnConsole;
   beforeAll(async () => {
     console_ = await startConsole({ COMPANION_URL: 'http://127.0.0.1:1' });
     await console_.move('host.automation.maintenance', 'enabled', 'blocked by the job runner from the start');
@@ -25,7 +23,7 @@ describe.skipIf(!here)('everybody can use the console', () => {
     await passes(out.page, 'sign-in');
     await out.close();
 
-    const { page, close } = await console_.openAsStaff('/console/features', options);
+    const { page } = await console_.openAsStaff('/console/features', options);
     await page.getByRole('switch', { name: 'host.ci' }).waitFor();
     // The companion is away from the start, so this is the degraded panel as well.
     await page.getByText('The companion service is degraded').waitFor();
@@ -52,17 +50,15 @@ describe.skipIf(!here)('everybody can use the console', () => {
     );
     await page.getByText(/Unknown since/).waitFor();
     await passes(page, 'unknown since');
-    await close();
   });
 
   it('with the colours that the person chose, and without motion', async () => {
-    const { page, close } = await console_.openAsStaff('/console/features', { forcedColors: 'active' });
+    const { page } = await console_.openAsStaff('/console/features', { forcedColors: 'active' });
     await page.getByRole('switch', { name: 'host.spaces' }).waitFor();
     const styles = (await page.evaluate(
       '(({ borderTopStyle, transitionDuration }) => [borderTopStyle, parseFloat(transitionDuration)])(getComputedStyle(document.querySelector(".switch-track")))',
     )) as [string, number];
     expect(styles[0]).toBe('solid');
     expect(styles[1]).toBeLessThan(0.001);
-    await close();
   });
 });

@@ -1,34 +1,31 @@
 /**
- * The page of builds: the list, one build with its phases and its followed output, and what can be done with
- * it.
+ * These are the stories of the page of builds: the list, one build with its phases and its followed output,
+ * and what can be done with it.
  */
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { IMAGE } from '../setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
 import { waitFor } from '../setup/wait-for.ts';
-import { has } from '../setup/needs.ts';
-import { PHONE, startConsole } from './console.ts';
+import { isConsoleHere, PHONE, sharedConsole } from './console.ts';
 import type { Console } from './console.ts';
 import { LOOK, lookAway, startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
 import { passes } from './passes.ts';
 
-const here = (await has('postgres')) && (await has('chromium'));
 const ESC = '\u001b';
 const LOG_MB = 10;
 
-describe.skipIf(!here)('the page of builds', () => {
+describe.skipIf(!(await isConsoleHere()))('the page of builds', () => {
   let console_: Console;
   let fleet: Fleet;
   let runner: ScriptedRunner;
   beforeAll(async () => {
-    console_ = await startConsole({ LEASE_MS: '60000' });
+    console_ = await sharedConsole();
     fleet = await startFleet(console_);
     runner = await fleet.runner('box-7');
   });
-  afterAll(async () => await console_?.stop());
 
   const submit = async (environmentId: string, body: object = {}): Promise<string> =>
     (await fleet.ok<{ id: string }>(`POST /environments/${environmentId}/builds`, body)).id;
@@ -40,7 +37,7 @@ describe.skipIf(!here)('the page of builds', () => {
     const environmentId = await fleet.environment('production', {
       deploy: { kind: 'container', app: 'shop' },
     });
-    const { page, complaints, close } = await fleet.open(`/console/builds?env=${environmentId}`);
+    const { page, complaints } = await fleet.open(`/console/builds?env=${environmentId}`);
     await page.getByText('Nothing was built in production yet.').waitFor();
     await passes(page, 'no build');
     await page.getByRole('button', { name: 'Build now' }).click();
@@ -97,7 +94,6 @@ describe.skipIf(!here)('the page of builds', () => {
     await expect.poll(() => page.title()).toBe('Builds · svc console');
     await passes(page, 'list of builds');
     expect(complaints).toEqual([]);
-    await close();
   });
 
   it('asks for approval, deploys when told to, and rolls back', async () => {
@@ -108,7 +104,7 @@ describe.skipIf(!here)('the page of builds', () => {
     const id = await submit(environmentId);
     const first = await runner.take();
     await runner.finish({ ...first, deploy: undefined } as never);
-    const { page, close } = await fleet.open(`/console/builds?env=${environmentId}&build=${id}`);
+    const { page } = await fleet.open(`/console/builds?env=${environmentId}&build=${id}`);
     const state = page.locator('.build-head').getByRole('status');
     await state.filter({ hasText: 'Waits for approval' }).waitFor();
     await page.getByRole('button', { name: 'Approve the deploy' }).click();
@@ -133,7 +129,6 @@ describe.skipIf(!here)('the page of builds', () => {
     await state.filter({ hasText: 'Cancelled' }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: 'Build 1' }).waitFor();
-    await close();
   });
 
   it(`stays usable with ${LOG_MB} MB of output, and yields to who scrolls up`, async () => {
@@ -161,10 +156,10 @@ describe.skipIf(!here)('the page of builds', () => {
     const log = page.getByRole('region', { name: 'Output of build 1' });
     await expect.poll(() => page.locator('.log-line').count()).toBeLessThan(200);
 
-    // At the end: it follows.
+    // The log is at its end, and follows.
     await write('and one more\n');
     await line(page, 'and one more').waitFor();
-    // Up by keyboard: it lets go, new output does not move what is read.
+    // The keyboard goes up, and it lets go: new output does not move what is read.
     await log.focus();
     await page.keyboard.press('Home');
     const scrolled = async () => (await page.evaluate(`document.querySelector('.log').scrollTop`)) as number;
@@ -207,7 +202,7 @@ describe.skipIf(!here)('the page of builds', () => {
     await runner.beat(offer, 'building');
     await runner.log(offer, 'first\n', 0);
     const options = { viewport: PHONE, colorScheme: 'dark' } as const;
-    const { page, close } = await fleet.open(
+    const { page } = await fleet.open(
       `/console/builds?env=${environmentId}&build=${id}`,
       fleet.owner,
       options,
@@ -235,14 +230,13 @@ describe.skipIf(!here)('the page of builds', () => {
     await page.goto(`/console/builds?env=${environmentId}`);
     await row(page, 1).filter({ hasText: 'Failed' }).waitFor();
     await passes(page, 'list, on a phone');
-    await close();
   });
 
   it('frees an environment, keeps to its error states, and knows nothing of others', async () => {
     const environmentId = await fleet.environment('locked');
     await submit(environmentId);
     await runner.beat(await runner.take(), 'cloning');
-    const { page, close } = await fleet.open(`/console/builds?env=${environmentId}`);
+    const { page } = await fleet.open(`/console/builds?env=${environmentId}`);
     await row(page, 1).waitFor();
     await page.getByRole('button', { name: 'Unlock' }).click();
     const ask = page.getByRole('dialog', { name: 'Unlock locked?' });
@@ -264,6 +258,5 @@ describe.skipIf(!here)('the page of builds', () => {
     await page.unroute('**/builds?**');
     await page.goto('/console/builds?env=env_00000000000000000000');
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
-    await close();
   });
 });

@@ -1,4 +1,4 @@
-/** What a browser downloads for the console. */
+/** Measures what a browser downloads for the console. */
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bundleConsole } from '../../server/console/build.mjs';

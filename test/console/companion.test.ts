@@ -1,35 +1,34 @@
-/** The companion service's features below ours: there, away, and back. */
+/** This view shows the companion service's features below ours: there, away, and back. */
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
-import { has } from '../setup/needs.ts';
-import { startConsole } from './console.ts';
-import type { Console } from './console.ts';
+import { isConsoleHere, startConsole } from './console.ts';
+import type { OwnConsole } from './console.ts';
 
-const here = (await has('postgres')) && (await has('chromium'));
 /** The server asks the companion at most so often. */
 const ASKED_EVERY_MS = 10_000;
 
-/** Waits for every feature of our own, and no more of them. */
+/** Waits until every feature of our own is there, and no more of them. */
 async function allOurs(page: Page): Promise<void> {
   const switches = page.getByRole('switch');
   await switches.nth(MANIFEST.length - 1).waitFor();
   await expect.poll(() => switches.count()).toBe(MANIFEST.length);
 }
 
-describe.skipIf(!here)('features of the companion service', () => {
+describe.skipIf(!(await isConsoleHere()))('features of the companion service', () => {
   let companion: Server;
-  let console_: Console;
-  let answer: { status: number; body: unknown };
+  let console_: OwnConsole;
+  /** It is undefined while the service answers nothing. */
+  let answer: { status: number; body: unknown } | undefined;
 
   beforeAll(async () => {
     companion = createServer((_request, response) => {
-      response
-        .writeHead(answer.status, { 'content-type': 'application/json' })
-        .end(JSON.stringify(answer.body));
+      if (answer === undefined) return response.destroy();
+      const headers = { 'content-type': 'application/json' };
+      return response.writeHead(answer.status, headers).end(JSON.stringify(answer.body));
     });
     await new Promise<void>((resolve) => {
       companion.listen(0, '127.0.0.1', resolve);
@@ -41,6 +40,14 @@ describe.skipIf(!here)('features of the companion service', () => {
     await console_.stop();
     companion.closeAllConnections();
     companion.close();
+  });
+
+  it('are unknown, and not none, when it never answered', async () => {
+    const { page } = await console_.openAsStaff('/console/features');
+    const section = page.getByRole('region', { name: 'Companion service' });
+    await section.getByText('Its features are unknown.').waitFor();
+    await expect.poll(() => section.getByRole('table').count()).toBe(0);
+    await allOurs(page);
   });
 
   it('are shown read-only, as of when, and as degraded while it does not answer', async () => {
@@ -58,7 +65,8 @@ describe.skipIf(!here)('features of the companion service', () => {
         },
       },
     };
-    const { page, close } = await console_.openAsStaff('/console/features');
+    console_.passTime(ASKED_EVERY_MS);
+    const { page } = await console_.openAsStaff('/console/features');
     const section = page.getByRole('region', { name: 'Companion service' });
     const table = section.getByRole('table');
     await table.waitFor();
@@ -83,19 +91,5 @@ describe.skipIf(!here)('features of the companion service', () => {
     await notice.getByRole('button', { name: 'Try again' }).click();
     await notice.waitFor({ state: 'detached' });
     await expect.poll(() => table.getByRole('row').count()).toBe(2);
-    await close();
-  });
-
-  it('are unknown, and not none, when it never answered', async () => {
-    const away = await startConsole({ COMPANION_URL: 'http://127.0.0.1:1' });
-    try {
-      const { page } = await away.openAsStaff('/console/features');
-      const section = page.getByRole('region', { name: 'Companion service' });
-      await section.getByText('Its features are unknown.').waitFor();
-      await expect.poll(() => section.getByRole('table').count()).toBe(0);
-      await allOurs(page);
-    } finally {
-      await away.stop();
-    }
   });
 });

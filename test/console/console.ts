@@ -1,20 +1,24 @@
 /** The console as its users meet it: the built pages, the real server, a real browser. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join as joinPath } from 'node:path';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { buildConsole } from '../../server/console/build.mjs';
 import type { Clock } from '../../server/base/clock.ts';
-import { chromiumPath } from '../setup/needs.ts';
+import { createMigratedDatabase } from '../setup/database.ts';
+import { chromiumPath, has } from '../setup/needs.ts';
 import { join, signIn } from '../setup/people.ts';
 import type { Person } from '../setup/people.ts';
 import { request, startTestServer } from '../setup/server.ts';
-import type { TestServer } from '../setup/server.ts';
+import type { TestServer, TestServerOptions } from '../setup/server.ts';
 
 export interface Console {
   readonly server: TestServer;
-  readonly browser: Browser;
-  /** The server's time runs ahead by so much more from now on. */
-  passTime(ms: number): void;
-  /** A tab of its own browser profile; every complaint of the browser about it is collected. */
+  /**
+   * A tab of its own browser profile, which is closed with the test; every complaint of the browser about it is
+   * collected.
+   */
   open(path: string, options?: BrowserContextOptions): Promise<Tab>;
   /**
    * The same, signed in: by the form the first time, and then by the cookie of that session as long as it
@@ -25,6 +29,12 @@ export interface Console {
     who: Pick<Person, 'email' | 'password'>,
     options?: BrowserContextOptions,
   ): Promise<Tab>;
+}
+
+/** Console of a server of one's own. */
+export interface OwnConsole extends Console {
+  /** The server's time runs ahead by so much more from now on. */
+  passTime(ms: number): void;
   /** Does so as the first staff account. */
   openAsStaff(path: string, options?: BrowserContextOptions): Promise<Tab>;
   /** Moves a switch as Ada, another member of the staff, at her own console. */
@@ -48,7 +58,7 @@ const OPENINGS_MAX = 5;
 
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
-/** Each width in each colour scheme. */
+/** Views, which are each width in both colour schemes. */
 export const VIEWS = (
   [
     ['1280', DESKTOP],
@@ -70,31 +80,92 @@ const CHROMIUM_ARGS = [
   '--disable-sync',
 ];
 
+/** Both are kept on the process, whose files are run one after the other. */
+const HELD = Symbol.for('svc.test.console');
+interface Holder {
+  [HELD]?: { browser?: Promise<Browser>; console?: Promise<Console> };
+}
+const held = ((process as Holder)[HELD] ??= {});
+
+/** Returns whether this machine has what a story of the console needs. */
+export const isConsoleHere = async (): Promise<boolean> => (await has('postgres')) && (await has('chromium'));
+
+/** Returns what names begin with that are removed after a run; screenshots.ts has no test runner around it. */
+const prefixOfRun = async (): Promise<string> => (await import('vitest')).inject('worldPrefix');
+const folderOfRun = async (): Promise<string> => mkdtempSync(joinPath(tmpdir(), `${await prefixOfRun()}_`));
+
+async function launch(): Promise<Browser> {
+  const executablePath = chromiumPath();
+  if (executablePath === undefined) throw new Error('no Chromium here: ask isConsoleHere() first');
+  // A worker process ends without a word, and its browser with it: what that leaves goes with the run.
+  const { TMPDIR } = process.env;
+  if (process.env['VITEST'] !== undefined) process.env['TMPDIR'] = await folderOfRun();
+  try {
+    return await chromium.launch({ executablePath, args: CHROMIUM_ARGS });
+  } finally {
+    if (TMPDIR === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = TMPDIR;
+  }
+}
+const sharedBrowser = async (): Promise<Browser> => await (held.browser ??= launch());
+
+/** Ends the browser, for programs; that of a test ends with its process. */
+export const closeBrowser = async (): Promise<void> => await (await sharedBrowser()).close();
+
+async function startServer({ env, ...options }: TestServerOptions = {}): Promise<TestServer> {
+  // The server serves what lies in this folder, so that a test sees the sources as they are.
+  await buildConsole({ outDir: new URL('../../server/dist/console', import.meta.url).pathname });
+  return await startTestServer({ ...options, env: { LIMIT_ANONYMOUS_PER_MINUTE: '1000000', ...env } });
+}
+
+/**
+ * Returns the console of the one server that the stories of a process share. Each has a team of its own there,
+ * and moves neither switches nor the clock.
+ */
+export async function sharedConsole(): Promise<Console> {
+  const start = async () => {
+    const { url } = await createMigratedDatabase(await prefixOfRun());
+    const dataDir = await folderOfRun();
+    const env = { LEASE_MS: '60000', LIMIT_PAGES_PER_MINUTE: '1000000' };
+    return await consoleOf(await startServer({ databaseUrl: url, dataDir, env }));
+  };
+  return await (held.console ??= start());
+}
+
 export async function startConsole(
   env: Readonly<Record<string, string>> = {},
   startedAgoMs = 0,
-): Promise<Console> {
-  const executablePath = chromiumPath();
-  if (executablePath === undefined) throw new Error('no Chromium here: ask has("chromium") first');
-  // The server serves what lies in this folder, so that a test sees the sources as they are.
-  await buildConsole({ outDir: new URL('../../server/dist/console', import.meta.url).pathname });
+): Promise<OwnConsole> {
   let aheadMs = -startedAgoMs;
   const clock: Clock = {
     now: () => new Date(Date.now() + aheadMs),
     monotonicMs: () => performance.now() + aheadMs + startedAgoMs,
   };
-  // A fresh profile in a folder of its own, which the browser removes at its end.
-  const launching = chromium.launch({ executablePath, args: CHROMIUM_ARGS });
-  const server = await startTestServer({
-    env: { LIMIT_ANONYMOUS_PER_MINUTE: '1000000', ...env },
-    clock,
-  }).catch(async (error: unknown) => {
-    await (await launching).close();
-    throw error;
-  });
-  const browser = await launching;
+  const server = await startServer({ env, clock });
+  const console_ = await consoleOf(server);
   const ada = await addStaff(server);
+  const staff = { email: server.first.staffEmail, password: server.first.staffPassword };
+  return {
+    ...console_,
+    ada,
+    passTime: (ms) => {
+      aheadMs += ms;
+    },
+    openAsStaff: async (path, options) => await console_.openAs(path, staff, options),
+    move: async (key, state, reason) => {
+      const answer = await request(server.baseUrl, `PATCH /admin/platform-features/${key}`, {
+        as: (await signIn(server, ada.email)).token,
+        body: { state, reason },
+        headers: { 'x-svc-client': 'console' },
+      });
+      if (answer.status !== 200) throw new Error(`moving ${key} answered ${answer.status}: ${answer.text}`);
+    },
+    stop: async () => await server.stop(),
+  };
+}
 
+async function consoleOf(server: TestServer): Promise<Console> {
+  const browser = await sharedBrowser();
   const open = async (path: string, options: BrowserContextOptions = {}): Promise<Tab> => {
     const context = await browser.newContext({
       viewport: DESKTOP,
@@ -104,8 +175,7 @@ export async function startConsole(
       ...options,
     });
     context.setDefaultTimeout(WITHIN_MS);
-    // screenshots.ts has no test runner around it.
-    if (process.env['VITEST'] !== undefined) (await import('./last-seen.ts')).tellWhenFailed(context);
+    if (process.env['VITEST'] !== undefined) (await import('./last-seen.ts')).closeWithTest(context);
     const complaints: string[] = [];
     context.on('page', (page) => {
       page.on('pageerror', (error) => complaints.push(String(error)));
@@ -135,31 +205,7 @@ export async function startConsole(
     }
     return tab;
   };
-
-  return {
-    server,
-    browser,
-    ada,
-    passTime: (ms) => {
-      aheadMs += ms;
-    },
-    open,
-    openAs,
-    openAsStaff: async (path, options) =>
-      await openAs(path, { email: server.first.staffEmail, password: server.first.staffPassword }, options),
-    move: async (key, state, reason) => {
-      const answer = await request(server.baseUrl, `PATCH /admin/platform-features/${key}`, {
-        as: (await signIn(server, ada.email)).token,
-        body: { state, reason },
-        headers: { 'x-svc-client': 'console' },
-      });
-      if (answer.status !== 200) throw new Error(`moving ${key} answered ${answer.status}: ${answer.text}`);
-    },
-    stop: async () => {
-      await browser.close();
-      await server.stop();
-    },
-  };
+  return { server, open, openAs };
 }
 
 export async function signInAs(page: Page, email: string, password: string): Promise<void> {

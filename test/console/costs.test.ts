@@ -1,27 +1,26 @@
 /**
- * The page of costs: the month, its days, what stands out, budgets, and for who may pay credit, statements
- * and plans.
+ * These are the stories of the page of costs: the month, its days, what stands out, budgets, and for who may
+ * pay credit, statements and plans.
  */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedDays } from '../../server/money/costs/testing/days.ts';
 import { newId } from '../../server/base/ids.ts';
-import { has } from '../setup/needs.ts';
 import { join } from '../setup/people.ts';
 import { startStripe } from '../setup/stripe/index.ts';
 import type { TestStripe } from '../setup/stripe/index.ts';
-import { startConsole, VIEWS } from './console.ts';
-import type { Console } from './console.ts';
+import { isConsoleHere, startConsole, VIEWS } from './console.ts';
+import type { OwnConsole } from './console.ts';
 import { startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
 import { passes } from './passes.ts';
 
-const here = (await has('postgres')) && (await has('chromium'));
 const DAY = 24 * 60 * 60_000;
 const HOUR = 60 * 60_000;
 
 /**
- * Noon of the 20th of the month before this one: a month with days behind and before, whenever the test runs.
+ * Returns noon of the 20th of the month before this one, which has days behind and before, whenever the test
+ * runs.
  */
 function twentieth(): Date {
   const now = new Date();
@@ -31,7 +30,7 @@ function twentieth(): Date {
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 /** Nine weeks in which each day costs the same, but for one. */
-async function seed(console_: Console, fleet: Fleet, now: Date): Promise<void> {
+async function seed(console_: OwnConsole, fleet: Fleet, now: Date): Promise<void> {
   const { sql } = console_.server.db;
   const yesterday = now.getTime() - DAY;
   const { teamId, projectId } = fleet;
@@ -57,9 +56,9 @@ async function seed(console_: Console, fleet: Fleet, now: Date): Promise<void> {
 
 const section = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 
-describe.skipIf(!here)('the page of costs', () => {
+describe.skipIf(!(await isConsoleHere()))('the page of costs', () => {
   const now = twentieth();
-  let console_: Console;
+  let console_: OwnConsole;
   let fleet: Fleet;
   let at: string;
   beforeAll(async () => {
@@ -71,7 +70,7 @@ describe.skipIf(!here)('the page of costs', () => {
   afterAll(async () => await console_?.stop());
 
   it('says what the month costs, day by day, in a drawing and in a table with the same figures', async () => {
-    const { page, complaints, close } = await fleet.open(at);
+    const { page, complaints } = await fleet.open(at);
     await page.getByRole('link', { name: 'Costs' }).waitFor();
     // 19 days of 25 hours, and 280 hours more on one of them, at 0.36 an hour.
     const month = page.locator('section.month');
@@ -89,11 +88,10 @@ describe.skipIf(!here)('the page of costs', () => {
       .getByText('$109.80, where that weekday comes to $9.00')
       .waitFor();
     expect(complaints).toEqual([]);
-    await close();
   });
 
   it('sets a budget that holds, shows what is spent of it, changes and deletes it', async () => {
-    const { page, close } = await fleet.open(at);
+    const { page } = await fleet.open(at);
     const budgets = section(page, 'Budgets');
     await budgets.getByRole('button', { name: 'Set a budget' }).click();
     const dialog = page.getByRole('dialog', { name: 'Set a budget' });
@@ -124,32 +122,29 @@ describe.skipIf(!here)('the page of costs', () => {
     await budgets.getByText('$0.00 of $5.00', { exact: false }).waitFor();
     const { budgets: made } = await fleet.ok<{ budgets: object[] }>(`GET /teams/${fleet.teamId}/budgets`);
     expect(made).toMatchObject([{ environmentId: id, monthlyLimit: 5 }]);
-    await close();
   });
 
   it('shows costs to a viewer, and nothing of credit, statements and plans', async () => {
     const viewer = await join(console_.server, fleet.owner.token, { teamId: fleet.teamId, role: 'viewer' });
-    const { page, close } = await fleet.open(at, viewer);
+    const { page } = await fleet.open(at, viewer);
     await page.locator('section.month').getByText('$271.80', { exact: true }).waitFor();
     expect(await page.getByRole('button', { name: 'Set a budget' }).count()).toBe(0);
     for (const name of ['Credit', 'Statements', 'Plan']) expect(await section(page, name).count()).toBe(0);
-    await close();
   });
 
   it.each(VIEWS)('can be used by everybody at %s', async (_name, options) => {
-    const { page, close } = await fleet.open(at, fleet.owner, options);
+    const { page } = await fleet.open(at, fleet.owner, options);
     await section(page, 'By day').getByText('The same as a table').click();
     await section(page, 'Plan').waitFor();
     await passes(page, 'costs');
     await page.getByRole('button', { name: 'Set a budget' }).click();
     await passes(page, 'dialog of a budget');
-    await close();
   });
 });
 
-describe.skipIf(!here)('the page of costs where payments are made', () => {
+describe.skipIf(!(await isConsoleHere()))('the page of costs where payments are made', () => {
   let stripe: TestStripe;
-  let console_: Console;
+  let console_: OwnConsole;
   let fleet: Fleet;
   beforeAll(async () => {
     stripe = await startStripe({});
@@ -171,7 +166,7 @@ describe.skipIf(!here)('the page of costs where payments are made', () => {
   });
 
   it('sells credit and plans, and shows them once they are paid', async () => {
-    const { page, close } = await fleet.open(`/console/costs?team=${fleet.teamId}`);
+    const { page } = await fleet.open(`/console/costs?team=${fleet.teamId}`);
     await page.route('**/c/pay/**', async (route) => await route.fulfill({ body: 'paying' }));
     const credit = section(page, 'Credit');
     await credit.getByText('$0.00').waitFor();
@@ -195,7 +190,6 @@ describe.skipIf(!here)('the page of costs where payments are made', () => {
       .getByRole('button', { name: 'Go to the payment' })
       .click();
     await page.getByText('paying').waitFor();
-    await close();
   });
 
   it('lists statements with their invoices', async () => {
@@ -203,7 +197,7 @@ describe.skipIf(!here)('the page of costs where payments are made', () => {
     await sql`
       insert into statements (id, team_id, payer_id, period, currency, plan, list_cents, included_cents, net_cents, credit_cents, due_cents, state, invoice_id, invoice_url, closed_at)
       values (${newId('stm')}, ${fleet.teamId}, ${fleet.owner.userId}, '2026-02-01', 'usd', 'team', 900, 300, 600, 100, 500, 'paid', 'in_1', 'https://invoice.stripe.com/i/1', now())`;
-    const { page, close } = await fleet.open(`/console/costs?team=${fleet.teamId}`);
+    const { page } = await fleet.open(`/console/costs?team=${fleet.teamId}`);
     const row = section(page, 'Statements').getByRole('row', { name: /February 2026/ });
     await row.waitFor();
     expect((await row.innerText()).split(/\s+/).filter((word) => word.startsWith('$'))).toEqual([
@@ -214,6 +208,5 @@ describe.skipIf(!here)('the page of costs where payments are made', () => {
     ]);
     expect(await row.getByRole('link').getAttribute('href')).toBe('https://invoice.stripe.com/i/1');
     await passes(page, 'costs with statements');
-    await close();
   });
 });

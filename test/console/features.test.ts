@@ -1,19 +1,19 @@
 /**
- * Staff's table of platform features: what it shows, how a switch is moved, and what happens when two people
- * do it at once.
+ * These are the stories of staff's table of platform features: what it shows, how a switch is moved, and what
+ * happens when two people do it at once.
  */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
+import { join } from '../setup/people.ts';
 import { waitFor } from '../setup/wait-for.ts';
-import { has } from '../setup/needs.ts';
-import { PHONE, startConsole } from './console.ts';
-import type { Console } from './console.ts';
+import { isConsoleHere, PHONE, startConsole } from './console.ts';
+import type { OwnConsole } from './console.ts';
+import { startFleet } from './fleet.ts';
+import { startReporting } from './reports.ts';
 
-const here = (await has('postgres')) && (await has('chromium'));
-
-describe.skipIf(!here)('the table of features', () => {
-  let console_: Console;
+describe.skipIf(!(await isConsoleHere()))('the table of features', () => {
+  let console_: OwnConsole;
   beforeAll(async () => {
     console_ = await startConsole();
   });
@@ -46,7 +46,7 @@ describe.skipIf(!here)('the table of features', () => {
   };
 
   it('moves a switch when the server has said so, with a reason', async () => {
-    const { page, complaints, close } = await console_.openAsStaff('/console/features');
+    const { page, complaints } = await console_.openAsStaff('/console/features');
     await switchOf(page, 'host.spaces').click();
     const dialog = page.getByRole('dialog', { name: 'Turn off host.spaces?' });
     await dialog.locator('.affected').waitFor();
@@ -89,12 +89,11 @@ describe.skipIf(!here)('the table of features', () => {
     expect(lastChange).toMatchObject({ reason: 'search is slow, see INC-12', source: 'console' });
     await rowOf(page, 'host.spaces').getByText('search is slow, see INC-12').waitFor();
     expect(complaints).toEqual([]);
-    await close();
   });
 
   it('says what blocks a feature, leads there, and lets it be turned off all the same', async () => {
     await console_.move('host.automation.maintenance', 'enabled', 'for the pilot repositories');
-    const { page, close } = await console_.openAsStaff('/console/features?blocked=1');
+    const { page } = await console_.openAsStaff('/console/features?blocked=1');
     const blocked = switchOf(page, 'host.automation.maintenance');
     await blocked.waitFor();
     await expect.poll(() => page.getByRole('switch').count()).toBe(1);
@@ -117,11 +116,10 @@ describe.skipIf(!here)('the table of features', () => {
     await dialog.getByLabel('Reason').fill('must not come back by itself');
     await dialog.getByRole('button', { name: 'Turn off' }).click();
     await shows(page, 'host.automation.maintenance', false);
-    await close();
   });
 
   it('names the variable that holds a switch', async () => {
-    const { page, close } = await console_.openAsStaff('/console/features');
+    const { page } = await console_.openAsStaff('/console/features');
     const locked = switchOf(page, 'host.job_runner');
     await locked.waitFor();
     await expect.poll(() => locked.isDisabled()).toBe(true);
@@ -132,11 +130,10 @@ describe.skipIf(!here)('the table of features', () => {
     await locked.click({ force: true });
     await page.getByRole('status').filter({ hasText: 'JOB_RUNNER_ENABLED' }).waitFor();
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
-    await close();
   });
 
   it('keeps the text when somebody else was faster, shows the row anew, and goes on from there', async () => {
-    const { page, close } = await console_.openAsStaff('/console/features');
+    const { page } = await console_.openAsStaff('/console/features');
     // Without live updates, so that only the server's refusal can tell.
     await page.route('**/admin/platform-features/events', async (route) => await route.abort());
     await page.reload();
@@ -174,11 +171,10 @@ describe.skipIf(!here)('the table of features', () => {
     await expect.poll(() => dialog.getByRole('button', { name: 'Turn off' }).isDisabled()).toBe(true);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await shows(page, 'host.incidents', false);
-    await close();
   });
 
   it('moves a switch once when the answer was lost', async () => {
-    const { page, close } = await console_.openAsStaff('/console/features');
+    const { page } = await console_.openAsStaff('/console/features');
     await switchOf(page, 'host.graph').click();
     const dialog = page.getByRole('dialog');
     await dialog.locator('.affected').waitFor();
@@ -198,11 +194,10 @@ describe.skipIf(!here)('the table of features', () => {
     await shows(page, 'host.graph', false);
     expect(lost).toBe(3);
     expect((await onServer('host.graph'))['revision']).toBe(1);
-    await close();
   });
 
   it('tells another tab at once, once, and marks the row', async () => {
-    const { page, another, close } = await console_.openAsStaff('/console/features');
+    const { page, another } = await console_.openAsStaff('/console/features');
     const second = await another('/console/features');
     await second.getByText('live', { exact: true }).waitFor();
     await switchOf(page, 'host.ci').click();
@@ -217,11 +212,10 @@ describe.skipIf(!here)('the table of features', () => {
     // Whoever did it is told of the result alone, not of the news about it.
     await console_.move('host.ci', 'enabled', 'the storm is over');
     await page.getByRole('status').filter({ hasText: 'ada@svc.local turned on host.ci.' }).waitFor();
-    await close();
   });
 
   it('says so in an open dialog when its switch is moved meanwhile', async () => {
-    const { page, close } = await console_.openAsStaff('/console/features');
+    const { page } = await console_.openAsStaff('/console/features');
     await page.getByText('live', { exact: true }).waitFor();
     const wasOn = (await checked(page, 'host.runners')) === 'true';
     await switchOf(page, 'host.runners').click();
@@ -239,18 +233,17 @@ describe.skipIf(!here)('the table of features', () => {
     await dialog.getByRole('button', { name: 'Turn off' }).click();
     await shows(page, 'host.runners', !wasOn);
     await console_.move('host.runners', 'enabled', 'the upgrade is done');
-    await close();
   });
 
   it('shows the last good table and since when it is unknown, and recovers by itself', async () => {
-    const { page, close } = await console_.openAsStaff('/console/features');
+    const { page } = await console_.openAsStaff('/console/features');
     await page.getByText('live', { exact: true }).waitFor();
     await page.route('**/admin/platform-features**', async (route) => await route.abort());
     await page.reload();
     // Nothing good was ever read by this page: no table, and no empty one either.
     await page.getByText('The features could not be read.').waitFor();
     await expect.poll(() => page.getByRole('table', { name: /^Platform features/ }).count()).toBe(0);
-    // In vain as long as nothing answers; after that the page may be faster than the hand.
+    // The click is in vain as long as nothing answers; after that the page may be faster than the hand.
     await page.getByRole('button', { name: 'Try again' }).first().click();
     await page.getByText('The features could not be read.').waitFor();
     await page.unroute('**/admin/platform-features**');
@@ -268,7 +261,6 @@ describe.skipIf(!here)('the table of features', () => {
     await page.unroute('**/admin/platform-features**');
     await shows(page, 'host.spaces', !on);
     await page.getByText(/Unknown since/).waitFor({ state: 'detached' });
-    await close();
   });
 
   it('tells the history of a switch, page by page, at an address of its own', async () => {
@@ -278,9 +270,7 @@ describe.skipIf(!here)('the table of features', () => {
         n % 2 === 1 ? 'enabled' : 'disabled',
         `change number ${n}`,
       );
-    const { page, close } = await console_.openAsStaff(
-      '/console/features?history=host.compliance.residency_chain',
-    );
+    const { page } = await console_.openAsStaff('/console/features?history=host.compliance.residency_chain');
     const drawer = page.getByRole('dialog', { name: 'History of host.compliance.residency_chain' });
     await drawer.getByText('change number 24', { exact: true }).waitFor();
     const texts = async (): Promise<string[]> => await drawer.locator('.change-text').allTextContents();
@@ -311,11 +301,10 @@ describe.skipIf(!here)('the table of features', () => {
     await drawer.waitFor();
     await page.goBack();
     await drawer.waitFor({ state: 'detached' });
-    await close();
   });
 
   it('filters by words and by state, and keeps that in the address', async () => {
-    const { page, close } = await console_.openAsStaff('/console/features');
+    const { page } = await console_.openAsStaff('/console/features');
     await switchOf(page, 'host.ci').waitFor();
     await page.getByRole('searchbox').fill('customer runners');
     await page.getByRole('status').filter({ hasText: '1 of 8 shown' }).waitFor();
@@ -331,11 +320,10 @@ describe.skipIf(!here)('the table of features', () => {
     await switchOf(page, 'host.job_runner').waitFor({ state: 'detached' });
     await expect.poll(() => page.getByRole('switch').count()).toBeGreaterThan(0);
     await expect.poll(() => new URL(page.url()).search).toBe('?recent=1');
-    await close();
   });
 
   it('can be worked with the keyboard alone, on a phone too', async () => {
-    const { page, close } = await console_.openAsStaff('/console/features', { viewport: PHONE });
+    const { page } = await console_.openAsStaff('/console/features', { viewport: PHONE });
     await switchOf(page, 'host.spaces').waitFor();
     await page.reload();
     await switchOf(page, 'host.spaces').waitFor();
@@ -371,6 +359,24 @@ describe.skipIf(!here)('the table of features', () => {
     await page.keyboard.press('Escape');
     await drawer.waitFor({ state: 'detached' });
     await focusedOn(page, 'History of host.spaces');
-    await close();
+  });
+
+  it('takes what external CI did from the timeline while Connect is switched off', async () => {
+    const fleet = await startFleet(console_);
+    const environmentId = await fleet.environment('private');
+    const ciConnectionId = await fleet.connect('github');
+    const commitSha = 'a'.repeat(40);
+    await (
+      await startReporting(console_, fleet)
+    )({ ciConnectionId, branch: 'main', environmentId, pipelineName: 'secret', commitSha });
+    const viewer = await join(console_.server, fleet.owner.token, { teamId: fleet.teamId, role: 'viewer' });
+    const { page } = await fleet.open(`/console/timeline?env=${environmentId}`, viewer);
+    const row = page.locator('tr.row').filter({ has: page.getByRole('rowheader', { name: 'secret' }) });
+    await row.waitFor();
+    // Without external CI it shows builds alone.
+    await console_.move('host.ci', 'disabled', 'to see what the page says');
+    await expect.poll(() => row.count()).toBe(0);
+    const pages = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+    await expect.poll(() => pages.allTextContents()).toContain('Timeline');
   });
 });

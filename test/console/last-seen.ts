@@ -3,15 +3,15 @@
  * slow, empty or refused.
  */
 import type { BrowserContext, Page, Request } from 'playwright-core';
-import { onTestFailed } from 'vitest';
+import { onTestFinished } from 'vitest';
 
 const TEXT_MAX = 1_000;
 const REQUESTS_MAX = 20;
 /** A page that is stuck must not hold up the report. */
 const ASK_WITHIN_MS = 2_000;
 
-/** Adds it to the error of the test that runs now, if it fails. */
-export function tellWhenFailed(context: BrowserContext): void {
+/** Closes the profile with the test that runs now, to whose error it adds what was seen if it fails. */
+export function closeWithTest(context: BrowserContext): void {
   const waiting = new Set<Request>();
   const failed: string[] = [];
   context.on('request', (request) => void waiting.add(request));
@@ -20,7 +20,8 @@ export function tellWhenFailed(context: BrowserContext): void {
     waiting.delete(request);
     failed.push(`${nameOf(request)}: ${request.failure()?.errorText ?? 'no reason'}`);
   });
-  onTestFailed(async ({ task }) => {
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state !== 'fail') return await context.close();
     const pages = await Promise.all(context.pages().map(describe));
     const seen = [
       ...pages,
@@ -28,6 +29,7 @@ export function tellWhenFailed(context: BrowserContext): void {
       `requests that failed: ${failed.slice(-REQUESTS_MAX).join(', ')}`,
     ].join('\n');
     for (const error of task.result?.errors ?? []) error.message += `\n${seen}`;
+    await context.close();
   });
 }
 

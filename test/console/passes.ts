@@ -1,5 +1,6 @@
 /**
- * What every view must hold: axe finds nothing, targets are large enough, nothing is wider than the window.
+ * Checks what every view must hold: axe finds nothing, targets are large enough, nothing is wider than the
+ * window.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

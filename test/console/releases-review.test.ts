@@ -3,29 +3,26 @@
  * focus goes.
  */
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { has } from '../setup/needs.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { join } from '../setup/people.ts';
-import { startConsole, VIEWS } from './console.ts';
+import { isConsoleHere, sharedConsole, VIEWS } from './console.ts';
 import type { Console } from './console.ts';
 import { cellOf, IMAGE, reviewOf, startDelivery, waitingOf } from './delivery.ts';
 import type { Delivery } from './delivery.ts';
 import { passes } from './passes.ts';
 
-const here = (await has('postgres')) && (await has('chromium'));
 /** More than a page has places for the focus. */
 const TABS_MAX = 60;
 
-describe.skipIf(!here)('the review of a promotion', () => {
+describe.skipIf(!(await isConsoleHere()))('the review of a promotion', () => {
   let console_: Console;
   let delivery: Delivery;
   beforeAll(async () => {
-    console_ = await startConsole();
+    console_ = await sharedConsole();
     delivery = await startDelivery(console_);
   });
-  afterAll(async () => await console_?.stop());
 
-  /** Where 1.0.0 runs and 2.0.0 is asked for. */
+  /** Makes a project where 1.0.0 runs and 2.0.0 is asked for. */
   const asked = async ({ before = {}, after = {} } = {}, more: object = {}) => {
     const { sdk, project, image, release, environment } = delivery;
     const { id: projectId, path } = await project();
@@ -38,7 +35,7 @@ describe.skipIf(!here)('the review of a promotion', () => {
     const promotion = await sdk.promotions.create(production, second);
     return { path, production, promotionId: promotion.id };
   };
-  /** What the platform would deploy itself. */
+  /** Makes a project that the platform would deploy itself. */
   const deployed = async () => {
     const { sdk, project, image, release, environment } = delivery;
     const { id: projectId, path } = await project();
@@ -68,7 +65,7 @@ describe.skipIf(!here)('the review of a promotion', () => {
       before: { openssl: '3.0.13', left: '1' },
       after: { openssl: '3.0.15', [evil]: '2' },
     });
-    const { page, complaints, close } = await delivery.fleet.open(path);
+    const { page, complaints } = await delivery.fleet.open(path);
     const button = reviewOf(page, '2.0.0', 'production');
     await button.waitFor();
     await tabTo(page, button);
@@ -110,12 +107,11 @@ describe.skipIf(!here)('the review of a promotion', () => {
     expect(await button.count()).toBe(0);
     expect(await focused(queue(page))).toBe(true);
     expect(complaints).toEqual([]);
-    await close();
   });
 
   it('rejects with a reason, and goes back to the review without one', async () => {
     const { path, production, promotionId } = await asked();
-    const { page, close } = await delivery.fleet.open(path);
+    const { page } = await delivery.fleet.open(path);
     const button = reviewOf(page, '2.0.0', 'production');
     await button.click();
     await reviewed(page).getByRole('button', { name: 'Reject…' }).click();
@@ -146,7 +142,6 @@ describe.skipIf(!here)('the review of a promotion', () => {
       rejection: 'rejected',
       reason: 'not on a Friday',
     });
-    await close();
   });
 
   it('lets an owner override what policies refuse, and nobody else', async () => {
@@ -164,7 +159,7 @@ describe.skipIf(!here)('the review of a promotion', () => {
     expect(await other.page.getByRole('checkbox').count()).toBe(0);
     await other.close();
 
-    const { page, close } = await fleet.open(path);
+    const { page } = await fleet.open(path);
     const asks: string[] = [];
     page.on('request', (request) => void (request.method() === 'POST' && asks.push(request.url())));
     await reviewOf(page, '2.0.0', 'production').click();
@@ -184,14 +179,13 @@ describe.skipIf(!here)('the review of a promotion', () => {
       state: 'approved',
       overrideReason: 'the fix cannot wait',
     });
-    await close();
   });
 
   it('offers no override where a policy does not allow it, and none before the last approval', async () => {
     const { fleet, refuse } = delivery;
     const { path, production } = await asked();
     await refuse(production, 'firm', { overridable: false });
-    const { page, close } = await fleet.open(path);
+    const { page } = await fleet.open(path);
     await reviewOf(page, '2.0.0', 'production').click();
     await reviewed(page).getByText('It cannot be overridden: firm does not allow that.').waitFor();
     expect(await page.getByRole('checkbox').count()).toBe(0);
@@ -209,13 +203,12 @@ describe.skipIf(!here)('the review of a promotion', () => {
     // It waits for another one, and whoever has approved may still reject it.
     expect(await focused(reviewOf(page, '2.0.0', 'production'))).toBe(true);
     await waitingOf(page, 'production').filter({ hasText: 'You have approved it.' }).waitFor();
-    await close();
   });
 
   it('says in words why an approval is refused that was allowed when it was shown', async () => {
     const { sdk, fleet, refuse } = delivery;
     const strict = await asked();
-    const { page, close } = await fleet.open(strict.path);
+    const { page } = await fleet.open(strict.path);
     await reviewOf(page, '2.0.0', 'production').click();
     const dialog = reviewed(page);
     await dialog.getByText('What changes').waitFor();
@@ -259,7 +252,6 @@ describe.skipIf(!here)('the review of a promotion', () => {
     await page.keyboard.press('Escape');
     await closed(page);
     expect(await focused(queue(page))).toBe(true);
-    await close();
   });
 
   it('shows approvals that count no longer, and approves nothing that has changed since it was shown', async () => {
@@ -268,7 +260,7 @@ describe.skipIf(!here)('the review of a promotion', () => {
     await sdk.environments.update(production, { requiredApprovals: 3 });
     await sdk.promotions.approve(production, promotionId);
     await sdk.environments.update(production, { branch: 'next' });
-    const { page, close } = await fleet.open(path);
+    const { page } = await fleet.open(path);
     await reviewOf(page, '2.0.0', 'production').click();
     const dialog = reviewed(page);
     await dialog.getByText(/^The approval by you: environment.branch: main → next$/).waitFor();
@@ -282,7 +274,6 @@ describe.skipIf(!here)('the review of a promotion', () => {
     await dialog.getByRole('button', { name: 'Approve' }).click();
     await closed(page);
     expect((await sdk.promotions.get(production, promotionId)).missingApprovals).toBe(2);
-    await close();
   });
 
   it('approves nothing whose changes it could not show, and shows them to who cannot approve', async () => {
@@ -292,7 +283,7 @@ describe.skipIf(!here)('the review of a promotion', () => {
       teamId: fleet.teamId,
       role: 'developer',
     });
-    const { page, close } = await fleet.open(path, developer);
+    const { page } = await fleet.open(path, developer);
     await page.route('**/preview', async (route) => await route.abort());
     await reviewOf(page, '2.0.0', 'production').click();
     const dialog = reviewed(page);
@@ -304,7 +295,6 @@ describe.skipIf(!here)('the review of a promotion', () => {
     await dialog.getByText('An admin of the team approves it.').waitFor();
     expect(await dialog.getByRole('button', { name: 'Approve' }).getAttribute('aria-disabled')).toBe('true');
     expect(await dialog.getByRole('button', { name: 'Reject…' }).count()).toBe(0);
-    await close();
   });
 
   it.each(VIEWS)('is for everybody to use, at %s', async (name, options) => {
@@ -315,7 +305,7 @@ describe.skipIf(!here)('the review of a promotion', () => {
       );
     const { path, production } = await asked({ before: packages('1.0.0'), after: packages('2.0.0') });
     await refuse(production, `provenance-first-${name}-${'long-'.repeat(5)}`);
-    const { page, complaints, close } = await fleet.open(path, fleet.owner, options);
+    const { page, complaints } = await fleet.open(path, fleet.owner, options);
     await reviewOf(page, '2.0.0', 'production').waitFor();
     await passes(page, 'matrix and queue');
     await reviewOf(page, '2.0.0', 'production').click();
@@ -337,6 +327,5 @@ describe.skipIf(!here)('the review of a promotion', () => {
     await page.getByRole('dialog', { name: 'Reject 2.0.0' }).waitFor();
     await passes(page, 'rejection');
     expect(complaints).toEqual([]);
-    await close();
   });
 });

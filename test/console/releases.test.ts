@@ -1,17 +1,17 @@
-/** The page of releases: the matrix, the queue, and the drawer of a release and its artifacts. */
+/**
+ * These are the stories of the page of releases: the matrix, the queue, and the drawer of a release and its
+ * artifacts.
+ */
 import type { ArtifactsLineageResponse, LineageEdge, LineageKind, LineageNode } from '@svc/sdk';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { has } from '../setup/needs.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { join } from '../setup/people.ts';
 import { waitFor } from '../setup/wait-for.ts';
-import { PHONE, startConsole, VIEWS } from './console.ts';
+import { isConsoleHere, PHONE, sharedConsole, VIEWS } from './console.ts';
 import type { Console } from './console.ts';
 import { cellOf, reviewOf, startDelivery, waitingOf } from './delivery.ts';
 import type { Delivery } from './delivery.ts';
 import { LOOK } from './fleet.ts';
 import { passes } from './passes.ts';
-
-const here = (await has('postgres')) && (await has('chromium'));
 
 /** Of thirty builds and sixty promotions, with names that nobody should give. */
 function hostileLineage(): ArtifactsLineageResponse {
@@ -44,16 +44,15 @@ function hostileLineage(): ArtifactsLineageResponse {
   };
 }
 
-describe.skipIf(!here)('the page of releases', () => {
+describe.skipIf(!(await isConsoleHere()))('the page of releases', () => {
   let console_: Console;
   let delivery: Delivery;
   beforeAll(async () => {
-    console_ = await startConsole();
+    console_ = await sharedConsole();
     delivery = await startDelivery(console_);
   });
-  afterAll(async () => await console_?.stop());
 
-  /** With one image in one release. */
+  /** Makes a project with one image in one release. */
   const project = async () => {
     const { id: projectId, path } = await delivery.project();
     const artifact = await delivery.image(projectId);
@@ -98,7 +97,6 @@ describe.skipIf(!here)('the page of releases', () => {
     const phone = await fleet.open(path, developer, { viewport: PHONE, colorScheme: 'dark' });
     await waitingOf(phone.page, 'others').filter({ hasText: 'An admin of the team approves it.' }).waitFor();
     await passes(phone.page, 'matrix and queue, on a phone');
-    await phone.close();
   });
 
   it.each(VIEWS)('shows what runs, whatever way it came, at %s', async (name, options) => {
@@ -111,7 +109,7 @@ describe.skipIf(!here)('the page of releases', () => {
     });
     await environment(projectId, 'staging');
     const runner = await fleet.runner(`deployer-${name.replace(/\W+/g, '-')}`);
-    const { page, complaints, close } = await fleet.open(path, fleet.owner, options);
+    const { page, complaints } = await fleet.open(path, fleet.owner, options);
     const unlisted = page.getByRole('row').filter({ hasText: 'Not listed here' });
     /** Once it is known that this build deployed it. */
     const shows = async (by: string, cell: RegExp): Promise<void> => {
@@ -142,7 +140,6 @@ describe.skipIf(!here)('the page of releases', () => {
     expect(await cellOf(page, '1.0.0', 'production').getByText('Deployed before').count()).toBe(0);
     await passes(page, 'what was rolled back to');
     expect(complaints).toEqual([]);
-    await close();
   });
 
   it('opens a release and its artifact, by links that can be passed on', async () => {
@@ -151,7 +148,7 @@ describe.skipIf(!here)('the page of releases', () => {
     const { digest } = await sdk.releases.get(projectId, releaseId);
     await environment(projectId, 'production');
     await waitFor('a passport', async () => await sdk.artifacts.passport(fleet.teamId, artifact.id));
-    const { page, complaints, close } = await fleet.open(path);
+    const { page, complaints } = await fleet.open(path);
     const link = page.getByRole('link', { name: '1.0.0', exact: true });
     await link.click();
     const drawer = page.getByRole('dialog', { name: 'Release 1.0.0' });
@@ -183,7 +180,6 @@ describe.skipIf(!here)('the page of releases', () => {
     // Nothing opened it, so that nothing has the focus back.
     expect(await page.locator('main').evaluate((each) => each.matches(':focus'))).toBe(true);
     expect(complaints).toEqual([]);
-    await close();
   });
 
   it('shows lists of packages by who listed them, and removes what somebody uploaded', async () => {
@@ -192,9 +188,7 @@ describe.skipIf(!here)('the page of releases', () => {
     const artifact = await delivery.image(projectId, { zlib: '1' });
     const releaseId = await delivery.release(projectId, '1.0.0', artifact);
     await delivery.environment(projectId, 'production');
-    const { page, complaints, close } = await fleet.open(
-      `${path}&release=${releaseId}&artifact=${artifact.id}`,
-    );
+    const { page, complaints } = await fleet.open(`${path}&release=${releaseId}&artifact=${artifact.id}`);
     const drawer = page.getByRole('dialog', { name: artifact.name });
     const lists = drawer.getByRole('region', { name: 'Lists of packages' });
     await lists.getByText('Uploaded').waitFor();
@@ -207,7 +201,6 @@ describe.skipIf(!here)('the page of releases', () => {
     await lists.waitFor({ state: 'detached' });
     expect((await sdk.artifacts.get(fleet.teamId, artifact.id)).sbom?.lists).toEqual([]);
     expect(complaints).toEqual([]);
-    await close();
   });
 
   it.each(VIEWS)('draws a lineage of any size and names at %s', async (_name, options) => {
@@ -215,7 +208,7 @@ describe.skipIf(!here)('the page of releases', () => {
     const { projectId, artifact, releaseId, path } = await project();
     await environment(projectId, 'production');
     const lineage = hostileLineage();
-    const { page, complaints, close } = await fleet.open('/console/', fleet.owner, options);
+    const { page, complaints } = await fleet.open('/console/', fleet.owner, options);
     await page.route('**/lineage', async (route) => await route.fulfill({ json: lineage }));
     await page.goto(`${path}&release=${releaseId}&artifact=${artifact.id}`);
     const drawer = page.getByRole('dialog', { name: artifact.name });
@@ -232,13 +225,12 @@ describe.skipIf(!here)('the page of releases', () => {
     expect(Math.max(...boxes)).toBeLessThanOrEqual(right ?? 0);
     await passes(page, 'artifact with its lineage');
     expect(complaints).toEqual([]);
-    await close();
   });
 
   it('keeps what it knew when the server is away, and knows nothing of others', async () => {
     const { fleet, environment } = delivery;
     const { projectId, path } = await project();
-    const { page, close } = await fleet.open(path);
+    const { page } = await fleet.open(path);
     await page.getByText('has no environment yet').waitFor();
     await environment(projectId, 'production');
     await page.reload();
@@ -252,6 +244,5 @@ describe.skipIf(!here)('the page of releases', () => {
     expect(await cellOf(page, '1.0.0', 'production').count()).toBe(1);
     await page.goto('/console/releases?project=prj_00000000000000000000');
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
-    await close();
   });
 });

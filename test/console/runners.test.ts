@@ -1,21 +1,22 @@
-/** The page of runners: what it says of each, what waits, enrolling, pausing, revoking. */
+/**
+ * These are the stories of the page of runners: what it says of each, what waits, enrolling, pausing,
+ * revoking.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createIndependentRunner } from '../e2e/independent-runner.ts';
-import { has } from '../setup/needs.ts';
 import { join } from '../setup/people.ts';
-import { PHONE, startConsole } from './console.ts';
-import type { Console } from './console.ts';
+import { isConsoleHere, PHONE, startConsole } from './console.ts';
+import type { OwnConsole } from './console.ts';
 import { LOOK, lookAway, startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
 import { passes } from './passes.ts';
 
-const here = (await has('postgres')) && (await has('chromium'));
 const MINUTE = 60_000;
 
-describe.skipIf(!here)('the page of runners', () => {
-  let console_: Console;
+describe.skipIf(!(await isConsoleHere()))('the page of runners', () => {
+  let console_: OwnConsole;
   let fleet: Fleet;
   let at: string;
   const ids = new Map<string, string>();
@@ -35,7 +36,7 @@ describe.skipIf(!here)('the page of runners', () => {
     page.getByRole('row').filter({ has: page.getByRole('link', { name }) });
 
   it('says how to enroll the first, shows its token once, and notices it', async () => {
-    const { page, complaints, close } = await fleet.open(at);
+    const { page, complaints } = await fleet.open(at);
     await page.getByRole('heading', { name: 'builders has no runner yet' }).waitFor();
     await passes(page, 'no runner');
     await page.getByRole('button', { name: 'Enroll the first runner' }).click();
@@ -70,11 +71,10 @@ describe.skipIf(!here)('the page of runners', () => {
     await dialog.waitFor({ state: 'detached' });
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Enroll a runner');
     expect(complaints).toEqual([]);
-    await close();
   });
 
   it('shows what others do without a reload and without asking, and asks while it cannot be told', async () => {
-    const { page, close } = await fleet.open(at);
+    const { page } = await fleet.open(at);
     await page.getByText('live', { exact: true }).waitFor();
     const asked: string[] = [];
     page.on('request', (request) => {
@@ -99,7 +99,6 @@ describe.skipIf(!here)('the page of runners', () => {
     await page.getByText('live', { exact: true }).waitFor();
     await fleet.ok(`DELETE /teams/${fleet.teamId}/runners/${id}`);
     await row(page, 'elsewhere').waitFor({ state: 'detached' });
-    await close();
   });
 
   it('says of each what is the matter and what to do', async () => {
@@ -112,7 +111,7 @@ describe.skipIf(!here)('the page of runners', () => {
     await fleet.set(await add('c-full'), { not_ready: ['disk: 120 MB free, 2048 MB needed'] });
     await fleet.set(await add('d-flagged'), { strikes: 3 });
     await fleet.set(await add('e-new'), { last_seen_at: null, last_heartbeat_at: null, version: '' });
-    const { page, close } = await fleet.open(at);
+    const { page } = await fleet.open(at);
     for (const [name, words] of [
       ['a-fine', /Ready/],
       ['b-silent', /Silent.*last call.*12 minutes ago.*svc-runner doctor/s],
@@ -130,11 +129,10 @@ describe.skipIf(!here)('the page of runners', () => {
     await row(page, 'd-flagged').getByRole('button', { name: 'Clear the flag of d-flagged' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Clear the flag' }).click();
     await row(page, 'd-flagged').filter({ hasText: /Ready/ }).waitFor();
-    await close();
   });
 
   it('pauses with a note and an end, and resumes where the focus is', async () => {
-    const { page, close } = await fleet.open(at);
+    const { page } = await fleet.open(at);
     await page.getByRole('button', { name: 'Pause a-fine' }).click();
     const dialog = page.getByRole('dialog', { name: 'Pause a-fine?' });
     await dialog.getByLabel('Why').fill('kernel update');
@@ -155,7 +153,6 @@ describe.skipIf(!here)('the page of runners', () => {
     await expect
       .poll(() => page.evaluate('document.activeElement.getAttribute("aria-label")'))
       .toBe('Pause a-fine');
-    await close();
   });
 
   it('shows one runner with what it held, asks for diagnostics, and revokes it with a word on what it holds', async () => {
@@ -166,7 +163,7 @@ describe.skipIf(!here)('the page of runners', () => {
     await fleet.ok(`POST /environments/${environmentId}/builds`, {});
     const held = await runner.take();
     await runner.beat(held, 'cloning');
-    const { page, close } = await fleet.open(`${at}&runner=${runner.runnerId}`);
+    const { page } = await fleet.open(`${at}&runner=${runner.runnerId}`);
     const drawer = page.getByRole('dialog', { name: 'f-builder' });
     await drawer.getByText('Build succeeded').waitFor();
     await passes(page, 'drawer');
@@ -182,24 +179,22 @@ describe.skipIf(!here)('the page of runners', () => {
     await drawer.waitFor({ state: 'detached' });
     await row(page, 'f-builder').waitFor({ state: 'detached' });
     await expect.poll(() => new URL(page.url()).searchParams.get('runner')).toBeNull();
-    await close();
   });
 
   it('says that work is stuck, since when, why, and which', async () => {
     await console_.server.db
       .sql`update runners set last_seen_at = now() - interval '1 hour' where team_id = ${fleet.teamId}`;
     await fleet.ok(`POST /teams/${fleet.teamId}/sandbox-runs`, { command: ['true'] });
-    const { page, close } = await fleet.open(at, fleet.owner, { viewport: PHONE, colorScheme: 'dark' });
+    const { page } = await fleet.open(at, fleet.owner, { viewport: PHONE, colorScheme: 'dark' });
     await page.getByRole('heading', { name: /Work is stuck since/ }).waitFor({ timeout: 20_000 });
     await page.getByText('What waits, and why').click();
     await page.locator('.stuck li').first().waitFor();
     await expect.poll(() => page.locator('.degraded').textContent()).toMatch(/1 run.*waiting/s);
     await passes(page, 'degraded, on a phone');
-    await close();
   });
 
   it('never says that there are none because it could not ask', async () => {
-    const { page, close } = await fleet.open(at);
+    const { page } = await fleet.open(at);
     await row(page, 'a-fine').waitFor();
     await page.route('**/teams/*/runners**', async (route) => await route.abort());
     await lookAway(page);
@@ -212,17 +207,16 @@ describe.skipIf(!here)('the page of runners', () => {
     await page.reload();
     await page.getByRole('alert').filter({ hasText: 'The runners could not be read.' }).waitFor();
     expect(await page.locator('main').textContent()).not.toMatch(/no runner yet|0 of/);
-    // In vain as long as nothing answers; after that the page may be faster than the hand.
+    // The click is in vain as long as nothing answers; after that the page may be faster than the hand.
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('alert').filter({ hasText: 'The runners could not be read.' }).waitFor();
     await page.unroute('**/teams/*/runners**');
     await row(page, 'a-fine').waitFor();
-    await close();
   });
 
   it('goes on where it was when the session ends, and spares people who may not the buttons', async () => {
     const viewer = await join(console_.server, fleet.owner.token, { teamId: fleet.teamId, role: 'viewer' });
-    const { page, close } = await fleet.open(at, viewer);
+    const { page } = await fleet.open(at, viewer);
     await row(page, 'a-fine').waitFor();
     await expect.poll(() => page.getByRole('button', { name: /Pause|Enroll|Clear/ }).count()).toBe(0);
     await page.context().clearCookies();
@@ -231,7 +225,6 @@ describe.skipIf(!here)('the page of runners', () => {
     await page.getByLabel('Password').fill(viewer.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await row(page, 'a-fine').waitFor();
-    await close();
   });
 
   it('is not there for a stranger, nor for anybody while the feature is off', async () => {
@@ -241,12 +234,10 @@ describe.skipIf(!here)('the page of runners', () => {
     });
     const stranger = await fleet.open(at, other);
     await stranger.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
-    await stranger.close();
     await console_.move('host.runners', 'disabled', 'to see that nobody learns of it');
-    const { page, close } = await fleet.open(at);
+    const { page } = await fleet.open(at);
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
     const pages = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
     await expect.poll(() => pages.allTextContents()).toEqual(['Builds', 'Releases', 'Timeline', 'Costs']);
-    await close();
   });
 });

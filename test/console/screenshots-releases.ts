@@ -1,4 +1,4 @@
-/** Pictures of the page of releases: three versions on their way through three environments. */
+/** Takes pictures of the page of releases: three versions are on their way through three environments. */
 import { gzipSync } from 'node:zlib';
 import { createSvcSDK } from '@svc/sdk';
 import type { BrowserContextOptions, Page } from 'playwright-core';

@@ -1,4 +1,4 @@
-/** Pictures of the timeline, with a morning of commits behind it. */
+/** Takes pictures of the timeline, with a morning of commits behind it. */
 import { setColumns } from '../setup/columns.ts';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { Console } from './console.ts';

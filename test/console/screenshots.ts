@@ -1,5 +1,6 @@
 /**
- * Pictures of the console for docs/console, from a server with a few weeks of history:
+ * This program takes the pictures of the console that docs/console shows, from a server with a few weeks of
+ * history:
  *
  *     node --import tsx test/console/screenshots.ts [folder] [features | fleet | timeline | releases]
  */
@@ -8,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { PHONE, startConsole, VIEWS } from './console.ts';
+import { closeBrowser, PHONE, startConsole, VIEWS } from './console.ts';
 import { playScene, shootDegraded, shootFleet } from './screenshots-fleet.ts';
 import { playReleases, shootReleases } from './screenshots-releases.ts';
 import { playTimeline, shootTimeline } from './screenshots-timeline.ts';
@@ -154,4 +155,5 @@ if (wanted('timeline')) await shootTimelines();
 if (wanted('releases')) await shootReleasesPage();
 companion.closeAllConnections();
 companion.close();
+await closeBrowser();
 console.log(`pictures are in ${OUT}`);

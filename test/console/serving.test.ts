@@ -1,4 +1,4 @@
-/** How the server hands out the console. */
+/** Tests how the server hands out the console. */
 import { request as httpRequest } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

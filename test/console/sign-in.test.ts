@@ -2,17 +2,15 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stepAt, totpCode } from '../../server/access/accounts/totp-code.ts';
-import { has } from '../setup/needs.ts';
 import { join, signIn } from '../setup/people.ts';
-import { signInAs, startConsole } from './console.ts';
-import type { Console } from './console.ts';
+import { isConsoleHere, signInAs, startConsole } from './console.ts';
+import type { OwnConsole } from './console.ts';
 
-const here = (await has('postgres')) && (await has('chromium'));
 const STAFF_IDLE_MS = 30 * 60_000;
 const STEP_MS = 30_000;
 
-describe.skipIf(!here)('signing in', () => {
-  let console_: Console;
+describe.skipIf(!(await isConsoleHere()))('signing in', () => {
+  let console_: OwnConsole;
   beforeAll(async () => {
     console_ = await startConsole();
   });
@@ -34,7 +32,7 @@ describe.skipIf(!here)('signing in', () => {
   const switchOf = (page: Page, key: string) => page.getByRole('switch', { name: key, exact: true });
 
   it('says that a password is wrong, and lets in with the right one', async () => {
-    const { page, complaints, close } = await console_.open('/console/features');
+    const { page, complaints } = await console_.open('/console/features');
     await expect.poll(() => page.title()).toBe('Sign in · svc console');
     const { staffEmail, staffPassword } = console_.server.first;
     await signInAs(page, staffEmail, 'not the password');
@@ -46,11 +44,10 @@ describe.skipIf(!here)('signing in', () => {
     await expect.poll(() => page.title()).toBe('Platform features · svc console');
     await expect.poll(() => new URL(page.url()).pathname).toBe('/console/features');
     expect(complaints).toEqual([]);
-    await close();
   });
 
   it('keeps the session in a cookie that no script can read, and ends it on the server', async () => {
-    const { page, close } = await console_.openAsStaff('/console/');
+    const { page } = await console_.openAsStaff('/console/');
     await page.waitForURL('**/console/features');
     expect(await page.evaluate('document.cookie')).toBe('');
     expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')).toBe(
@@ -72,7 +69,6 @@ describe.skipIf(!here)('signing in', () => {
     expect(answer.code).toBe('credentials_invalid');
     await page.reload();
     await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
-    await close();
   });
 
   it('asks for a one-time code when the account has TOTP', async () => {
@@ -91,7 +87,7 @@ describe.skipIf(!here)('signing in', () => {
     console_.passTime(STEP_MS * 2);
     aheadMs += STEP_MS * 2;
 
-    const { page, close } = await console_.open('/console/');
+    const { page } = await console_.open('/console/');
     await signInAs(page, person.email, person.password);
     const field = page.getByLabel('One-time code');
     await field.waitFor();
@@ -101,13 +97,12 @@ describe.skipIf(!here)('signing in', () => {
     await field.fill(code());
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
-    await close();
   });
 
   it('tells people who are not staff so, and what the installation offers', async () => {
     const { server } = console_;
     const person = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'owner' });
-    const { page, close } = await console_.open('/console/features');
+    const { page } = await console_.open('/console/features');
     await signInAs(page, person.email, person.password);
     await page.getByRole('heading', { name: 'This page is for staff' }).waitFor();
     const pages = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
@@ -120,11 +115,10 @@ describe.skipIf(!here)('signing in', () => {
     const keys = await page.locator('.offer code').allTextContents();
     expect(keys).toContain('host.ci');
     expect(keys).not.toContain('host.runners');
-    await close();
   });
 
   it('names the waiting time when there were too many tries', async () => {
-    const { page, close } = await console_.open('/console/');
+    const { page } = await console_.open('/console/');
     // The account's own tries are used up elsewhere; this page sees the refusal alone.
     const guess = { email: 'nobody@example.com', password: 'wrong password' };
     let code: string | undefined;
@@ -136,32 +130,29 @@ describe.skipIf(!here)('signing in', () => {
       .getByRole('alert')
       .filter({ hasText: /Too many tries\. Try again in \d+ (seconds|minutes)\./ })
       .waitFor();
-    await close();
   });
 
   it('goes on by itself when the server can be reached again', async () => {
-    const { page, close } = await console_.open('/console/');
+    const { page } = await console_.open('/console/');
     await page.route('**/account', async (route) => await route.abort());
     await page.reload();
     await page.getByRole('heading', { name: 'The console cannot go on' }).waitFor();
     await page.getByRole('alert').filter({ hasText: 'The server cannot be reached.' }).waitFor();
     await page.unroute('**/account');
     await page.getByLabel('E-mail address').waitFor();
-    await close();
   });
 
   it('stays where it is when signing out failed, and says so', async () => {
-    const { page, close } = await console_.openAsStaff('/console/features');
+    const { page } = await console_.openAsStaff('/console/features');
     await page.route('**/auth/logout', async (route) => await route.abort());
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('alert').filter({ hasText: 'You are still signed in.' }).waitFor();
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.locator('.whoami').waitFor();
-    await close();
   });
 
   it('takes nothing away when the session ends in the middle of a sentence', async () => {
-    const { page, close } = await console_.openAsStaff('/console/features?q=host.ci');
+    const { page } = await console_.openAsStaff('/console/features?q=host.ci');
     await switchOf(page, 'host.ci').click();
     const reason = page.getByLabel('Reason');
     await reason.fill('half a sentence, and then lunch');
@@ -174,29 +165,26 @@ describe.skipIf(!here)('signing in', () => {
     await expect.poll(() => reason.inputValue()).toBe('half a sentence, and then lunch');
     await page.getByRole('button', { name: 'Turn off' }).click();
     await page.getByText('host.ci is turned off.').waitFor();
-    await close();
   });
 
   it('gives what one person left to nobody else', async () => {
-    const { page, close } = await console_.openAsStaff('/console/features');
+    const { page } = await console_.openAsStaff('/console/features');
     await switchOf(page, 'host.graph').click();
     await page.getByLabel('Reason').fill('not for other eyes');
     await endSession(page);
     await signInAs(page, console_.ada.email, console_.ada.password);
     await switchOf(page, 'host.graph').waitFor();
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
-    await close();
   });
 
   it('says so when the code of a page is gone because the console was updated', async () => {
-    const { page, close } = await console_.open('/console/features');
+    const { page } = await console_.open('/console/features');
     await page.route('**/assets/features-page-*.js', async (route) => await route.fulfill({ status: 404 }));
     await signInAs(page, console_.ada.email, console_.ada.password);
     await page.getByText('This page could not be fetched.').waitFor();
     await page.unroute('**/assets/features-page-*.js');
     await page.getByRole('button', { name: 'Reload' }).click();
     await switchOf(page, 'host.ci').waitFor();
-    await close();
   });
 
   it('refuses a request that another site makes the browser send', async () => {

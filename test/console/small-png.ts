@@ -1,4 +1,7 @@
-/** Pictures of the console hold few colours: as a palette of 256 they take a third of the space. */
+/**
+ * Makes pictures of the console small. They hold few colours, and as a palette of 256 they take a third of
+ * the space.
+ */
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -57,8 +60,8 @@ function decode(png: Buffer): Picture {
 }
 
 /**
- * PNG, section 9: each byte was stored as its difference from what the bytes left, above and above left
- * foretell.
+ * Undoes the filter of PNG, section 9: each byte was stored as its difference from what the bytes left, above
+ * and above left foretell.
  */
 function unfilter(
   raw: Buffer,

@@ -1,10 +1,12 @@
-/** The page of the timeline: what CI reports and what is built here, by commit, as it happens. */
+/**
+ * These are the stories of the page of the timeline: what CI reports and what is built here, by commit, as it
+ * happens.
+ */
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
-import { has } from '../setup/needs.ts';
 import { join } from '../setup/people.ts';
-import { PHONE, startConsole } from './console.ts';
+import { isConsoleHere, PHONE, sharedConsole } from './console.ts';
 import type { Console } from './console.ts';
 import { LOOK, lookAway, startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
@@ -12,31 +14,29 @@ import { passes } from './passes.ts';
 import { startReporting } from './reports.ts';
 import type { Report } from './reports.ts';
 
-const here = (await has('postgres')) && (await has('chromium'));
 const WATCHED = 50;
 
-describe.skipIf(!here)('the page of the timeline', () => {
+describe.skipIf(!(await isConsoleHere()))('the page of the timeline', () => {
   let console_: Console;
   let fleet: Fleet;
   let runner: ScriptedRunner;
   let connection: string;
   let report: (more: Omit<Report, 'ciConnectionId'>) => Promise<string>;
   beforeAll(async () => {
-    console_ = await startConsole({ LEASE_MS: '60000' });
+    console_ = await sharedConsole();
     fleet = await startFleet(console_);
     runner = await fleet.runner('box-7');
     connection = await fleet.connect('github');
     const reporter = await startReporting(console_, fleet);
     report = async (more) => await reporter({ ciConnectionId: connection, branch: 'main', ...more });
   });
-  afterAll(async () => await console_?.stop());
 
   const sha = (letter: string): string => letter.repeat(40);
   const at = (environmentId: string, query = ''): string => `/console/timeline?env=${environmentId}${query}`;
   const row = (page: Page, name: string) =>
     page.locator('tr.row').filter({ has: page.getByRole('rowheader', { name }) });
   const live = async (page: Page): Promise<void> => await page.getByText('live', { exact: true }).waitFor();
-  /** Of commits and entries, from top to bottom. */
+  /** Returns the names that commits and entries have, from top to bottom. */
   const names = async (page: Page): Promise<string[]> =>
     (await page.locator('.commit-line code, .entry-name').allInnerTexts()).map(
       (text) => text.split('↗')[0]?.trim() ?? '',
@@ -47,7 +47,7 @@ describe.skipIf(!here)('the page of the timeline', () => {
       repository: 'https://github.com/acme/shop.git',
       deploy: { kind: 'container', app: 'shop' },
     });
-    const { page, complaints, close } = await fleet.open(`/console/builds?env=${environmentId}`);
+    const { page, complaints } = await fleet.open(`/console/builds?env=${environmentId}`);
     await page.getByRole('link', { name: 'Timeline' }).last().click();
     await page.getByRole('heading', { name: 'Nothing was built or run for production yet' }).waitFor();
     await expect.poll(() => page.title()).toBe('Timeline · svc console');
@@ -114,7 +114,6 @@ describe.skipIf(!here)('the page of the timeline', () => {
     await page.goBack();
     await row(page, 'Build 1').waitFor();
     expect(complaints).toEqual([]);
-    await close();
   });
 
   it('keeps its filters in the address, for the way back and for others', async () => {
@@ -135,7 +134,7 @@ describe.skipIf(!here)('the page of the timeline', () => {
       status: 'success',
     });
     await fleet.ok(`POST /environments/${environmentId}/builds`, { commit: sha('d') });
-    const { page, close } = await fleet.open(at(environmentId));
+    const { page } = await fleet.open(at(environmentId));
     await row(page, 'docs').waitFor();
     const shown = async (...expected: string[]): Promise<void> => {
       await expect
@@ -163,7 +162,6 @@ describe.skipIf(!here)('the page of the timeline', () => {
     await page.getByRole('button', { name: 'Show all' }).click();
     await shown('Build 1', 'docs', 'lint', 'tests');
     await expect.poll(() => new URL(page.url()).search).toBe(`?env=${environmentId}`);
-    await close();
   });
 
   it('goes back to older ones, and keeps what newer ones push out', async () => {
@@ -177,7 +175,7 @@ describe.skipIf(!here)('the page of the timeline', () => {
         status: 'success',
         startedAt: new Date(began + n * 1_000).toISOString(),
       });
-    const { page, close } = await fleet.open(at(environmentId));
+    const { page } = await fleet.open(at(environmentId));
     await row(page, 'run 57').waitFor();
     await live(page);
     await expect.poll(() => row(page, 'run 8').count()).toBe(1);
@@ -189,18 +187,17 @@ describe.skipIf(!here)('the page of the timeline', () => {
     await page.getByRole('rowheader', { name: /^run 0\b/ }).waitFor();
     await page.getByRole('button', { name: 'Load older' }).waitFor({ state: 'detached' });
     await expect.poll(() => page.locator('.entry-name').count()).toBe(WATCHED + 9);
-    // Away for a moment: what is loaded stays.
+    // Looking away for a moment keeps what is loaded.
     await lookAway(page);
     await report({ environmentId, pipelineName: 'meanwhile', commitSha: sha('e') });
     await row(page, 'meanwhile').waitFor();
     await expect.poll(() => page.locator('.entry-name').count()).toBe(WATCHED + 10);
-    await close();
   });
 
   it('asks while it cannot be told, says what it does not know, and never that there is nothing', async () => {
     const environmentId = await fleet.environment('shaky');
     await report({ environmentId, pipelineName: 'first', commitSha: sha('a'), status: 'success' });
-    const { page, close } = await fleet.open(at(environmentId));
+    const { page } = await fleet.open(at(environmentId));
     await row(page, 'first').waitFor();
     await page.route('**/timeline/watch**', async (route) => await route.abort());
     await lookAway(page);
@@ -219,7 +216,7 @@ describe.skipIf(!here)('the page of the timeline', () => {
     await page.reload();
     await page.getByRole('alert').filter({ hasText: 'The timeline could not be read.' }).waitFor();
     expect(await page.locator('main').textContent()).not.toMatch(/Nothing was built|0 entries/);
-    // In vain as long as nothing answers; after that the page may be faster than the hand.
+    // The click is in vain as long as nothing answers; after that the page may be faster than the hand.
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('alert').filter({ hasText: 'The timeline could not be read.' }).waitFor();
     await page.unroute('**/environments/*/timeline**');
@@ -227,7 +224,6 @@ describe.skipIf(!here)('the page of the timeline', () => {
     await row(page, 'second').waitFor();
     await page.evaluate(LOOK);
     await live(page);
-    await close();
   });
 
   it('reads on a phone in the dark, and takes the words of CI systems as words', async () => {
@@ -248,17 +244,16 @@ describe.skipIf(!here)('the page of the timeline', () => {
     await report({ environmentId, pipelineName: 'no commit' });
     await fleet.ok(`POST /environments/${environmentId}/builds`, {});
     const options = { viewport: PHONE, colorScheme: 'dark' } as const;
-    const { page, complaints, close } = await fleet.open(at(environmentId), fleet.owner, options);
+    const { page, complaints } = await fleet.open(at(environmentId), fleet.owner, options);
     await row(page, 'lint').filter({ hasText: 'a failure that is allowed' }).waitFor();
     expect(await page.locator('main img').count()).toBe(0);
     await expect.poll(() => page.getByText('Commit not known').count()).toBe(2);
     await live(page);
     await passes(page, 'on a phone');
     expect(complaints).toEqual([]);
-    await close();
   });
 
-  it('can be read by every member, and by nobody else, nor while Connect is switched off', async () => {
+  it('can be read by every member, and by nobody else', async () => {
     const environmentId = await fleet.environment('private');
     await report({ environmentId, pipelineName: 'secret', commitSha: sha('a') });
     const viewer = await join(console_.server, fleet.owner.token, { teamId: fleet.teamId, role: 'viewer' });
@@ -270,12 +265,5 @@ describe.skipIf(!here)('the page of the timeline', () => {
     });
     const stranger = await fleet.open(at(environmentId), other);
     await stranger.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
-    await stranger.close();
-    // Without external CI it shows builds alone.
-    await console_.move('host.ci', 'disabled', 'to see what the page says');
-    await expect.poll(() => row(seen.page, 'secret').count()).toBe(0);
-    const pages = seen.page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
-    await expect.poll(() => pages.allTextContents()).toContain('Timeline');
-    await seen.close();
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Which database the demo runs on. Without DATABASE_URL the platform starts its own. With it, that database
- * is used as it is when it is empty or holds what an earlier demo from here set up; one that belongs to
- * another installation is left alone, and the demo makes itself a database beside it.
+ * Chooses the database that the demo runs on. Without DATABASE_URL the platform starts its own. With it, that
+ * database is used as it is when it is empty or holds what an earlier demo from here set up; one that belongs
+ * to another installation is left alone, and the demo makes itself a database beside it.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';

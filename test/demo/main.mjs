@@ -1,7 +1,7 @@
 /**
- * `npm run demo`: the whole main job on this machine, in one transcript, ending by itself. It starts the
- * platform and two runner daemons as their own processes, and uses nothing that a customer could not use: the
- * commands and the SDK.
+ * Runs `npm run demo`: it shows the whole main job on this machine, in one transcript, and ends by itself. It
+ * starts the platform and two runner daemons as their own processes, and uses nothing that a customer could
+ * not use: the commands and the SDK.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ function start(what) {
 
 const WAIT_MS = 60_000;
 
-/** Asks until the answer pleases, at most for a minute; the last answer goes into the error. */
+/** Asks until the answer is one that pleases, at most for a minute. The last answer goes into the error. */
 async function until(what, ask, pleases) {
   const deadline = performance.now() + WAIT_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-/** One of the product's programs as a process of the demo. */
+/** A program of the product is started here as a process of the demo. */
 import { spawn } from 'node:child_process';
 
 const root = new URL('../..', import.meta.url).pathname;
@@ -6,7 +6,7 @@ const root = new URL('../..', import.meta.url).pathname;
 /** What is still running 15 s after SIGTERM is killed, so that the demo always ends. */
 const STOP_MS = 15_000;
 
-/** What the demo itself was told is passed on by the demo alone. */
+/** Removes what the demo itself was told, because the demo alone passes it on. */
 function withoutSettings(environment) {
   const settings = ['DATABASE_URL', 'AMQP_URL', 'PORT'];
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !settings.includes(name)));

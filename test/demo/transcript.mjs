@@ -1,6 +1,6 @@
 /**
- * What the demo prints: numbered steps with the time since the start, indented lines, and output of runs set
- * apart.
+ * The transcript of the demo is printed here: numbered steps with the time since the start, indented lines,
+ * and output of runs set apart.
  */
 
 export function createTranscript() {

@@ -16,7 +16,9 @@ export interface Shown {
   readonly whole: boolean;
 }
 
-/** What is wrong with it; undefined for a command that is fine, and for every other program. */
+/**
+ * Returns what is wrong with a command. It is undefined for one that is fine, and for every other program.
+ */
 export async function problemOf({ words, whole }: Shown): Promise<string | undefined> {
   const [program, ...rest] = words;
   // An ellipsis stands for what the reader knows.

@@ -1,10 +1,10 @@
 /**
- * What the checks of the documents look at in a page: its code, its links and its headings, each with its
- * line.
+ * Reads what the checks of the documents look at in a page: its code, its links and its headings, each with
+ * its line.
  */
 
 export interface Page {
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   readonly path: string;
   readonly text: string;
 }
@@ -46,7 +46,7 @@ function split(text: string): Split {
   return { blocks, prose };
 }
 
-/** Blocks of code. */
+/** Returns the blocks of code that the page has. */
 export function blocksOf({ text }: Page): readonly Code[] {
   return split(text).blocks;
 }

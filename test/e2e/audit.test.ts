@@ -1,7 +1,7 @@
 /**
- * The story of the ledger: people and a runner act, the team reads and exports what they did, and when
- * somebody with every right in the database cuts its end off while the server is down, the restarted server
- * says so, and so does what the team had kept.
+ * This is the story of the ledger: people and a runner act, the team reads and exports what they did, and
+ * when somebody with every right in the database cuts its end off while the server is down, the restarted
+ * server says so, and so does what the team had kept.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A broker of three nodes under two gateways and a server: whatever happens to a node, hints arrive again by
- * themselves. The same under load, partitions included, is `npm run faults -- --row broker-node`.
+ * The broker has three nodes under two gateways and a server: whatever happens to a node, hints arrive again
+ * by themselves. The same under load, partitions included, is `npm run faults -- --row broker-node`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ describe.skipIf(!there)('a broker of three nodes', () => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   });
 
-  /** At this node; at the others when it is lost. */
+  /** Connects to this node, and to the others when it is lost. */
   const connect = async (role: 'server' | 'gateway', node: number, login = 'guest:guest') => {
     const hosts = broker.nodes.map(({ port }) => `127.0.0.1:${port}`);
     const url = `amqp://${login}@${hosts.join(',')}`;

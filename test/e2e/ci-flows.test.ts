@@ -1,7 +1,7 @@
 /**
- * Whole flows of external CI against a running platform: webhooks that the provider's own subscription sends,
- * direct reports and id_tokens, mixed, out of order, delivered twice, with a retry and a re-run, and a build
- * of the service beside them. However they arrive, one right timeline comes of it.
+ * These are whole flows of external CI against a running platform: webhooks that the provider's own
+ * subscription sends, direct reports and id_tokens, mixed, out of order, delivered twice, with a retry and a
+ * re-run, and a build of the service beside them. However they arrive, one right timeline comes of it.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -31,9 +31,9 @@ type Act = () => Promise<void>;
 interface Place {
   readonly environment: Environment;
   readonly connectionId: string;
-  /** At the provider; no two connections may take id_tokens of one repository. */
+  /** Id at the provider. No two connections may take id_tokens of one repository. */
   readonly repositoryId: number;
-  /** What the subscription at the provider says. */
+  /** Address and secret that the subscription at the provider names. */
   readonly hook: { readonly url: string; readonly secret: string };
 }
 
@@ -147,7 +147,7 @@ describe('flows of external CI', () => {
       readonly conclusion?: string;
     }
 
-    /** `second`: of the attempt, when the webhook is sent. */
+    /** Returns a webhook of a run, sent at `second` of the attempt. */
     const run = (
       here: Place,
       { id, sha, attempt, second, status, conclusion }: Shown & { sha: string; second: number },
@@ -196,7 +196,7 @@ describe('flows of external CI', () => {
           { provider: 'github', scheme: 'signature', headers: { 'x-github-event': event } },
           payload,
         );
-      /** The job itself, with an id_token of its own for each call. */
+      /** Returns a report that the job itself has sent, with an id_token of its own for each call. */
       const oidc =
         (attempt: number, call: (sdk: ReturnType<typeof createSvcSDK>) => Promise<unknown>): Act =>
         async () => {

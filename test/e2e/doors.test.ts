@@ -1,7 +1,7 @@
 /**
- * The whole story on one platform, through every door: curl at the documented paths, gRPC with grpc-js, `buf
- * curl` with gRPC, gRPC-Web and Connect, the SDK, the CLI, and a runner that was written from the protocol's
- * description alone.
+ * This is the whole story on one platform, through every door: curl at the documented paths, gRPC with
+ * grpc-js, `buf curl` with gRPC, gRPC-Web and Connect, the SDK, the CLI, and a runner that was written from
+ * the protocol's description alone.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

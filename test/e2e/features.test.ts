@@ -14,7 +14,7 @@ import { startTcpProxy, type TcpProxy } from '../setup/tcp-proxy.ts';
 import { startPlatform, type Platform, type Sdk } from './platform.ts';
 import { startProgram, type Program } from './processes.ts';
 
-/** What the product promises. */
+/** Time that the product promises. */
 const AGREE_WITHIN_MS = 1_000;
 const CHANGES = 8;
 const PATH = '/platform-features/resolved';
@@ -58,7 +58,7 @@ async function startPair(prepare: (databaseUrl: string) => Promise<void>): Promi
   };
 }
 
-/** Of every feature that the server shows nobody. */
+/** Returns the features that are shown to nobody, out of all that the server has. */
 async function shown(url: string): Promise<Readonly<Record<string, true>>> {
   return ((await (await fetch(`${url}${PATH}`)).json()) as { features: Record<string, true> }).features;
 }

@@ -1,6 +1,6 @@
 /**
- * A running platform for the stories: its processes, the bootstrap accounts, and a team that runs its own
- * work.
+ * Here is how a platform is started for the stories: its processes, the bootstrap accounts, and a team that
+ * runs its own work.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

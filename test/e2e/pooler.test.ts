@@ -1,5 +1,5 @@
 /**
- * The server behind a PgBouncer in session mode: what dispatch needs of a session holds there, from the
+ * The server is behind a PgBouncer in session mode: what dispatch needs of a session holds there, from the
  * submission to the output, and LISTEN too. `SVC_TEST_POOLER=1` puts one before every test database, so that
  * any other test file can be run through it.
  */

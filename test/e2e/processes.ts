@@ -16,8 +16,8 @@ export interface Program {
 }
 
 /**
- * Environment of a program under test: this one's, less what would make it read another installation's
- * settings.
+ * Returns the environment that a program under test is given: this one's, less what would make it read
+ * another installation's settings.
  */
 function cleanEnvironment(extra: Record<string, string>): Record<string, string> {
   const kept = Object.entries(process.env).filter(

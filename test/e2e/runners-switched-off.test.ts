@@ -26,7 +26,7 @@ const set = async ({ staff }: Platform, state: 'enabled' | 'disabled') =>
   await staff.platformFeatures.setState(FEATURE, { state, reason: 'switched under work by a test' });
 const count = (program: Program, text: string) => program.output().split(text).length - 1;
 
-/** What each grant wrote, in the order of the grants. */
+/** Returns what each grant wrote, in the order of the grants. */
 async function outputsOf({ sdk }: Platform, runId: string): Promise<string[]> {
   const texts = new Map<number, string>();
   for await (const { epoch, text } of sdk.sandboxRuns.streamLogs(runId, { follow: false }))

@@ -1,7 +1,7 @@
 /**
- * A storm of GitHub's webhooks from a process of its own: so many a second whatever the answers take (each
- * waits from the moment at which it was due, so that a slow server cannot slow its load down), each sent
- * once, as GitHub does. What the server acknowledged goes to a file, a summary to standard output.
+ * This process sends a storm of GitHub's webhooks: it sends so many a second whatever the answers take (each
+ * waits from the moment at which it was due, so that a slow server cannot slow its load down), each once, as
+ * GitHub does. What the server acknowledged goes to a file, a summary to standard output.
  *
  * node webhook-sender.mjs
  * '{"url","secret","repository","perSecond","seconds","from","connections","acknowledged"}'
@@ -21,7 +21,7 @@ const fixture = (name) => JSON.parse(readFileSync(`${PAYLOADS.pathname}${name}.p
 const RUN = fixture('workflow_run__completed.with-pull-requests');
 const JOB = fixture('workflow_job__completed.failure.with-organization');
 
-/** What happens in a run with two jobs: ten events. */
+/** Each step is what happens in a run with two jobs: ten events. */
 const STEPS = [
   ['run', 'requested', null],
   ['job0', 'queued', null],

@@ -166,7 +166,10 @@ export async function outcomeOf(
   }
 }
 
-/** `<from>-<n>`: ten events to a run, the last one is its end. */
+/**
+ * Returns the run that a delivery `<from>-<n>` is of. Ten events belong to a run, and the last one is its
+ * end.
+ */
 function runOf(deliveryId: string): string {
   const [from, n] = deliveryId.split('-').map(Number);
   return String((from ?? 0) + Math.floor((n ?? 0) / 10));

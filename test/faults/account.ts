@@ -1,6 +1,6 @@
 /**
- * What a rig needs of the platform before it begins: two teams, enrollment tokens, and environments that
- * builds are submitted for.
+ * Prepares what a rig needs of the platform before it begins: two teams, enrollment tokens, and environments
+ * that builds are submitted for.
  */
 import { readFileSync } from 'node:fs';
 import { createSvcSDK } from '@svc/sdk';
@@ -26,7 +26,7 @@ export interface AccountOptions {
 /** Nothing is tried yet: what it is made with may take its time on a busy machine. */
 const TIMEOUT_MS = 30_000;
 
-/** `tokens`: one for each runner, in their order. */
+/** Makes the teams. `tokens` has one for each runner, in their order. */
 export async function prepareAccount({
   serverUrl,
   bootstrapPath,

@@ -47,8 +47,8 @@ export async function runBatch(batch: Batch, tally: Tally, say: (line: string) =
     taken += count;
     return Array.from({ length: count }, (_, i) => batch.firstSeed + taken - count + i);
   };
-  // One after the other: several brokers that start at once take the processors from each other and are all
-  // late.
+  // They are prepared one after the other: several brokers that start at once take the processors from each
+  // other and are all late.
   let prepared: Promise<unknown> = Promise.resolve();
   const prepare = async (): Promise<SharedSurroundings> => {
     const own = prepared.then(

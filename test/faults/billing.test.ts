@@ -1,6 +1,6 @@
 /**
- * Money under fire: servers that are killed while they close a month, make invoices and give what was bought.
- * Each server is a process; the counterpart of the provider goes on.
+ * This story tests money under fire: servers are killed while they close a month, make invoices and give what
+ * was bought. Each server is a process, and the counterpart of the provider goes on.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metered } from '../../server/money/metering/index.ts';
@@ -183,8 +183,8 @@ describe.skipIf(!postgresHere)('money', () => {
       expect(ours.map(({ id, total, metadata }) => [metadata?.['statement'], id, total])).toEqual(
         expect.arrayContaining(due.map((each) => [each.id, each.invoice, each.due])),
       );
-      // 500,000 s each, less a quarter of the 600,000 s of the plan. The credit of the first team pays for
-      // its own.
+      // Each of them has used 500,000 s, less a quarter of the 600,000 s of the plan. The credit of the first
+      // team pays for its own.
       expect(statements.map((each) => each.due)).toEqual([0, 3_500, 3_500, 3_500]);
       for (const { id } of ours) stripe.payInvoice(id);
       await handled();

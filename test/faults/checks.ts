@@ -24,8 +24,8 @@ function hashOf({ chain, seq, previousHash, ...content }: Omit<AuditRow, 'hash'>
 }
 
 /**
- * I8: every chain is whole up to its head, and each project that was made has its one entry, as every entry
- * has its project.
+ * Checks I8: every chain is whole up to its head, and each project that was made has its one entry, as every
+ * entry has its project.
  */
 export function ledgerWhole({ audit, heads, projects }: History): Violation[] {
   if (audit === undefined || heads === undefined) return [];
@@ -54,7 +54,7 @@ export function ledgerWhole({ audit, heads, projects }: History): Violation[] {
   return found;
 }
 
-/** I10: nobody was granted, offered or told of the work of another team. */
+/** Checks I10: nobody was granted, offered or told of the work of another team. */
 export function teamsApart({ teamOf, items, leases, runners }: History): Violation[] {
   if (teamOf === undefined) return [];
   const pools = new Map(items.map(({ id, pool }) => [id, pool]));
@@ -74,15 +74,15 @@ export function teamsApart({ teamOf, items, leases, runners }: History): Violati
 }
 
 /**
- * I12: whatever goes on although its lease has ended is over soon, not counting the time in which it was
- * frozen.
+ * Checks I12: whatever goes on although its lease has ended is over soon, not counting the time in which it
+ * was frozen.
  */
 export function executionsEndWithLeases(history: History): Violation[] {
   const { leases, times, rig } = history;
   const ends = new Map(leases.map(({ work, epoch, endedAt }) => [`${work} ${epoch}`, endedAt]));
   const found: Violation[] = [];
   for (const [runner, entries] of history.runners) {
-    // Between the two clocks of one machine.
+    // The offset is that between the two clocks of one machine.
     const [first] = entries;
     if (first === undefined) continue;
     const toMono = first.mono - first.wall;
@@ -157,7 +157,7 @@ export function moneyKept({ money = [] }: History): Violation[] {
 /** At any time, beside dispatch itself. */
 export const KEPT = [ledgerWhole, teamsApart, executionsEndWithLeases, publishedOnce, moneyKept] as const;
 
-/** I11: all that was acknowledged has ended within its bound after everything was healed. */
+/** Checks I11: all that was acknowledged has ended within its bound after everything was healed. */
 export function recovered({ rig, items, leases, times }: History): Violation[] {
   const healed = rig.find((entry) => entry.event === 'healed');
   if (healed === undefined || times.recoverMs === undefined) return [];

@@ -1,4 +1,7 @@
-/** What the journals hold. Written by the simulators, the submitter and the rig; read by the checker. */
+/**
+ * Defines what the journals hold. The simulators, the submitter and the rig write them, and the checker reads
+ * them.
+ */
 
 /** Answer word of the control plane on a lease. */
 export type LeaseWord = 'ok' | 'cancelled' | 'superseded';
@@ -66,8 +69,9 @@ export type SubmitKind = 'run' | 'project' | 'build';
 export type SubmitEntry =
   | { readonly event: 'intent'; readonly kind: SubmitKind; readonly key: string }
   /**
-   * Of one attempt. ok: acknowledged with this id. fail: refused for good, nothing may have happened by this
-   * attempt. unknown: it may have happened or not.
+   * This is the outcome of one attempt. `ok` says that it was acknowledged with this id. `fail` says that it
+   * was refused for good, and nothing may have happened by this attempt. `unknown` says that it may have
+   * happened or not.
    */
   | {
       readonly event: 'outcome';

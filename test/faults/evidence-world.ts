@@ -16,7 +16,7 @@ import type { TwoServers } from './two-servers.ts';
 
 export interface EvidenceServer {
   readonly process: ManagedProcess;
-  /** Of the owner of the team. */
+  /** SDK of the owner of the team. */
   readonly sdk: SvcSDK;
   /** The same in a session. */
   signedIn(): Promise<SvcSDK>;
@@ -28,7 +28,7 @@ export interface EvidenceWorld extends Pick<TwoServers, 'sql' | 'hold' | 'untilW
   /** The one that the runner speaks to. */
   readonly one: EvidenceServer;
   readonly other: EvidenceServer;
-  /** Of the other one. */
+  /** SDK of the other one, who is staff. */
   readonly staff: SvcSDK;
   readonly vault: TestVault;
   readonly runner: ScriptedRunner;
@@ -109,7 +109,7 @@ export async function startEvidenceWorld(): Promise<EvidenceWorld> {
   }
 }
 
-/** A team with a project and a runner. */
+/** Makes a team with a project and a runner. */
 async function peopled(
   sdk: SvcSDK,
   staff: SvcSDK,

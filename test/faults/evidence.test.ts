@@ -1,6 +1,6 @@
 /**
- * Evidence under fire: servers that are killed while they record it, two that do the same at once, keys that
- * follow each other, and clocks that are wrong. Each server is a process.
+ * This story tests evidence under fire: servers are killed while they record it, two do the same at once,
+ * keys follow each other, and clocks are wrong. Each server is a process.
  */
 import { execFileSync } from 'node:child_process';
 import { gzipSync } from 'node:zlib';
@@ -64,7 +64,7 @@ describe.skipIf(!postgresHere)('evidence', () => {
     await one.process.start();
   };
   /** One artifact from one build, with one statement about how it was built. */
-  /** One valid statement of each of these types, and no other. */
+  /** Expects one valid statement of each of these types, and no other. */
   const expectOnce = async (digest: string, buildId: string, types = ['provenance']): Promise<void> => {
     await waitFor('provenance', async () => await statementsOf(digest), {
       ...WITHIN,
@@ -218,7 +218,7 @@ describe.skipIf(!postgresHere)('evidence', () => {
     await other.stepClock(0);
   });
 
-  /** Of the database. */
+  /** Returns what time it is in the database. */
   const now = async (): Promise<string> => {
     const [row] = await world.sql<Array<{ now: Date }>>`select clock_timestamp() as now`;
     return row!.now.toISOString();
@@ -228,7 +228,7 @@ describe.skipIf(!postgresHere)('evidence', () => {
     await world.runner.finish(offer, imageOf(freshDigest()));
     return buildId;
   };
-  /** In the population of the package of a period, by their numbers. */
+  /** Returns the numbers that builds have in the population of the package of a period. */
   const buildsOf = async (sdk: SvcSDK, [start, end]: readonly [string, string]) => {
     const { teamId } = world;
     const { id, partial } = await sdk.compliance.assemble(teamId, start, end);

@@ -26,7 +26,7 @@ interface Open {
   readonly from: number;
 }
 
-/** All times on the monotonic clock, in milliseconds. */
+/** Returns the executions, with all times on the monotonic clock, in milliseconds. */
 export function executionsOf(history: History): Execution[] {
   return [...history.runners].flatMap(([runner, entries]) =>
     executionsOfOne(runner, entries, deathsOf(history.rig, runner)),
@@ -93,7 +93,7 @@ export function frozenSpans(rig: ReadonlyArray<RigEntry & Stamp>, process: strin
   return spans;
 }
 
-/** How long both went on at once while the older one was not frozen. */
+/** Returns how long both went on at once while the older one was not frozen. */
 export function liveOverlapMs(older: Span, newer: Span, frozen: readonly Span[]): number {
   const from = Math.max(older.from, newer.from);
   const to = Math.min(older.to, newer.to);

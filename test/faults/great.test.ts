@@ -1,7 +1,7 @@
 /**
- * The promise of dispatch under fire: 2,000 runs on two servers, two gateways, one RabbitMQ and a PostgreSQL
- * in two, while everything is killed in turn. Then servers that are wrong on purpose, all but the one of
- * today, which faults.test.ts plays. `npm run faults` runs more seeds.
+ * This story tests the promise of dispatch under fire: 2,000 runs on two servers, two gateways, one RabbitMQ
+ * and a PostgreSQL in two, while everything is killed in turn. Then come servers that are wrong on purpose,
+ * all but the one of today, which faults.test.ts plays. `npm run faults` runs more seeds.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { others } from '../nightly.ts';

@@ -31,7 +31,7 @@ export interface ItemRow {
   readonly pool?: string;
 }
 
-/** Of builds: that the control plane heard of it. */
+/** Row of a build's phase that the control plane heard of. */
 export interface PhaseRow {
   readonly work: string;
   readonly epoch: number;
@@ -39,7 +39,7 @@ export interface PhaseRow {
   readonly phase: number;
 }
 
-/** Of the ledger. */
+/** Row of the ledger. */
 export interface AuditRow {
   readonly chain: string;
   readonly seq: number;
@@ -120,7 +120,7 @@ export interface History {
   readonly money?: readonly MoneyDifference[];
 }
 
-/** What the servers were told, in milliseconds. */
+/** Times in milliseconds that the servers were told. */
 export interface Times {
   readonly leaseMs: number;
   readonly offerMs: number;
@@ -136,8 +136,8 @@ export interface Times {
 const RUNNER_FILE = /^runner-.*\.jsonl$/;
 
 /**
- * `judged`: teams of earlier scenarios in the same database. Whatever does not belong to them is looked at;
- * of the ledger everything.
+ * Reads the history. `judged` names the teams of earlier scenarios in the same database. Whatever does not
+ * belong to them is looked at; of the ledger everything is.
  */
 export async function loadHistory(
   databaseUrl: string,

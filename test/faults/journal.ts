@@ -1,11 +1,11 @@
 /**
- * Append-only journals: one JSON object a line, written before `append` resolves, so that what a process knew
- * is in the file whenever it is killed. Not synced: processes die here, the machine does not. One writer per
- * file.
+ * Appends to journals: they hold one JSON object a line, written before `append` resolves, so that what a
+ * process knew is in the file whenever it is killed. They are not synced: processes die here, the machine
+ * does not. Each file has one writer.
  */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 
-/** When something happened. */
+/** Time at which something happened. */
 export interface Stamp {
   /** Milliseconds since 1970: comparable with the database's clock, which runs on the same machine. */
   readonly wall: number;
@@ -36,8 +36,8 @@ export function openJournal<E extends object>(path: string): Journal<E> {
 }
 
 /**
- * Entries in order. A torn last line, left by a kill in mid-write, was never acknowledged to its writer and
- * is left out.
+ * Returns the entries that are in the file, in order. A torn last line, left by a kill in mid-write, was
+ * never acknowledged to its writer and is left out.
  */
 export function readJournal<E extends object>(path: string): Array<E & Stamp> {
   const text = readOrEmpty(path);

@@ -51,7 +51,7 @@ export function createLinks(): Links {
   };
 }
 
-/** A database's address with several hosts on this machine. */
+/** Returns the address that a database with several hosts on this machine has. */
 export function withPorts(url: string, hosts: ReadonlyArray<{ readonly port: number }>): string {
   const { username, password, pathname } = new URL(url);
   const login = password === '' ? username : `${username}:${password}`;

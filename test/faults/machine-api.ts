@@ -30,8 +30,8 @@ export interface MachineApi {
 const RETRYABLE_CODES = ['idempotency_in_progress', 'rate_limited', 'unavailable', 'replayed'];
 
 /**
- * `wrongByMs`: how wrong this machine's clock is now. Signatures follow it until an answer tells the right
- * time.
+ * Creates a client that signs. `wrongByMs` is how wrong this machine's clock is now. Signatures follow it
+ * until an answer tells the right time.
  */
 export function createMachineApi(
   baseUrl: string,

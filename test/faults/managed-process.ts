@@ -21,8 +21,8 @@ export interface ProcessSpec {
   readonly readyPattern?: RegExp;
   readonly readyMs: number;
   /**
-   * How it is tied to this process. `node`: preload of the leash on descriptor 3. `stdin`: it ends itself
-   * when its standard input ends.
+   * Way in which it is tied to this process. `node` preloads the leash on descriptor 3. With `stdin` it ends
+   * itself when its standard input ends.
    */
   readonly leash: 'node' | 'stdin';
 }
@@ -33,7 +33,7 @@ export interface ManagedProcess {
   readonly running: boolean;
   /** Starts it (again); resolves when it is ready. */
   start(): Promise<void>;
-  /** To the whole group. Does nothing when it is dead. */
+  /** Sends the signal to the whole group. It does nothing when the process is dead. */
   signal(signal: NodeJS.Signals): void;
   /** SIGKILL, and resolves when it is dead. */
   kill(): Promise<void>;
@@ -165,7 +165,7 @@ function readFrom(path: string, offset: number): string {
 
 const NODE_READY_MS = 30_000;
 
-/** A Node program of ours: on the leash, and with a clock that can be stepped. */
+/** Starts a Node program of ours, on the leash, and with a clock that can be stepped. */
 export function manageNode(
   { leash, clock }: Preloads,
   folder: string,

@@ -68,7 +68,7 @@ const INVARIANTS: readonly string[] = [
   from cost_days d where d.period < (select month - interval '1 month' from open_period) and not exists (select from statements s where s.team_id = d.team_id and s.period = d.period)`,
   `select 'settled_months' as table, concat_ws(' ', team_id, period) as row, 'it has ' || coalesce(s.id, 'no statement') || ', expected ' || coalesce(m.statement_id, 'none') as problem
   from settled_months m full join statements s using (team_id, period) where s.id is distinct from m.statement_id`,
-  // The ledger of credit: nothing from nowhere, and no gaps.
+  // It checks the ledger of credit: nothing comes from nowhere, and there are no gaps.
   `select 'credit_entries' as table, team_id as row, 'they sum to ' || sum(cents) as problem from credit_entries group by team_id having sum(cents) <> 0`,
   `select 'credit_entries' as table, concat_ws(' ', team_id, account, seq) as row, 'its balance is ' || balance || ', expected entry ' || n || ' with ' || total as problem
   from (

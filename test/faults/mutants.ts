@@ -59,7 +59,7 @@ const DELIVERED_EARLY_MS = 150;
 const earlyAck: Mutant = {
   name: 'early-ack',
   what: 'an item leaves the queue before it is granted',
-  // Not merely late: nothing goes on any more, and it is still there.
+  // The work is not merely late: nothing goes on any more, and it is still there.
   shows: ({ message }, { rest }) => rest.how === 'stuck' && message === 'has not ended: it is queued',
   replacements: [
     {

@@ -19,7 +19,7 @@ import { createSubmissions } from './submissions.ts';
 import type { Submission } from './submissions.ts';
 
 export interface PileUp {
-  /** At most; it ends after a round in which something acknowledged is not there. */
+  /** Most rounds. It ends after one in which something acknowledged is not there. */
   readonly rounds: number;
   /** Runs in flight at each server before the transaction, in the first round. */
   readonly depth: number;

@@ -66,7 +66,7 @@ function textOf({ method, url, headers, body }: HttpCall, host: string): string 
   return `${method} ${url.pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
 }
 
-/** The first whole answer; undefined while it is not there. */
+/** Returns the first whole answer, and undefined while it is not there. */
 function takeAnswer(
   data: Buffer,
 ): { readonly status: number; readonly text: string; readonly bytes: number } | undefined {

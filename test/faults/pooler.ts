@@ -15,7 +15,7 @@ export interface PoolerNode {
 
 const READY_MS = 30_000;
 
-/** In front of each of these ports; none where there is no PgBouncer. */
+/** Starts one in front of each of these ports, and none where there is no PgBouncer. */
 export async function createPoolers(
   folder: string,
   ports: readonly number[],

@@ -76,7 +76,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   log_min_messages: 'log',
 };
 
-/** Undefined: there is none, or nobody whom it would run for. */
+/** Returns undefined where there is none, or nobody whom it would run for. */
 export function findInstallation(): Installation | undefined {
   // A folder with `initdb` alone is a link to another one.
   const programs = PROGRAMS.find((path) =>
@@ -113,7 +113,7 @@ export function findInstallation(): Installation | undefined {
   };
 }
 
-/** A cluster with nothing in it. Throws with what initdb says. */
+/** Makes a cluster with nothing in it. Throws with what initdb says. */
 export function initialise(installation: Installation, data: string): void {
   const how = ['-U', 'postgres', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C'];
   installation.run('initdb', ['-D', data, ...how]);

@@ -18,7 +18,7 @@ export interface Pair {
   /** Of its two nodes, in the order of their making. */
   readonly ports: readonly number[];
   readonly primary: Node;
-  /** Of the primary. */
+  /** Address of the primary. */
   readonly address: TcpProxy;
   /**
    * Kills the primary and promotes the standby. For `lagMs` before that nothing reaches the standby. Resolves
@@ -50,7 +50,7 @@ export async function startPair(installation: Installation, folder: string): Pro
   initialise(installation, a.data);
   await a.start();
   const address = await startTcpProxy([a.port]);
-  /** To each node, for a standby of it. */
+  /** Links to each node, for a standby of it. */
   const links = new Map<Node, TcpProxy>();
   for (const node of nodes) links.set(node, await startTcpProxy([node.port]));
 

@@ -16,9 +16,9 @@ import type { Pair } from './postgres-pair.ts';
 export interface Cluster {
   /** Of a database that is always there, for a superuser; leads to the primary. */
   readonly adminUrl: string;
-  /** Of its servers. */
+  /** Ports of its servers. */
   readonly ports: readonly number[];
-  /** Undefined: it has no standby. */
+  /** It is undefined where the database has no standby. */
   readonly pair: Pair | undefined;
   /** The primary. Undefined for the machine's own: it may be neither killed nor frozen. */
   readonly process: ManagedProcess | undefined;
@@ -74,7 +74,7 @@ function clusterOf(primary: () => Node, port: number): Cluster {
   };
 }
 
-/** A database of its own in the cluster. `drop` ends whoever is still connected. */
+/** Creates a database of its own in the cluster. `drop` ends whoever is still connected. */
 export async function createDatabase({
   adminUrl,
   process: own,

@@ -1,6 +1,6 @@
 /**
- * Two servers, two gateways, a database and the links between them, as real processes with one address in
- * front of each kind. It stays up for one scenario after the other, each of which brings what is its own
+ * Starts two servers, two gateways, a database and the links between them, as real processes with one address
+ * in front of each kind. It stays up for one scenario after the other, each of which brings what is its own
  * (stage.ts); every process that is killed or frozen comes back by itself.
  */
 import { randomBytes } from 'node:crypto';
@@ -140,7 +140,7 @@ async function keepEvents(sql: postgres.Sql): Promise<void> {
     create trigger faults_events after insert on outbox for each row execute function faults_events()`);
 }
 
-/** One after the other. */
+/** Makes them one after the other. */
 async function all<T>(count: number, make: (i: number) => Promise<T>): Promise<T[]> {
   const made: T[] = [];
   for (let i = 0; i < count; i += 1) made.push(await make(i));

@@ -76,7 +76,7 @@ interface OpenReport {
   readonly exitCode: number;
   readonly durationMs: number;
   readonly kind?: Kind;
-  /** What came of a build. */
+  /** Report of what came of a build. */
   readonly build?: object;
 }
 
@@ -137,7 +137,7 @@ async function fatal(message: string): Promise<never> {
   process.exit(3);
 }
 
-/** The heartbeat: one at a time, at once when an offer came. */
+/** Heartbeats are sent one at a time, and one at once when an offer came. */
 let beating = false;
 let beatAgain = false;
 let introduced = false;
@@ -445,8 +445,8 @@ async function sendOutput({ work, epoch, kind = 'run' }: OpenReport): Promise<vo
 }
 
 /**
- * What an earlier process left behind. Its leases are kept alive until the report is answered, as a real
- * daemon does.
+ * Reports what an earlier process left behind. Its leases are kept alive until the report is answered, as a
+ * real daemon does.
  */
 function resumeReports(): void {
   for (const file of readdirSync(outbox).filter((name) => name.endsWith('.json'))) {

@@ -1,6 +1,7 @@
 /**
- * One run of the fault test: start everything, submit, do the faults at their times, let it heal and come to
- * rest, then judge. The verdict comes from the checker alone; what is counted here is for people.
+ * This is one run of the fault test: it starts everything, submits, does the faults at their times, lets it
+ * heal and come to rest, then judges. The verdict comes from the checker alone; what is counted here is for
+ * people.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -74,8 +75,8 @@ export interface Verdict {
   readonly runs: number;
   readonly tookMs: number;
   /**
-   * How many seconds a second of this process's work took: what it waited for a processor, and what it ran,
-   * by what it ran.
+   * Seconds that a second of this process's work took: what it waited for a processor and what it ran, by
+   * what it ran.
    */
   readonly slowness: number;
 }
@@ -101,7 +102,7 @@ const TIMES = {
   recoverMs: RECOVER_MS,
 };
 
-/** On a rig of its own. */
+/** The scenario is run on a rig of its own. */
 export async function runScenario(scenario: Scenario, surroundings: Surroundings): Promise<Verdict> {
   await surroundings.cluster.pair?.commitsWait(scenario.asynchronous !== true);
   const rig = await startRigFor(scenario, surroundings, `${scenario.name}-rig`);
@@ -159,8 +160,8 @@ export async function playOn(
 }
 
 /**
- * Of the main thread, in nanoseconds; waiting is being able to run and not being let. Zeros where the system
- * does not say.
+ * Returns how long the main thread ran and waited, in nanoseconds. Waiting is being able to run and not being
+ * let. Both are zero where the system does not say.
  */
 function processorTimes(): { readonly ran: number; readonly waited: number } {
   const [ran = 0, waited = 0] = existsSync(SCHEDSTAT)

@@ -76,7 +76,7 @@ const CLUSTER = { runs: 120, runsPerSecond: 8, faultEveryMs: 15_000 };
 export function shortScenario(seed: number, rows: readonly FaultName[] = MIXED_ROWS, tries = 1): Scenario {
   const { runs, runsPerSecond, faultEveryMs } = needsCluster(rows) ? CLUSTER : SHORT;
   return {
-    // Its folder's name: two of one seed must not share their journals.
+    // Two scenarios of one seed must not share their journals, and their folder has this name.
     name: ['short', seed, ...(rows === MIXED_ROWS ? [] : rows), ...(tries === 1 ? [] : [`try${tries}`])].join(
       '-',
     ),
@@ -97,7 +97,7 @@ export function shortScenario(seed: number, rows: readonly FaultName[] = MIXED_R
   };
 }
 
-/** What each mutant is met with. `restMs` bounds how long lost work is waited for. */
+/** Returns what each mutant is met with. `restMs` bounds how long lost work is waited for. */
 export function mutantScenario(name: MutantName, seed: number): Scenario {
   const common = {
     name: `${name}-${seed}`,

@@ -6,13 +6,17 @@ import { randomOf } from './random.ts';
 import type { Random } from './random.ts';
 
 /**
- * Who reaches whom: the runners the gateways, the gateways the servers, the servers their database, servers
- * and gateways the broker, and the submitter the servers. Each side that connects has a link of its own.
+ * Links say who reaches whom: the runners the gateways, the gateways the servers, the servers their database,
+ * servers and gateways the broker, and the submitter the servers. Each side that connects has a link of its
+ * own.
  */
 export const LINKS = ['runner', 'gateway', 'database', 'broker', 'public'] as const;
 export type LinkName = (typeof LINKS)[number];
 
-/** What is done to a link; see Impairment of the proxy. `partition`: nothing arrives in either direction. */
+/**
+ * Faults that are done to a link; see Impairment of the proxy. With `partition` nothing arrives in either
+ * direction.
+ */
 export const LINK_FAULTS = [
   'partition',
   'answers-lost',
@@ -87,7 +91,7 @@ export interface ScheduleOptions {
   readonly seed: number;
   /** Faults fall between 0 and here. */
   readonly durationMs: number;
-  /** On average between two faults. */
+  /** Average time between two faults. */
   readonly everyMs: number;
   readonly servers: number;
   readonly gateways: number;
@@ -231,7 +235,7 @@ function faultOf(
   if (isLinkFault(name)) {
     const link = LINKS[turn(`${name} of link`, LINKS.length)] ?? 'runner';
     const index = turn(`link ${link}`, links[link]);
-    // From a hiccup to longer than a lease: its holder must let go, and somebody else begins anew.
+    // It lasts from a hiccup to longer than a lease: its holder must let go, and somebody else begins anew.
     const forMs = Math.round(leaseMs * (0.2 + 1.3 * random.next()));
     return { kind: 'link', link, index, how: name, forMs, reset: random.chance(0.5) };
   }

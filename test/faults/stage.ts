@@ -36,7 +36,7 @@ export interface StageOptions {
   readonly seed: number;
   /** So many of the runners, the last ones, are of another team that has work of its own. */
   readonly otherRunners: number;
-  /** That builds are submitted for. */
+  /** Number of environments that builds are submitted for. */
   readonly environments: number;
   readonly sims: SimBehaviour;
 }
@@ -56,7 +56,7 @@ export interface RigParts {
   readonly poolers: readonly ManagedProcess[];
   /** One for each runner. */
   readonly uplinks: readonly string[];
-  /** Of all servers. */
+  /** Address in front of all servers. */
   readonly serverUrl: string;
   /** Each server by itself, past the proxy. */
   readonly serverUrls: readonly string[];
@@ -88,7 +88,7 @@ export interface Stage {
   inject(fault: Fault): Promise<void>;
   /** Nobody may write work items until the answer is called. */
   lockItems(): Promise<() => Promise<void>>;
-  /** Whether one of these work items is not there. */
+  /** Returns whether one of these work items is not there. */
   missing(ids: readonly string[]): Promise<boolean>;
   startRunners(): Promise<void>;
   unfinished(): Promise<Unfinished>;
@@ -98,7 +98,7 @@ export interface Stage {
   end(): Promise<void>;
 }
 
-/** `judged`: teams of earlier scenarios. */
+/** Opens a stage. `judged` names the teams of earlier scenarios. */
 export async function openStage(
   parts: RigParts,
   options: StageOptions,

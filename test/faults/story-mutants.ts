@@ -83,7 +83,7 @@ export interface StoryOutcome {
   readonly printed: string;
 }
 
-/** Runs the story with the mutation, in a process of its own. */
+/** The story is run with the mutation, in a process of its own. */
 export async function runStory({ story: [file, name], replacements }: StoryMutant): Promise<StoryOutcome> {
   const args = ['node_modules/vitest/vitest.mjs', 'run', file, '--testNamePattern', name];
   const config = ['--config', 'test/faults/vitest.config.ts', '--no-color'];

@@ -125,8 +125,8 @@ export function createSubmissions({
 }
 
 /**
- * What an answer says about the effect. In flight elsewhere, too many, or broken inside: it may have
- * happened.
+ * Returns what an answer says about the effect. Where it was in flight elsewhere, too many, or broken inside,
+ * it may have happened.
  */
 function outcomeOf({ status, code, body }: HttpAnswer): Pick<Outcome, 'outcome' | 'id' | 'status' | 'code'> {
   const about = { status, ...(code === undefined ? {} : { code }) };

@@ -1,6 +1,6 @@
 /**
- * What a run of the fault test is summed up in: counts, latencies, and how long each fault was felt. Figures
- * for people; the checker judges.
+ * Sums up a run of the fault test: counts, latencies, and how long each fault was felt. These figures are for
+ * people; the checker judges.
  */
 import type { History } from './history.ts';
 import { seconds } from './scenario.ts';
@@ -85,14 +85,14 @@ function latenciesOf(history: History): number[] {
 }
 
 /**
- * For each fault: from the fault until a run that was begun after it was reported and accepted: submitting,
- * granting, heartbeats and reports work again. How long a run waits in the queue behind others does not
- * count.
+ * Returns for each fault the time from it until a run that was begun after it was reported and accepted:
+ * submitting, granting, heartbeats and reports work again. How long a run waits in the queue behind others
+ * does not count.
  */
 export function recoveries(history: History): Array<{
   readonly row: string;
   readonly what: string;
-  /** False: its target was down already, or out of reach. */
+  /** It is false where the target was down already, or out of reach. */
   readonly done: boolean;
   readonly ms: number | undefined;
 }> {

@@ -1,6 +1,6 @@
 /**
- * What all scenarios of one process share: a folder, the bundles, the broker; taken down again whatever
- * happens.
+ * This is what all scenarios of one process share: a folder, the bundles, the broker. It is taken down again
+ * whatever happens.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * What many schedules come to: how much was done, what was broken, and how long it took to recover, by the
- * kind of fault.
+ * Sums up what many schedules come to: how much was done, what was broken, and how long it took to recover,
+ * by the kind of fault.
  */
 import type { Invariant } from './checker.ts';
 import type { SubmitKind } from './entries.ts';

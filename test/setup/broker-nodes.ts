@@ -79,7 +79,7 @@ export interface BrokerNodesOptions {
   readonly links?: boolean;
 }
 
-/** Resolves when all of them run as one cluster. */
+/** Starts the nodes, and resolves when all of them run as one cluster. */
 export async function startBrokerNodes(
   folder: string,
   { count, links: linked = false }: BrokerNodesOptions,
@@ -143,7 +143,7 @@ function linkKey(from: number, to: number): string {
   return `${from} ${to}`;
 }
 
-/** One in each direction between any two. */
+/** Opens one link in each direction between any two. */
 async function linksOf(places: readonly Place[]): Promise<ReadonlyMap<string, TcpProxy>> {
   const links = new Map<string, TcpProxy>();
   for (const from of places.keys())

@@ -1,4 +1,4 @@
-/** Changes columns of one row behind the server's back; which ones, the test decides as it goes. */
+/** Columns of one row are changed behind the server's back. The test decides which ones as it goes. */
 import type { SqlTag, SqlValue } from '../../server/base/db/index.ts';
 
 export async function setColumns(

@@ -111,7 +111,10 @@ export async function startOddServer(answer: Answer): Promise<OddServer> {
   };
 }
 
-/** The query as an answer without records, with a response code of RFC 1035: 2 is SERVFAIL, 5 is REFUSED. */
+/**
+ * Returns the query as an answer that has no records and a response code of RFC 1035: 2 is SERVFAIL, 5 is
+ * REFUSED.
+ */
 export function refusal(code: number): (query: Buffer) => Buffer {
   return (query) => {
     const reply = Buffer.from(query);
@@ -121,7 +124,7 @@ export function refusal(code: number): (query: Buffer) => Buffer {
   };
 }
 
-/** What the server at `address` answers to the query. */
+/** Returns what the server at `address` answers to the query. */
 export async function forward(query: Buffer, address: string): Promise<Buffer> {
   const { hostname, port } = new URL(`udp://${address}`);
   const socket = createSocket('udp4');

@@ -1,5 +1,6 @@
 /**
- * Serves bare repositories over HTTP on loopback, by git's own `http-backend`, with or without a password.
+ * Bare repositories are served over HTTP on loopback, by git's own `http-backend`, with or without a
+ * password.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,7 +17,7 @@ export interface GitServerOptions {
 
 export interface RepositoryOptions {
   branch?: string;
-  /** Whether single commits are handed out by their id. Default: true. */
+  /** True, as by default, where single commits are handed out by their id. */
   anyCommit?: boolean;
 }
 
@@ -98,7 +99,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
 
 const AUTHOR = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
 
-/** The batch call, and the objects that its answer names. */
+/** Answers what is asked of the batch call, and the objects that its answer names. */
 async function serveLfs(
   kept: ReadonlyMap<string, string>,
   request: IncomingMessage,
@@ -130,7 +131,7 @@ function isAllowed(request: IncomingMessage, { username, password }: GitServerOp
   return request.headers.authorization === wanted;
 }
 
-/** One CGI call. */
+/** Answers a request by what one CGI call has given. */
 function serve(
   root: string,
   request: IncomingMessage,

@@ -12,11 +12,11 @@ export const SPDX = 'https://spdx.dev/Document/v2.3';
 export interface Listing {
   /** `sha256:<hex>` */
   readonly digest: string;
-  /** Of the statement. */
+  /** Size of the statement. */
   readonly bytes: number;
   readonly by: KeyObject;
   readonly predicateType?: string;
-  /** Of the bundle, behind the name of its key. Default: none is named. */
+  /** Hint of the bundle, behind the name of its key. None is named by default. */
   readonly hint?: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the machine has. A test that needs a part that is not there is skipped loudly; under CI
+ * Finds what the machine has. A test that needs a part that is not there is skipped loudly; under CI
  * (`SVC_REQUIRE_ALL=1`) a missing part is a failure, so that nothing is skipped unseen.
  */
 import { execFileSync } from 'node:child_process';

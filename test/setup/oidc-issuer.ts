@@ -26,15 +26,15 @@ export interface OidcIssuers {
   readonly env: Readonly<Record<string, string>>;
   /** Of a job at GitHub that may ask for tokens; these have the claims that `mints` was given. */
   readonly githubEnv: Readonly<Record<string, string>>;
-  /** How often the keys were asked for. */
+  /** Returns how often the keys were read. */
   reads(name: IssuerName): number;
-  /** How often a job asked for a token. */
+  /** Tokens that jobs asked for, in order. */
   readonly minted: readonly string[];
   mints(claims: Claims): void;
   publicJwk(): JWK;
   /** Another key from now on, under another id. */
   rotate(): Promise<void>;
-  /** In place of the keys; undefined: the keys again. */
+  /** Answers what the test has given in place of the keys. With undefined the keys are answered again. */
   answerKeys(answer: ((response: ServerResponse) => void) | undefined): void;
   sign(name: IssuerName, claims: Claims, options?: SignOptions): Promise<string>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** People of a test: joined through the API as real ones are, by invitation. */
+/** Makes the people of a test. They join through the API as real ones do, by invitation. */
 import { randomBytes } from 'node:crypto';
 import type { TestResponse, TestServer } from './server.ts';
 
@@ -24,15 +24,15 @@ export async function signIn(
   return body as { token: string; userId: string };
 }
 
-/** A session of the account of the first start. */
+/** Opens a session of the account of the first start. */
 export async function firstSession(server: TestServer): Promise<string> {
   const { staffEmail, staffPassword } = server.first;
   return (await signIn(server, staffEmail, staffPassword)).token;
 }
 
 /**
- * In place of the first start's keys a session of their account: keys make neither keys nor owners and
- * admins.
+ * Returns in place of the first start's keys a session of their account, because keys make neither keys nor
+ * owners and admins.
  */
 async function inPerson(server: TestServer, as: string): Promise<string> {
   const { apiKey, staffApiKey } = server.first;
@@ -48,7 +48,7 @@ export async function verify(server: TestServer, userId: string): Promise<void> 
   if (status !== 200) throw new Error(`verification of ${userId} answered ${status}: ${text}`);
 }
 
-/** A new account with a role in a team; `as` invites. Its address is not verified. */
+/** Makes a new account with a role in a team, which `as` invites. Its address is not verified. */
 export async function join(
   server: TestServer,
   as: string,
@@ -83,7 +83,7 @@ export async function stranger(server: TestServer): Promise<Person & { readonly 
   return { ...person, teamId: String(team.body['id']) };
 }
 
-/** An API key of the person. */
+/** Makes an API key of the person. */
 export async function newKey(
   server: TestServer,
   as: string,
@@ -97,7 +97,7 @@ export async function newKey(
   return { id: String((body['apiKey'] as { id: string }).id), secret: String(body['secret']) };
 }
 
-/** Ends an API key of the person. */
+/** Ends an API key that the person has. */
 export async function revokeKey(server: TestServer, as: string, id: string): Promise<TestResponse> {
   return await server.call(`DELETE /api-keys/${id}`, { as: await inPerson(server, as) });
 }

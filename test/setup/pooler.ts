@@ -1,4 +1,4 @@
-/** A real pooler (PgBouncer) on a free port of loopback, before the PostgreSQL of the tests. */
+/** This is a real pooler (PgBouncer) on a free port of loopback, before the PostgreSQL of the tests. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

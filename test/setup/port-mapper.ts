@@ -19,7 +19,7 @@ const NAMES_REQUEST = 110;
 /** A hidden or a normal node of protocol version 5 or 6 over TCP. */
 const NODE = { type: 77, protocol: 0, highest: 6, lowest: 5 } as const;
 
-/** `portOf`: of the nodes that the test knows; others are known by what they registered. */
+/** Starts a mapper. `portOf` knows the nodes of the test; others are known by what they registered. */
 export async function startPortMapper(
   port: number,
   portOf: (name: string) => number | undefined,

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 export interface RegistryOptions {
   username?: string;
   password?: string;
-  /** Of the door; any free one otherwise. */
+  /** Port of the door. Any free one is taken by default. */
   port?: number;
   /** The service's token authentication: the address of its endpoint, and the file of its certificate. */
   tokens?: { realm: string; certificate: string };

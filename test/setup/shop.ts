@@ -41,9 +41,9 @@ export interface Shop {
   readonly clock: Clock;
   /** The library as anybody with the key uses it. */
   readonly api: Stripe;
-  /** As those of the server. */
+  /** Dependencies as those of the server. */
   readonly deps: BillingDeps;
-  /** What the server logged, a line each. */
+  /** Lines that the server logged. */
   readonly logged: readonly string[];
   /** A second server beside the first one. The caller stops it. */
   another(): Promise<TestServer>;

@@ -93,7 +93,7 @@ async function arrival(network: Network, direction: Direction): Promise<void> {
   while (lost(network, direction)) await network.changed;
 }
 
-/** `own`: the port to listen on; default: any that is free. */
+/** Starts a proxy. `own` is the port to listen on, by default any that is free. */
 export async function startTcpProxy(first: readonly Backend[], own = 0): Promise<TcpProxy> {
   let backends = first;
   const open = new Set<Socket>();
@@ -217,8 +217,8 @@ function join(client: Socket, backend: Socket, network: Network): void {
 }
 
 /**
- * One direction of one connection. Its source stands still while a piece is on its way, so that order and
- * ends are kept.
+ * This is one direction of one connection. Its source stands still while a piece is on its way, so that order
+ * and ends are kept.
  */
 function forward(
   { from, to }: { readonly from: Socket; readonly to: Socket },

@@ -1,7 +1,7 @@
 /** Waits for a condition instead of a time; says what it last saw when it gives up. */
 
 export interface Waiting<T> {
-  /** Default: anything but undefined and false. */
+  /** Test that the value has to pass. By default it is anything but undefined and false. */
   readonly holds?: (value: T) => boolean;
   /**
    * Default 30 s: what a test waits for is there within milliseconds, and a busy machine gets some seconds.

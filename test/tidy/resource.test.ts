@@ -26,7 +26,7 @@ const GENERATED = /(^|\/)gen\/|^docs\/reference\/|^server\/migrations\//;
 const run = (folder: string, command: string, ...args: readonly string[]): string =>
   execFileSync(command, args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** With the packages of this repository, and its own workspaces in place of ours. */
+/** The packages of this repository are copied, with the copy's own workspaces in place of ours. */
 function copyRepository(to: string): void {
   const listed = run(root, 'git', 'ls-files', '-co', '--exclude-standard', '-z').split('\0').filter(Boolean);
   for (const path of listed) {

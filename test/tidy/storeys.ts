@@ -46,8 +46,8 @@ export const haveOneSchema = (a: string, b: string): boolean =>
   areaOf(a) === 'engine' && areaOf(b) === 'engine';
 
 /**
- * Returns the owner of each table: the place whose schema.ts describes it, unless a feature says that it owns
- * it.
+ * Returns the owner that each table has. It is the place whose schema.ts describes it, unless a feature says
+ * that it owns it.
  */
 export function ownersOf(files: readonly Source[], storeys: Storeys): Map<string, string> {
   const owners = new Map<string, string>();

@@ -1,6 +1,6 @@
 /**
- * The reference of the benchmark of answers from memory: a bare node server that sends the bytes it is given,
- * as JSON.
+ * This is the reference of the benchmark of answers from memory: a bare node server sends the bytes it is
+ * given, as JSON.
  */
 import { createServer } from 'node:http';
 

@@ -1,5 +1,6 @@
 /**
- * The reference of the GET benchmark: the plain API that most teams would write, without any authorisation.
+ * This is the reference of the GET benchmark: the plain API that most teams would write, without any
+ * authorisation.
  */
 import Fastify from 'fastify';
 import postgres from 'postgres';

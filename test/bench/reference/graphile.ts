@@ -1,7 +1,8 @@
 /**
- * The reference of the dispatch figures: graphile-worker on the same PostgreSQL, caller and worker in one
- * process with nothing between them. A process of its own, because it leaves its connections open when it
- * stops. Prints its samples as JSON: `graphile.ts <url> latency|throughput <count> <at once>`.
+ * This is the reference of the dispatch figures: graphile-worker on the same PostgreSQL, caller and worker in
+ * one process with nothing between them. It is a process of its own, because it leaves its connections open
+ * when it stops. It prints its samples as JSON and is called as `graphile.ts <url> latency|throughput <count>
+ * <at once>`.
  */
 import { Logger, run as startWorker, type WorkerUtils } from 'graphile-worker';
 

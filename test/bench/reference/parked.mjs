@@ -1,4 +1,4 @@
-/** The reference of the poll benchmark: a bare node server that reads a request and keeps it open. */
+/** This is the reference of the poll benchmark: a bare node server reads a request and keeps it open. */
 import { createServer } from 'node:http';
 
 const parked = new Set();

@@ -1,5 +1,5 @@
 /**
- * One counter a team, day, kind and executor: what a publisher does that keeps no event, no price and no
+ * Counts one counter a team, day, kind and executor, as a publisher does that keeps no event, no price and no
  * place.
  */
 import type { SqlTag } from '../../../server/base/db/index.ts';

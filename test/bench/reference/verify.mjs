@@ -1,11 +1,11 @@
 /**
- * The reference of the benchmark of statements: a bare node server that verifies signatures at each request,
- * and does nothing else.
+ * This is the reference of the benchmark of statements: a bare node server verifies signatures at each
+ * request, and does nothing else.
  */
 import { createPublicKey, verify } from 'node:crypto';
 import { createServer } from 'node:http';
 
-/** `[{bytes, signature, key}]`, base64 and PEM. */
+/** The argument is `[{bytes, signature, key}]`, in base64 and PEM. */
 const signed = JSON.parse(process.argv[2]).map(({ bytes, signature, key }) => ({
   bytes: Buffer.from(bytes, 'base64'),
   signature: Buffer.from(signature, 'base64'),

@@ -1,6 +1,6 @@
 /**
- * The reference of the webhook benchmark: the receiver that most teams would write. The signature is checked,
- * each delivery is one insert.
+ * This is the reference of the webhook benchmark: the receiver that most teams would write. The signature is
+ * checked, each delivery is one insert.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import Fastify from 'fastify';

@@ -29,7 +29,10 @@ export async function openLedger() {
   const signer = createSigner(createSecrets(Buffer.alloc(32, 7)));
   const file = createCheckpointFile(dataDir);
   const { sql } = test.db;
-  /** Owner and superuser, with the trigger out of the way: what the ledger must still be able to show. */
+  /**
+   * This connection is owner and superuser, with the trigger out of the way: the ledger must still be able to
+   * show what it does.
+   */
   const intruder = postgres(test.url, { max: 1, onnotice: () => undefined });
   await intruder`alter table audit_entries disable trigger all`;
 

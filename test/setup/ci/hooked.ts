@@ -9,7 +9,7 @@ export interface Hooked {
   readonly connectionId: string;
   readonly hookId: string;
   readonly secret: string;
-  /** Where it is sent to; for Jenkins with the secret. */
+  /** Address that the webhook is sent to, which for Jenkins has the secret in it. */
   readonly url: string;
 }
 

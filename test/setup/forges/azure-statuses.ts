@@ -1,10 +1,10 @@
-/** Statuses of commits in Azure Repos. Whoever has no good token is shown a page. */
+/** Answers as the statuses of commits in Azure Repos do. Whoever has no good token is shown a page. */
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeCommits } from './github-statuses.ts';
 
 const STATES: ReadonlySet<unknown> = new Set(['pending', 'succeeded', 'failed', 'error', 'notApplicable']);
 
-/** `commits.path`: `organisation/project/repository`. */
+/** Returns the routes. `commits.path` is `organisation/project/repository`. */
 export function azureStatuses(commits: FakeCommits): readonly Route[] {
   return [
     {

@@ -1,4 +1,4 @@
-/** Azure Repos' refs, items and blobs. Its path is `organisation/project/_git/repository`. */
+/** Answers as Azure Repos' refs, items and blobs do. Its path is `organisation/project/_git/repository`. */
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeRepository } from './fake-repository.ts';
 

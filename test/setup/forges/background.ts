@@ -46,7 +46,7 @@ export interface WantedConnection {
   readonly ingestMode?: string;
 }
 
-/** Where hosts would reach the service. */
+/** Address at which hosts would reach the service. */
 export const PUBLIC_URL = 'https://svc.example.com';
 
 /** Requests to repositories' hosts that are made in the background. */

@@ -1,4 +1,4 @@
-/** Bitbucket's pipelines, by number and by UUID in braces. */
+/** Answers as Bitbucket's pipelines do, by number and by UUID in braces. */
 import type { ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeRuns } from './github-runs.ts';
 

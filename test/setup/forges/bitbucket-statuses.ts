@@ -1,4 +1,4 @@
-/** Bitbucket's build statuses: a key is short, and an address is needed. */
+/** Answers as Bitbucket's build statuses do: a key is short, and an address is needed. */
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeCommits } from './github-statuses.ts';
 

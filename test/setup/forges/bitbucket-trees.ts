@@ -1,6 +1,6 @@
 /**
- * Bitbucket Cloud's branches and sources: pages of folders that name the next one by an address, files as
- * they are.
+ * Answers as Bitbucket Cloud's branches and sources do: pages of folders name the next one by an address, and
+ * files come as they are.
  */
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeEntry, FakeRepository } from './fake-repository.ts';

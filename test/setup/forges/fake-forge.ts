@@ -1,7 +1,7 @@
 /**
- * A repository's host on loopback. What it answers is put together from routes, one set for each part of an
- * API (trees, statuses, hooks); what it was asked is kept. A test makes it fail by answering in a route's
- * place.
+ * This is a repository's host on loopback. What it answers is put together from routes, one set for each part
+ * of an API (trees, statuses, hooks), and what it was asked is kept. A test makes it fail by answering in a
+ * route's place.
  */
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -15,7 +15,7 @@ export interface ForgeRequest {
   readonly headers: IncomingHttpHeaders;
   /** Parsed JSON; undefined without a body. */
   readonly body: unknown;
-  /** What the route's path captured. */
+  /** Groups that the route's path captured. */
   readonly groups: Readonly<Record<string, string>>;
 }
 

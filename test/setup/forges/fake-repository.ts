@@ -26,9 +26,11 @@ export interface FakeRepository {
   ciConfigPath?: string | null;
   /** Replaces what is there, on the default branch. */
   commit(files: Readonly<Record<string, FakeFile>>): string;
-  /** Of the default branch. */
+  /** Commit of the default branch. */
   readonly head: string;
-  /** What lies directly in a folder, in the order of Git; undefined: no such folder. */
+  /**
+   * Returns what lies directly in a folder, in the order of Git, and undefined where there is no such folder.
+   */
   list(folder: string): readonly FakeEntry[] | undefined;
   byId(id: string): FakeEntry | undefined;
   byPath(path: string): FakeEntry | undefined;

@@ -1,7 +1,7 @@
-/** GitHub's webhooks of a repository. What is there is shown without its secret. */
+/** The routes answer as GitHub's webhooks of a repository do. What is there is shown without its secret. */
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 
-/** What a host of any kind keeps of webhooks. */
+/** Webhooks that a host of any kind keeps. */
 export interface FakeHooks {
   readonly token: string;
   readonly path: string;
@@ -58,7 +58,7 @@ function change(state: FakeHooks, { groups, body }: ForgeRequest): Answer {
   return { status: 200, body: shown(state.hooks[at]) };
 }
 
-/** The same at every host. */
+/** Removes a webhook, in the same way at every host. */
 export function remove({ hooks }: FakeHooks, { groups }: ForgeRequest): Answer {
   const at = hooks.findIndex(({ id }) => String(id) === groups['id']);
   if (at < 0) return NOT_FOUND;

@@ -1,7 +1,7 @@
-/** GitHub's runs of Actions. A private repository is not there for those who may not see it. */
+/** Answers as GitHub's runs of Actions do. A private repository is not there for those who may not see it. */
 import type { ForgeRequest, Route } from './fake-forge.ts';
 
-/** What a host of any kind keeps of runs: by their id, as the host answers them. */
+/** Runs that a host of any kind keeps by their id, as the host answers them. */
 export interface FakeRuns {
   readonly token: string;
   readonly path: string;

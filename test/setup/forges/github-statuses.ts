@@ -4,7 +4,7 @@ import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 /** What a host of any kind keeps of statuses that were posted. */
 export interface FakeCommits {
   readonly token: string;
-  /** Of the repository; others are not there. */
+  /** Path of the repository. Others are not there. */
   readonly path: string;
   readonly shas: ReadonlySet<string>;
   readonly posted: Array<{ readonly sha: string } & Record<string, unknown>>;

@@ -1,4 +1,7 @@
-/** GitHub's branches, trees and blobs. Any value of `recursive` lists everything, as GitHub does. */
+/**
+ * Answers as GitHub's branches, trees and blobs do. Any value of `recursive` lists everything, as GitHub
+ * does.
+ */
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeRepository } from './fake-repository.ts';
 

@@ -1,6 +1,6 @@
 /**
- * GitLab's webhooks of a project, in pages. Secrets are never shown; one that cannot sign takes the signing
- * token without a word.
+ * The routes answer as GitLab's webhooks of a project do, in pages. Secrets are never shown; a host that
+ * cannot sign takes the signing token without a word.
  */
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import { remove } from './github-hooks.ts';

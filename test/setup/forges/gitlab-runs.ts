@@ -1,4 +1,4 @@
-/** GitLab's pipelines and, in pages, their jobs. */
+/** Answers as GitLab's pipelines and, in pages, their jobs do. */
 import type { ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeRuns } from './github-runs.ts';
 

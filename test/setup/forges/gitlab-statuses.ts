@@ -1,4 +1,7 @@
-/** GitLab's statuses of commits: jobs of a pipeline, which do not move from a state to itself. */
+/**
+ * Answers as GitLab's statuses of commits do: they are jobs of a pipeline, which do not move from a state to
+ * itself.
+ */
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeCommits } from './github-statuses.ts';
 

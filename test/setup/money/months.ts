@@ -1,6 +1,6 @@
 /**
- * Months of teams without their machines: reports, who pays, which plan, and the closing at a time that the
- * test says.
+ * These tests play months of teams without their machines: reports, who pays, which plan, and the closing at
+ * a time that the test says.
  */
 import { metered } from '../../../server/money/metering/index.ts';
 import type { Pricing } from '../../../server/money/plans/index.ts';
@@ -16,10 +16,10 @@ import type { Reported } from './reports.ts';
 export interface MoneyWorld {
   readonly db: Database;
   readonly url: string;
-  /** What background work told of. */
+  /** Errors that background work told of. */
   readonly errors: Error[];
   team(name?: string): Promise<string>;
-  /** From the beginning of a month, and before any. */
+  /** Lets the payer pay from the beginning of a month, and before any. */
   pays(payerId: string, teamIds: readonly string[]): Promise<void>;
   plan(payerId: string, plan: string, fromAt: string): Promise<void>;
   report(reported: Reported): Promise<string>;

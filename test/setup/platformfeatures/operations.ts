@@ -31,7 +31,10 @@ export interface Operations {
   reset(): Promise<void>;
 }
 
-/** `current`: asked at each call, because servers start after the tests are described. */
+/**
+ * Returns the operations. `current` is asked at each call, because servers start after the tests are
+ * described.
+ */
 export function operationsOf(current: () => TestServer): Operations {
   const asStaff = (): { as: string } => ({ as: current().first.staffApiKey });
   const operations: Operations = {

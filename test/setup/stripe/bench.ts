@@ -1,4 +1,4 @@
-/** The counterpart, an endpoint and the library's client, for the counterpart's own tests. */
+/** Starts the counterpart, an endpoint and the library's client, for the counterpart's own tests. */
 import Stripe from 'stripe';
 import { startEndpoint } from './endpoint.ts';
 import type { TestEndpoint } from './endpoint.ts';
@@ -29,7 +29,7 @@ export interface Subscribed {
   readonly customer: Stripe.Customer;
   readonly session: Stripe.Checkout.Session;
   readonly subscription: Stripe.Subscription;
-  /** Where the person came back to. */
+  /** Address that the person came back to. */
   readonly back: string;
 }
 

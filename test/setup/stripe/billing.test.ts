@@ -1,4 +1,4 @@
-/** Months of customers: what they buy, owe, and get back. */
+/** These tests play months of customers: what they buy, owe, and get back. */
 import type Stripe from 'stripe';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR, refusalOf, startBench, whole } from './bench.ts';

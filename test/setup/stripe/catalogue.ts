@@ -2,34 +2,29 @@
 import Stripe from 'stripe';
 import { changedMetadata } from './forms.ts';
 import type { Params } from './forms.ts';
+import { nulls } from './nulls.ts';
 import { mustBePayable } from './payable.ts';
 import { invalid } from './refusal.ts';
-import { accepts, matching, PAGING, pageOf } from './routes.ts';
+import { accepts, lists, matching, PAGING, pageOf, shows } from './routes.ts';
 import type { Route } from './routes.ts';
 import type { World } from './world.ts';
 
 function createProduct(world: World, params: Params): Stripe.Product {
   const product: Stripe.Product = {
+    ...nulls('default_price package_dimensions shippable statement_descriptor tax_details unit_label url'),
     id: params.text('id') ?? world.nextId('prod'),
     object: 'product',
     active: params.flag('active') ?? true,
     created: world.now(),
-    default_price: null,
     description: params.text('description') ?? null,
     images: [],
     livemode: world.settings.livemode,
     marketing_features: [],
     metadata: params.map('metadata') ?? {},
     name: params.need('name'),
-    package_dimensions: null,
-    shippable: null,
-    statement_descriptor: null,
     tax_code: params.text('tax_code') ?? null,
-    tax_details: null,
     type: 'service',
-    unit_label: null,
     updated: world.now(),
-    url: null,
   };
   world.tables.product.set(product.id, product);
   return product;
@@ -146,11 +141,7 @@ function listed(world: World, params: Params): Stripe.ApiList<Stripe.Price> {
   const keys = params.texts('lookup_keys');
   if (keys.length > 10) throw invalid('Array must contain at most 10 elements.', { param: 'lookup_keys' });
   const active = params.flag('active');
-  const all = matching(world.tables.price.values(), params, {
-    product: (each) => each.product,
-    currency: (each) => each.currency,
-    type: (each) => each.type,
-  }).filter(
+  const all = matching(world.tables.price.values(), params, ['product', 'currency', 'type']).filter(
     (each) =>
       (active === undefined || each.active === active) &&
       (!params.has('lookup_keys') || (each.lookup_key !== null && keys.includes(each.lookup_key))),
@@ -177,19 +168,8 @@ export const catalogueRoutes: readonly Route[] = [
       return product;
     },
   },
-  {
-    method: 'GET',
-    path: '/v1/products/:id',
-    accepts: ['expand'],
-    answer: ({ world, id }) => world.find('product', id),
-  },
-  {
-    method: 'GET',
-    path: '/v1/products',
-    accepts: PAGING,
-    answer: ({ world, params }) =>
-      pageOf(params, { path: '/v1/products', all: world.tables.product.values() }),
-  },
+  shows('product', '/v1/products'),
+  lists('product', '/v1/products'),
   {
     method: 'POST',
     path: '/v1/prices',
@@ -208,12 +188,7 @@ export const catalogueRoutes: readonly Route[] = [
     ),
     answer: ({ world, params }) => created(world, params),
   },
-  {
-    method: 'GET',
-    path: '/v1/prices/:id',
-    accepts: ['expand'],
-    answer: ({ world, id }) => world.find('price', id),
-  },
+  shows('price', '/v1/prices'),
   {
     method: 'POST',
     path: '/v1/prices/:id',

@@ -1,6 +1,7 @@
 import type Stripe from 'stripe';
 import { changedMetadata } from './forms.ts';
-import { accepts, matching, PAGING, pageOf } from './routes.ts';
+import { nulls } from './nulls.ts';
+import { accepts, lists } from './routes.ts';
 import type { Route } from './routes.ts';
 import { endSubscription, LIVE } from './standing.ts';
 import { idOf } from './world.ts';
@@ -16,16 +17,13 @@ interface NewCustomer {
 export function createCustomer(world: World, given: NewCustomer): Stripe.Customer {
   const id = world.nextId('cus');
   const customer: Stripe.Customer = {
+    ...nulls('address currency default_source discount phone shipping test_clock'),
     id,
     object: 'customer',
-    address: null,
     balance: 0,
     created: world.now(),
-    currency: null,
-    default_source: null,
     delinquent: false,
     description: given.description ?? null,
-    discount: null,
     email: given.email ?? null,
     invoice_prefix: `C${id.slice(-7)}`,
     invoice_settings: {
@@ -38,11 +36,8 @@ export function createCustomer(world: World, given: NewCustomer): Stripe.Custome
     metadata: given.metadata ?? {},
     name: given.name ?? null,
     next_invoice_sequence: 1,
-    phone: null,
     preferred_locales: [],
-    shipping: null,
     tax_exempt: 'none',
-    test_clock: null,
   };
   world.tables.customer.set(id, customer);
   world.emit('customer.created', customer);
@@ -110,14 +105,5 @@ export const customerRoutes: readonly Route[] = [
       return customer;
     },
   },
-  {
-    method: 'GET',
-    path: '/v1/customers',
-    accepts: [...PAGING, 'email'],
-    answer: ({ world, params }) =>
-      pageOf(params, {
-        path: '/v1/customers',
-        all: matching(world.tables.customer.values(), params, { email: (each) => each.email }),
-      }),
-  },
+  lists('customer', '/v1/customers', 'email'),
 ];

@@ -1,4 +1,4 @@
-/** How events come: in order, twice, reversed, late, or not at all. */
+/** Tests how events come: in order, twice, reversed, late, or not at all. */
 import type Stripe from 'stripe';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DAY, HOUR, startBench } from './bench.ts';

@@ -7,11 +7,11 @@ import type { StoredEvent, World } from './world.ts';
 export interface Endpoint {
   url: string;
   secrets: readonly string[];
-  /** Only these types. Absent: all. */
+  /** Types that are sent. All are where it is absent. */
   types?: readonly string[];
 }
 
-/** By type, or by anything else of the event. */
+/** Filter by type, or by anything else of the event. */
 export type EventFilter = string | ((event: StoredEvent) => boolean);
 
 export interface Release {
@@ -35,7 +35,7 @@ interface Delivery {
 }
 
 export interface Deliveries {
-  /** Undefined: nobody is told. */
+  /** It is undefined where nobody is told. */
   endpoint: Endpoint | undefined;
   /** Each event comes twice. */
   twice: boolean;
@@ -171,7 +171,7 @@ export function createDeliveries(world: () => World): Own {
 export const fits = (which: EventFilter | undefined, event: StoredEvent): boolean =>
   which === undefined || (typeof which === 'string' ? event.type === which : which(event));
 
-/** The status of the answer; 0 without one. */
+/** Sends the event and returns the status of the answer, which is 0 without one. */
 function post(endpoint: Endpoint, event: StoredEvent, world: World): Promise<number> {
   const { body, signature } = signedNow(endpoint.secrets, event, world);
   return sendSigned(endpoint.url, body, signature);

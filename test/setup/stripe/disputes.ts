@@ -1,7 +1,8 @@
 import type Stripe from 'stripe';
+import { nulls } from './nulls.ts';
 import { days } from './periods.ts';
 import { invalid } from './refusal.ts';
-import { matching, PAGING, pageOf } from './routes.ts';
+import { lists, shows } from './routes.ts';
 import type { Route } from './routes.ts';
 import { idOf } from './world.ts';
 import type { World } from './world.ts';
@@ -57,54 +58,19 @@ export function closeDispute(world: World, dispute: Stripe.Dispute, outcome: 'wo
 }
 
 const noEvidence = (): Stripe.Dispute.Evidence => ({
-  access_activity_log: null,
-  billing_address: null,
-  cancellation_policy: null,
-  cancellation_policy_disclosure: null,
-  cancellation_rebuttal: null,
-  customer_communication: null,
-  customer_email_address: null,
-  customer_name: null,
-  customer_purchase_ip: null,
-  customer_signature: null,
-  duplicate_charge_documentation: null,
-  duplicate_charge_explanation: null,
-  duplicate_charge_id: null,
+  ...nulls(
+    'access_activity_log billing_address cancellation_policy cancellation_policy_disclosure',
+    'cancellation_rebuttal customer_communication customer_email_address customer_name',
+    'customer_purchase_ip customer_signature duplicate_charge_documentation',
+    'duplicate_charge_explanation duplicate_charge_id product_description receipt refund_policy',
+    'refund_policy_disclosure refund_refusal_explanation service_date service_documentation',
+    'shipping_address shipping_carrier shipping_date shipping_documentation shipping_tracking_number',
+    'uncategorized_file uncategorized_text',
+  ),
   enhanced_evidence: {},
-  product_description: null,
-  receipt: null,
-  refund_policy: null,
-  refund_policy_disclosure: null,
-  refund_refusal_explanation: null,
-  service_date: null,
-  service_documentation: null,
-  shipping_address: null,
-  shipping_carrier: null,
-  shipping_date: null,
-  shipping_documentation: null,
-  shipping_tracking_number: null,
-  uncategorized_file: null,
-  uncategorized_text: null,
 });
 
 export const disputeRoutes: readonly Route[] = [
-  {
-    method: 'GET',
-    path: '/v1/disputes/:id',
-    accepts: ['expand'],
-    answer: ({ world, id }) => world.find('dispute', id),
-  },
-  {
-    method: 'GET',
-    path: '/v1/disputes',
-    accepts: [...PAGING, 'charge', 'payment_intent'],
-    answer: ({ world, params }) =>
-      pageOf(params, {
-        path: '/v1/disputes',
-        all: matching(world.tables.dispute.values(), params, {
-          charge: (each) => each.charge,
-          payment_intent: (each) => each.payment_intent,
-        }),
-      }),
-  },
+  shows('dispute', '/v1/disputes'),
+  lists('dispute', '/v1/disputes', 'charge', 'payment_intent'),
 ];

@@ -11,7 +11,7 @@ export interface TestEndpoint {
   readonly events: Stripe.Event[];
   /** Raw bodies and their signatures. */
   readonly raw: { body: string; signature: string }[];
-  /** What it answers. */
+  /** Status that it answers. */
   status: number;
   types(): string[];
   stop(): Promise<void>;
@@ -20,7 +20,7 @@ export interface TestEndpoint {
 export async function startEndpoint(secret: string, clock: Clock = systemClock): Promise<TestEndpoint> {
   const proven = (body: string, signature: string) => {
     try {
-      // In milliseconds, unlike the moment in the header.
+      // This time is in milliseconds, unlike the moment in the header.
       const at = clock.now().getTime();
       endpoint.events.push(Stripe.webhooks.constructEvent(body, signature, secret, 300, undefined, at));
       return endpoint.status;

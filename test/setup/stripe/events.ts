@@ -1,16 +1,11 @@
 import { invalid } from './refusal.ts';
-import { PAGING, pageOf } from './routes.ts';
+import { PAGING, pageOf, shows } from './routes.ts';
 import type { Route } from './routes.ts';
 
 const LISTED_DAYS = 30;
 
 export const eventRoutes: readonly Route[] = [
-  {
-    method: 'GET',
-    path: '/v1/events/:id',
-    accepts: ['expand'],
-    answer: ({ world, id }) => world.find('event', id),
-  },
+  shows('event', '/v1/events'),
   {
     method: 'GET',
     path: '/v1/events',

@@ -1,4 +1,4 @@
-/** `expand[]`: ids become the objects that they name, and parts appear that are left out otherwise. */
+/** Serves `expand[]`: ids become the objects that they name, and parts appear that are left out otherwise. */
 import { paramsOf } from './forms.ts';
 import { invalid } from './refusal.ts';
 import { embedded, pageOf } from './routes.ts';

@@ -1,4 +1,4 @@
-/** What can go wrong between a caller and the API. */
+/** Plays what can go wrong between a caller and the API. */
 import type { GivenMap } from './forms.ts';
 
 export interface CallRecord {
@@ -7,7 +7,7 @@ export interface CallRecord {
   readonly params: GivenMap;
   readonly idempotencyKey: string | null;
   readonly requestId: string;
-  /** Absent: no answer was sent. */
+  /** It is absent where no answer was sent. */
   status?: number;
   /** It was the saved answer of an earlier request. */
   replayed: boolean;

@@ -130,7 +130,7 @@ export function paramsOf(given: GivenMap, path = ''): Params {
   };
 }
 
-/** Metadata after a change: keys with an empty value go, an empty whole clears. */
+/** Returns the metadata that is there after a change: keys with an empty value go, an empty whole clears. */
 export function changedMetadata(before: Record<string, string>, params: Params): Record<string, string> {
   if (params.has('metadata') && params.map('metadata') === undefined) return {};
   const merged = { ...before, ...params.map('metadata') };

@@ -1,4 +1,4 @@
-/** The API's door: keys, versions, forms, saved answers. */
+/** Opens the API's door: it checks keys, versions and forms, and saves answers. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { expanded } from './expand.ts';

@@ -1,4 +1,4 @@
-/** What the first request with a key was answered, for 24 hours. */
+/** Keeps what the first request with a key was answered, for 24 hours. */
 import { Refusal } from './refusal.ts';
 
 const KEPT_SECONDS = 24 * 3600;

@@ -1,6 +1,6 @@
 /**
- * A stateful counterpart of Stripe's API: what it keeps, charges and tells is what Stripe would, by its own
- * clock.
+ * This is a stateful counterpart of Stripe's API: what it keeps, charges and tells is what Stripe would, by
+ * its own clock.
  */
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '@svc/proto/process/clock.ts';
@@ -65,7 +65,7 @@ export interface TestStripe extends People {
 
 export interface Counts {
   readonly liveSubscriptions: number;
-  /** That succeeded. */
+  /** Number of charges that succeeded. */
   readonly charges: number;
   readonly chargedCents: number;
   readonly refundedCents: number;

@@ -3,7 +3,7 @@ import { linesOf, summed } from './invoice-object.ts';
 import { addItem } from './pending-items.ts';
 import { mustBePayable } from './payable.ts';
 import { invalid } from './refusal.ts';
-import { accepts, matching, pageOf } from './routes.ts';
+import { accepts, matching, pageOf, shows } from './routes.ts';
 import type { Call, Route } from './routes.ts';
 import { idOf } from './world.ts';
 
@@ -73,12 +73,7 @@ export const invoiceItemRoutes: readonly Route[] = [
     ),
     answer: created,
   },
-  {
-    method: 'GET',
-    path: `${PATH}/:id`,
-    accepts: ['expand'],
-    answer: ({ world, id }) => world.find('invoiceitem', id),
-  },
+  shows('invoiceitem', PATH),
   { method: 'DELETE', path: `${PATH}/:id`, accepts: [], answer: deleted },
   {
     method: 'GET',
@@ -88,10 +83,9 @@ export const invoiceItemRoutes: readonly Route[] = [
       const pending = params.flag('pending');
       return pageOf(params, {
         path: PATH,
-        all: matching(world.tables.invoiceitem.values(), params, {
-          customer: (each) => each.customer,
-          invoice: (each) => each.invoice,
-        }).filter((each) => pending === undefined || (each.invoice === null) === pending),
+        all: matching(world.tables.invoiceitem.values(), params, ['customer', 'invoice']).filter(
+          (each) => pending === undefined || (each.invoice === null) === pending,
+        ),
       });
     },
   },

@@ -1,5 +1,6 @@
-/** Drafts of invoices and their lines. */
+/** Makes drafts of invoices and their lines. */
 import Stripe from 'stripe';
+import { nulls } from './nulls.ts';
 import { toPayable } from './payable.ts';
 import { invalid } from './refusal.ts';
 import { embedded } from './routes.ts';
@@ -28,13 +29,19 @@ export function draftInvoice(world: World, given: NewInvoice): Stripe.Invoice {
   const id = world.nextId('in');
   const now = world.now();
   const invoice: Stripe.Invoice = {
+    ...nulls(
+      'application custom_fields customer_account customer_address customer_phone customer_shipping',
+      'default_payment_method default_source effective_at footer from_invoice hosted_invoice_url',
+      'invoice_pdf last_finalization_error latest_revision next_payment_attempt number on_behalf_of',
+      'receipt_number rendering shipping_cost shipping_details statement_descriptor test_clock',
+      'webhooks_delivered_at',
+    ),
     ...money(customer.balance),
     ...taxes(given.automaticTax ?? given.subscription?.automatic_tax.enabled ?? false),
     id,
     object: 'invoice',
     account_country: 'US',
     account_name: 'Counterpart',
-    application: null,
     attempt_count: 0,
     attempted: false,
     auto_advance: given.autoAdvance,
@@ -43,42 +50,20 @@ export function draftInvoice(world: World, given: NewInvoice): Stripe.Invoice {
     collection_method: given.collection ?? 'charge_automatically',
     created: now,
     currency: given.currency,
-    custom_fields: null,
     customer: customer.id,
-    customer_account: null,
-    customer_address: null,
     customer_email: customer.email,
     customer_name: customer.name ?? null,
-    customer_phone: null,
-    customer_shipping: null,
-    default_payment_method: null,
-    default_source: null,
     description: given.description ?? null,
     discounts: [],
     due_date: given.daysUntilDue === undefined ? null : now + given.daysUntilDue * 24 * 3600,
-    effective_at: null,
-    footer: null,
-    from_invoice: null,
-    hosted_invoice_url: null,
-    invoice_pdf: null,
     issuer: { type: 'self' },
-    last_finalization_error: null,
-    latest_revision: null,
     lines: embedded<Stripe.InvoiceLineItem>([], `/v1/invoices/${id}/lines`),
     livemode: world.settings.livemode,
     metadata: given.metadata ?? {},
-    next_payment_attempt: null,
-    number: null,
-    on_behalf_of: null,
     parent: parentOf(given.subscription),
     payment_settings: { default_mandate: null, payment_method_options: null, payment_method_types: null },
     period_end: given.period?.end ?? now,
     period_start: given.period?.start ?? now,
-    receipt_number: null,
-    rendering: null,
-    shipping_cost: null,
-    shipping_details: null,
-    statement_descriptor: null,
     status: 'draft',
     status_transitions: {
       finalized_at: null,
@@ -86,8 +71,6 @@ export function draftInvoice(world: World, given: NewInvoice): Stripe.Invoice {
       paid_at: null,
       voided_at: null,
     },
-    test_clock: null,
-    webhooks_delivered_at: null,
   };
   world.tables.invoice.set(id, invoice);
   world.lines.set(id, []);
@@ -186,7 +169,7 @@ export function addLine(world: World, invoice: Stripe.Invoice, given: NewLine): 
 export const linesOf = (world: World, invoiceId: string): Stripe.InvoiceLineItem[] =>
   world.lines.get(invoiceId) ?? [];
 
-/** Amounts of a draft from its lines and the customer's balance. */
+/** Sets the amounts that a draft has from its lines and the customer's balance. */
 export function summed(world: World, invoice: Stripe.Invoice): void {
   const lines = linesOf(world, invoice.id);
   const subtotal = lines.reduce((sum, each) => sum + each.amount, 0);

@@ -13,7 +13,7 @@ import {
 import { takePending } from './pending-items.ts';
 import { HOUR } from './periods.ts';
 import { declined, invalid } from './refusal.ts';
-import { accepts, matching, PAGING, pageOf } from './routes.ts';
+import { accepts, matching, PAGING, pageOf, shows } from './routes.ts';
 import type { Call, Route } from './routes.ts';
 import { idOf } from './world.ts';
 
@@ -77,14 +77,13 @@ function paid({ world, params, id }: Call): Invoice {
 }
 
 function listed({ world, params }: Call): Stripe.ApiList<Invoice> {
+  const of = params.text('subscription');
+  const all = matching(world.tables.invoice.values(), params, ['customer', 'status', 'collection_method']);
   return pageOf(params, {
     path: PATH,
-    all: matching(world.tables.invoice.values(), params, {
-      customer: (each) => each.customer,
-      status: (each) => each.status,
-      collection_method: (each) => each.collection_method,
-      subscription: (each) => each.parent?.subscription_details?.subscription,
-    }),
+    all: all.filter(
+      ({ parent }) => of === undefined || idOf(parent?.subscription_details?.subscription) === of,
+    ),
   });
 }
 
@@ -138,12 +137,7 @@ export const invoiceRoutes: readonly Route[] = [
     accepts: accepts<Stripe.InvoicePayParams>('paid_out_of_band', 'off_session', 'expand'),
     answer: paid,
   },
-  {
-    method: 'GET',
-    path: `${PATH}/:id`,
-    accepts: ['expand'],
-    answer: ({ world, id }) => world.find('invoice', id),
-  },
+  shows('invoice', PATH),
   {
     method: 'POST',
     path: `${PATH}/:id`,
@@ -177,10 +171,7 @@ export const invoiceRoutes: readonly Route[] = [
     accepts: [...PAGING, 'invoice', 'status', 'payment'],
     answer: ({ world, params }) => {
       const intent = params.child('payment')?.text('payment_intent');
-      const all = matching(world.tables.invoice_payment.values(), params, {
-        invoice: (each) => each.invoice,
-        status: (each) => each.status,
-      });
+      const all = matching(world.tables.invoice_payment.values(), params, ['invoice', 'status']);
       return pageOf(params, {
         path: '/v1/invoice_payments',
         all: all.filter(({ payment }) => intent === undefined || idOf(payment.payment_intent) === intent),

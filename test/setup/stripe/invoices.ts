@@ -1,4 +1,4 @@
-/** The life of an invoice after its draft: finalised, tried, paid, failed, voided. */
+/** This is the life of an invoice after its draft: it is finalised, tried, paid, failed or voided. */
 import type Stripe from 'stripe';
 import { summed } from './invoice-object.ts';
 import { makePayment, settlePayment } from './payments.ts';
@@ -11,7 +11,7 @@ import type { World } from './world.ts';
 
 /** After the first try, the second and the third; then no more. */
 const RETRY_DAYS: readonly number[] = [3, 5, 7];
-/** What a charge must come to, in minor units. */
+/** Least amount of a charge, in minor units. */
 const MINIMUM: Record<string, number> = { usd: 50, eur: 50, gbp: 30, jpy: 50, chf: 50, sek: 300 };
 
 export const minimumOf = (currency: string): number => MINIMUM[currency] ?? 50;
@@ -67,7 +67,7 @@ export function attempt(world: World, invoice: Stripe.Invoice, outcome: Outcome)
   return outcome;
 }
 
-/** The bank's late answer to a `pending` try. */
+/** Takes the bank's late answer to a `pending` try. */
 export function settleInvoice(
   world: World,
   invoice: Stripe.Invoice,
@@ -80,7 +80,7 @@ export function settleInvoice(
   else markFailed(world, invoice);
 }
 
-/** How the customer's card answers. One that left none is declined. */
+/** Returns what is answered by the customer's card. A customer who left none is declined. */
 export const cardOutcome = (world: World, customer: string): 'succeeded' | 'declined' =>
   world.cards.get(customer) === 'works' ? 'succeeded' : 'declined';
 

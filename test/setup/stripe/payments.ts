@@ -1,6 +1,7 @@
-/** Payment intents and their charges: what a card or a bank says. */
+/** Makes payment intents and their charges: it plays what a card or a bank says. */
 import type Stripe from 'stripe';
-import { accepts, matching, PAGING, pageOf } from './routes.ts';
+import { nulls } from './nulls.ts';
+import { lists, shows } from './routes.ts';
 import type { Route } from './routes.ts';
 import { idOf } from './world.ts';
 import type { World } from './world.ts';
@@ -33,7 +34,7 @@ export function makePayment(world: World, given: NewPayment): Stripe.PaymentInte
   return intent;
 }
 
-/** What the card or the bank says in the end. */
+/** Takes what the card or the bank says in the end. */
 export function settlePayment(
   world: World,
   intent: Stripe.PaymentIntent,
@@ -69,50 +70,31 @@ export function settlePayment(
 function newIntent(world: World, given: NewPayment): Stripe.PaymentIntent {
   const id = world.nextId('pi');
   const intent: Stripe.PaymentIntent = {
+    ...nulls(
+      'allowed_payment_method_types application application_fee_amount automatic_payment_methods',
+      'canceled_at cancellation_reason customer_account excluded_payment_method_types',
+      'last_payment_error latest_charge managed_payments next_action on_behalf_of payment_method',
+      'payment_method_configuration_details payment_method_options payment_record processing',
+      'receipt_email review setup_future_usage shipping source statement_descriptor',
+      'statement_descriptor_suffix transfer_data transfer_group',
+    ),
     id,
     object: 'payment_intent',
-    allowed_payment_method_types: null,
     amount: given.amount,
     amount_details: { tip: {} },
     amount_capturable: 0,
     amount_received: 0,
-    application: null,
-    application_fee_amount: null,
-    automatic_payment_methods: null,
-    canceled_at: null,
-    cancellation_reason: null,
     capture_method: 'automatic',
     client_secret: `${id}_secret_counterpart`,
     confirmation_method: 'automatic',
     created: world.now(),
     currency: given.currency,
     customer: given.customer,
-    customer_account: null,
     description: given.description ?? null,
-    excluded_payment_method_types: null,
-    last_payment_error: null,
-    latest_charge: null,
     livemode: world.settings.livemode,
-    managed_payments: null,
     metadata: given.metadata ?? {},
-    next_action: null,
-    on_behalf_of: null,
-    payment_method: null,
-    payment_method_configuration_details: null,
-    payment_method_options: null,
     payment_method_types: ['card'],
-    payment_record: null,
-    processing: null,
-    receipt_email: null,
-    review: null,
-    setup_future_usage: null,
-    shipping: null,
-    source: null,
-    statement_descriptor: null,
-    statement_descriptor_suffix: null,
     status: 'requires_payment_method',
-    transfer_data: null,
-    transfer_group: null,
   };
   world.tables.payment_intent.set(id, intent);
   return intent;
@@ -120,87 +102,41 @@ function newIntent(world: World, given: NewPayment): Stripe.PaymentIntent {
 
 function newCharge(world: World, intent: Stripe.PaymentIntent): Stripe.Charge {
   const charge: Stripe.Charge = {
+    ...nulls(
+      'application application_fee application_fee_amount balance_transaction',
+      'calculated_statement_descriptor failure_balance_transaction failure_code failure_message',
+      'on_behalf_of outcome payment_method receipt_email receipt_number review shipping source',
+      'source_transfer statement_descriptor statement_descriptor_suffix transfer_data transfer_group',
+    ),
     id: world.nextId('ch'),
     object: 'charge',
     amount: intent.amount,
     amount_captured: 0,
     amount_refunded: 0,
-    application: null,
-    application_fee: null,
-    application_fee_amount: null,
-    balance_transaction: null,
     billing_details: { address: null, email: null, name: null, phone: null, tax_id: null },
-    calculated_statement_descriptor: null,
     captured: true,
     created: world.now(),
     currency: intent.currency,
     customer: intent.customer,
     description: intent.description,
     disputed: false,
-    failure_balance_transaction: null,
-    failure_code: null,
-    failure_message: null,
     fraud_details: {},
     livemode: intent.livemode,
     metadata: { ...intent.metadata },
-    on_behalf_of: null,
-    outcome: null,
     paid: false,
     payment_intent: intent.id,
-    payment_method: null,
     payment_method_details: { type: 'card' },
-    receipt_email: null,
-    receipt_number: null,
     receipt_url: `${world.origin}/receipts/${intent.id}`,
     refunded: false,
-    review: null,
-    shipping: null,
-    source: null,
-    source_transfer: null,
-    statement_descriptor: null,
-    statement_descriptor_suffix: null,
     status: 'pending',
-    transfer_data: null,
-    transfer_group: null,
   };
   world.tables.charge.set(charge.id, charge);
   return charge;
 }
 
 export const paymentRoutes: readonly Route[] = [
-  {
-    method: 'GET',
-    path: '/v1/payment_intents/:id',
-    accepts: accepts<Stripe.PaymentIntentRetrieveParams>('expand'),
-    answer: ({ world, id }) => world.find('payment_intent', id),
-  },
-  {
-    method: 'GET',
-    path: '/v1/payment_intents',
-    accepts: [...PAGING, 'customer'],
-    answer: ({ world, params }) =>
-      pageOf(params, {
-        path: '/v1/payment_intents',
-        all: matching(world.tables.payment_intent.values(), params, { customer: (each) => each.customer }),
-      }),
-  },
-  {
-    method: 'GET',
-    path: '/v1/charges/:id',
-    accepts: ['expand'],
-    answer: ({ world, id }) => world.find('charge', id),
-  },
-  {
-    method: 'GET',
-    path: '/v1/charges',
-    accepts: [...PAGING, 'customer', 'payment_intent'],
-    answer: ({ world, params }) =>
-      pageOf(params, {
-        path: '/v1/charges',
-        all: matching(world.tables.charge.values(), params, {
-          customer: (each) => each.customer,
-          payment_intent: (each) => each.payment_intent,
-        }),
-      }),
-  },
+  shows('payment_intent', '/v1/payment_intents'),
+  lists('payment_intent', '/v1/payment_intents', 'customer'),
+  shows('charge', '/v1/charges'),
+  lists('charge', '/v1/charges', 'customer', 'payment_intent'),
 ];

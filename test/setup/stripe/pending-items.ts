@@ -1,4 +1,4 @@
-/** Invoice items: each waits for the customer's next invoice, or belongs to a draft. */
+/** Keeps invoice items. Each waits for the customer's next invoice, or belongs to a draft. */
 import Stripe from 'stripe';
 import { addLine, linesOf, MOST_LINES } from './invoice-object.ts';
 import { invalid } from './refusal.ts';

@@ -1,4 +1,4 @@
-/** What people do on Stripe's own pages. */
+/** Plays what people do on Stripe's own pages. */
 import type Stripe from 'stripe';
 import { createPrice } from './catalogue.ts';
 import { closeDispute, openDispute } from './disputes.ts';
@@ -28,9 +28,9 @@ export interface People {
   /** Takes back that it ends with its period, or a pause. */
   resume(subscriptionId: string): void;
   pause(subscriptionId: string): void;
-  /** How the customer's card answers from now on. */
+  /** Sets how the customer's card answers from now on. */
   setCard(customerId: string, card: 'works' | 'declines' | 'none'): void;
-  /** On the invoice's page. */
+  /** Pays on the invoice's page. */
   payInvoice(invoiceId: string): void;
   failInvoice(invoiceId: string): void;
   /** By a bank that answers later. */

@@ -1,4 +1,4 @@
-/** Periods of subscriptions: calendar arithmetic in UTC, in whole seconds. */
+/** These are the periods of subscriptions: calendar arithmetic in UTC, in whole seconds. */
 import type Stripe from 'stripe';
 import { invalid } from './refusal.ts';
 import type { Anchor } from './world.ts';
@@ -54,7 +54,7 @@ function addMonths(from: number, months: number): number {
 const daysTo = (date: Date): number =>
   Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()) / 1000;
 
-/** The first such moment after `now`. */
+/** Returns the first such moment that is after `now`. */
 export function nextAnchor(anchor: Anchor, now: number): number {
   const date = new Date(now * 1000);
   for (let month = date.getUTCMonth(); ; month += 1) {

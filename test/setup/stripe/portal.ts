@@ -1,4 +1,4 @@
-/** Sessions of the customer portal. What a person does there are controls of the subscription. */
+/** Makes sessions of the customer portal. What a person does there are controls of the subscription. */
 import type Stripe from 'stripe';
 import type { Params } from './forms.ts';
 import { invalid } from './refusal.ts';

@@ -1,15 +1,16 @@
 import type Stripe from 'stripe';
 import type { Params } from './forms.ts';
+import { nulls } from './nulls.ts';
 import { mustBePayable } from './payable.ts';
 import { invalid } from './refusal.ts';
-import { accepts, matching, PAGING, pageOf } from './routes.ts';
+import { accepts, lists, shows } from './routes.ts';
 import type { Call, Route } from './routes.ts';
 import { idOf } from './world.ts';
 import type { World } from './world.ts';
 
 export interface NewRefund {
   readonly charge: Stripe.Charge;
-  /** Absent: all that is left. */
+  /** All that is left is refunded where it is absent. */
   readonly amount?: number | undefined;
   readonly reason?: Stripe.Refund.Reason | undefined;
   readonly metadata?: Record<string, string> | undefined;
@@ -20,27 +21,25 @@ export function refund(world: World, { charge, ...given }: NewRefund): Stripe.Re
   const amount = given.amount ?? left;
   mustBeRefundable(charge, amount, left);
   const made: Stripe.Refund = {
+    ...nulls(
+      'balance_transaction customer_account payment_method receipt_number source_transfer_reversal',
+      'transfer_reversal',
+    ),
     id: world.nextId('re'),
     object: 'refund',
     amount,
-    balance_transaction: null,
     charge: charge.id,
     created: world.now(),
     currency: charge.currency,
     customer: idOf(charge.customer) || null,
-    customer_account: null,
     destination_details: {
       type: 'card',
       card: { reference_status: 'pending', reference_type: 'acquirer_reference_number', type: 'refund' },
     },
     metadata: given.metadata ?? {},
     payment_intent: idOf(charge.payment_intent) || null,
-    payment_method: null,
     reason: given.reason ?? null,
-    receipt_number: null,
-    source_transfer_reversal: null,
     status: 'succeeded',
-    transfer_reversal: null,
   };
   world.tables.refund.set(made.id, made);
   charge.amount_refunded += amount;
@@ -105,23 +104,6 @@ export const refundRoutes: readonly Route[] = [
     ),
     answer: created,
   },
-  {
-    method: 'GET',
-    path: '/v1/refunds/:id',
-    accepts: ['expand'],
-    answer: ({ world, id }) => world.find('refund', id),
-  },
-  {
-    method: 'GET',
-    path: '/v1/refunds',
-    accepts: [...PAGING, 'charge', 'payment_intent'],
-    answer: ({ world, params }) =>
-      pageOf(params, {
-        path: '/v1/refunds',
-        all: matching(world.tables.refund.values(), params, {
-          charge: (each) => each.charge,
-          payment_intent: (each) => each.payment_intent,
-        }),
-      }),
-  },
+  shows('refund', '/v1/refunds'),
+  lists('refund', '/v1/refunds', 'charge', 'payment_intent'),
 ];

@@ -18,7 +18,7 @@ export class Refusal extends Error {
   }
 }
 
-/** 400: what was given is wrong. */
+/** Returns a 400: what was given is wrong. */
 export const invalid = (message: string, details: { param?: string; code?: string } = {}) =>
   new Refusal({ status: 400, type: 'invalid_request_error', message, ...details });
 

@@ -1,9 +1,9 @@
-/** What every family of resources is made of: routes, lists of pages. */
+/** Defines what every family of resources is made of: routes and lists of pages. */
 import type Stripe from 'stripe';
 import type { Params } from './forms.ts';
 import { invalid } from './refusal.ts';
 import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import type { Kept, Tables, World } from './world.ts';
 
 export interface Call {
   readonly world: World;
@@ -83,19 +83,42 @@ function asRange(params: Params): Pick<Params, 'whole'> {
   }
 }
 
-/** The entries of a table whose parts are those that the parameters of the same names give. */
-export function matching<T>(
+/** Returns the entries whose fields are what the parameters of the same names ask for. */
+export function matching<T extends object>(
   all: Iterable<T>,
   params: Params,
-  parts: Record<string, (each: T) => string | { id: string } | null | undefined>,
+  names: ReadonlyArray<keyof T & string>,
 ): T[] {
   return [...all].filter((each) =>
-    Object.entries(parts).every(([name, part]) => {
+    names.every((name) => {
       const asked = params.text(name);
-      return asked === undefined || idOf(part(each)) === asked;
+      return asked === undefined || idOf(each[name] as Parameters<typeof idOf>[0]) === asked;
     }),
   );
 }
+
+/** Shows one object of a table by its id. */
+export const shows = (kind: keyof Tables, path: string): Route => ({
+  method: 'GET',
+  path: `${path}/:id`,
+  accepts: ['expand'],
+  answer: ({ world, id }) => world.find(kind, id),
+});
+
+/** Lists a table by pages, also only those with what parameters ask of these fields. */
+export const lists = <K extends keyof Tables>(
+  kind: K,
+  path: string,
+  ...names: ReadonlyArray<keyof Kept<K> & string>
+): Route => ({
+  method: 'GET',
+  path,
+  accepts: [...PAGING, ...names],
+  answer: ({ world, params }) => {
+    const all = world.tables[kind].values() as Iterable<Kept<K> & Listed>;
+    return pageOf(params, { path, all: matching(all, params, names) });
+  },
+});
 
 /** The first ten, as lists inside of an object show them. */
 export const embedded = <T>(all: readonly T[], url: string): Stripe.ApiList<T> => ({

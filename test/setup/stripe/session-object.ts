@@ -1,6 +1,7 @@
-/** The object of a checkout session. */
+/** Makes the object of a checkout session. */
 import type Stripe from 'stripe';
 import type { Params } from './forms.ts';
+import { nulls } from './nulls.ts';
 import type { World } from './world.ts';
 
 export interface Shown {
@@ -48,16 +49,14 @@ export function newSession(world: World, params: Params, shown: Shown): Stripe.C
 }
 
 const emptySession = () => ({
-  adaptive_pricing: null,
-  after_expiration: null,
-  allow_promotion_codes: null,
-  allowed_payment_method_types: null,
-  billing_address_collection: null,
-  client_secret: null,
-  collected_information: null,
-  consent: null,
-  consent_collection: null,
-  currency_conversion: null,
+  ...nulls(
+    'adaptive_pricing after_expiration allow_promotion_codes allowed_payment_method_types',
+    'billing_address_collection client_secret collected_information consent consent_collection',
+    'currency_conversion customer_account customer_details integration_identifier invoice',
+    'invoice_creation locale managed_payments origin_context payment_intent payment_link',
+    'payment_method_configuration_details permissions recovered_from saved_payment_method_options',
+    'setup_intent shipping_address_collection shipping_cost submit_type subscription wallet_options',
+  ),
   custom_fields: [],
   custom_text: {
     after_submit: null,
@@ -65,31 +64,11 @@ const emptySession = () => ({
     submit: null,
     terms_of_service_acceptance: null,
   },
-  customer_account: null,
-  customer_details: null,
   discounts: [],
-  integration_identifier: null,
-  invoice: null,
-  invoice_creation: null,
-  locale: null,
-  managed_payments: null,
-  origin_context: null,
-  payment_intent: null,
-  payment_link: null,
-  payment_method_configuration_details: null,
   payment_method_options: {},
   payment_method_types: ['card'],
-  permissions: null,
   phone_number_collection: { enabled: false },
-  recovered_from: null,
-  saved_payment_method_options: null,
-  setup_intent: null,
-  shipping_address_collection: null,
-  shipping_cost: null,
   shipping_options: [],
-  submit_type: null,
-  subscription: null,
   total_details: { amount_discount: 0, amount_shipping: 0, amount_tax: 0 },
   ui_mode: 'hosted_page' as const,
-  wallet_options: null,
 });

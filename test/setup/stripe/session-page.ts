@@ -1,4 +1,4 @@
-/** What a person does on the page of a checkout session. */
+/** Plays what a person does on the page of a checkout session. */
 import type Stripe from 'stripe';
 import { createCustomer } from './customers.ts';
 import { taxOf } from './invoice-object.ts';
@@ -20,7 +20,10 @@ export function expireSession(world: World, session: Session): Session {
   return session;
 }
 
-/** With a card: paid at once. `pending`: by a bank that answers later, the session is complete and unpaid. */
+/**
+ * The session is paid at once with a card. With `pending` a bank answers later, and the session is complete
+ * and unpaid.
+ */
 export function payOnPage(world: World, session: Session, outcome: 'succeeded' | 'pending'): void {
   mustBeOpen(session);
   if (session.mode === 'subscription') subscribe(world, session, outcome);

@@ -5,7 +5,7 @@ import type { Params } from './forms.ts';
 import { minimumOf } from './invoices.ts';
 import { HOUR } from './periods.ts';
 import { invalid } from './refusal.ts';
-import { accepts, matching, PAGING, pageOf } from './routes.ts';
+import { accepts, lists, PAGING, pageOf, shows } from './routes.ts';
 import type { Call, Route } from './routes.ts';
 import { newSession } from './session-object.ts';
 import { expireSession } from './session-page.ts';
@@ -195,12 +195,7 @@ export const sessionRoutes: readonly Route[] = [
     ),
     answer: created,
   },
-  {
-    method: 'GET',
-    path: `${PATH}/:id`,
-    accepts: ['expand'],
-    answer: ({ world, id }) => world.find('checkout.session', id),
-  },
+  shows('checkout.session', PATH),
   {
     method: 'GET',
     path: `${PATH}/:id/line_items`,
@@ -217,19 +212,5 @@ export const sessionRoutes: readonly Route[] = [
     accepts: ['expand'],
     answer: ({ world, id }) => expireSession(world, world.find('checkout.session', id)),
   },
-  {
-    method: 'GET',
-    path: PATH,
-    accepts: [...PAGING, 'customer', 'payment_intent', 'subscription', 'status'],
-    answer: ({ world, params }) =>
-      pageOf(params, {
-        path: PATH,
-        all: matching(world.tables['checkout.session'].values(), params, {
-          customer: (each) => each.customer,
-          payment_intent: (each) => each.payment_intent,
-          subscription: (each) => each.subscription,
-          status: (each) => each.status,
-        }),
-      }),
-  },
+  lists('checkout.session', PATH, 'customer', 'payment_intent', 'subscription', 'status'),
 ];

@@ -6,7 +6,10 @@ export interface Signed {
   readonly at: number;
 }
 
-/** `Stripe-Signature` of a body: a v1 for each secret, whose whole text is the key. */
+/**
+ * Returns the `Stripe-Signature` that is right for a body. It has a v1 for each secret, whose whole text is
+ * the key.
+ */
 export function signatureOf(body: string, { secrets, at }: Signed): string {
   const proofs = secrets.map(
     (secret) => `v1=${createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')}`,

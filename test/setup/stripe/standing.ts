@@ -1,4 +1,4 @@
-/** What an invoice's payment means for its subscription. */
+/** Changes a subscription by what becomes of its invoice's payment. */
 import type Stripe from 'stripe';
 import { idOf } from './world.ts';
 import type { World } from './world.ts';

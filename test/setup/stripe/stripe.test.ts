@@ -1,4 +1,4 @@
-/** The door of the counterpart: keys, forms, errors, pages, saved answers, faults. */
+/** This story tests the door of the counterpart: keys, forms, errors, pages, saved answers, faults. */
 import Stripe from 'stripe';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clientOf, DAY, refusalOf, SECRET, startBench } from './bench.ts';

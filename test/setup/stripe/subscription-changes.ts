@@ -1,4 +1,4 @@
-/** Other plans, endings and returns of a subscription. */
+/** Plays other plans, endings and returns of a subscription. */
 import type Stripe from 'stripe';
 import { draftInvoice } from './invoice-object.ts';
 import { attempt, cardOutcome, finalize } from './invoices.ts';

@@ -3,7 +3,7 @@ import { changedMetadata } from './forms.ts';
 import type { Params } from './forms.ts';
 import { cardOutcome } from './invoices.ts';
 import { invalid } from './refusal.ts';
-import { accepts, matching, PAGING, pageOf } from './routes.ts';
+import { accepts, matching, PAGING, pageOf, shows } from './routes.ts';
 import type { Call, Route } from './routes.ts';
 import { anchorOf } from './sessions.ts';
 import {
@@ -77,13 +77,13 @@ function listed({ world, params }: Call): Stripe.ApiList<Stripe.Subscription> {
   const fits = ({ status: own }: Stripe.Subscription) => {
     if (status === 'all') return true;
     if (status === 'ended') return ENDED.includes(own);
-    // Without a status: all that have not been cancelled.
+    // All that have not been cancelled are listed without a status.
     return status === undefined ? own !== 'canceled' : own === status;
   };
   const price = params.text('price');
   return pageOf(params, {
     path: PATH,
-    all: matching(world.tables.subscription.values(), params, { customer: (each) => each.customer }).filter(
+    all: matching(world.tables.subscription.values(), params, ['customer']).filter(
       (each) =>
         fits(each) && (price === undefined || each.items.data.some((item) => item.price.id === price)),
     ),
@@ -117,12 +117,7 @@ export const subscriptionRoutes: readonly Route[] = [
     ),
     answer: created,
   },
-  {
-    method: 'GET',
-    path: `${PATH}/:id`,
-    accepts: ['expand'],
-    answer: ({ world, id }) => world.find('subscription', id),
-  },
+  shows('subscription', PATH),
   {
     method: 'POST',
     path: `${PATH}/:id`,

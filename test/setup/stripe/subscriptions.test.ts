@@ -1,4 +1,4 @@
-/** Months of subscriptions: how they renew, change, fall behind and end. */
+/** These tests play months of subscriptions: how they renew, change, fall behind and end. */
 import type Stripe from 'stripe';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../clock.ts';
@@ -36,7 +36,7 @@ describe('subscriptions', () => {
         data: { billing_cycle_anchor_config: { day_of_month: 1 } },
       });
       expect(intervalOf(subscription)).toEqual(['2026-01-16T12:00:00.000Z', '2026-02-01T00:00:00.000Z']);
-      // 15.5 of the 31 days of January.
+      // They are 15.5 of the 31 days of January.
       expect(own.counterpart.countsOf(customer.id).chargedCents).toBe(1550);
       await own.counterpart.advance(16 * DAY);
       const renewed = await own.stripe.subscriptions.retrieve(subscription.id);
@@ -112,7 +112,7 @@ describe('subscriptions', () => {
         data: { billing_cycle_anchor_config: { day_of_month: 1 } },
       });
       const paid = own.counterpart.countsOf(customer.id).chargedCents;
-      // 104.5 of the 744 hours of May.
+      // They are 104.5 of the 744 hours of May.
       expect(paid).toBe(2_795);
       const team = own.counterpart.addPrice({ unitAmount: 2_900 });
       own.counterpart.changePlan(subscription.id, team.id);

@@ -1,7 +1,8 @@
-/** Subscriptions: how they begin, and what their first invoice charges. */
+/** Starts subscriptions: how they begin, and what their first invoice charges. */
 import type Stripe from 'stripe';
 import { addLine, draftInvoice } from './invoice-object.ts';
 import { attempt, finalize } from './invoices.ts';
+import { nulls } from './nulls.ts';
 import type { Outcome } from './payments.ts';
 import { nextAnchor, periodEnd, previousStart } from './periods.ts';
 import { invalid } from './refusal.ts';
@@ -155,10 +156,15 @@ export function planOf(price: Stripe.Price): Stripe.Plan {
 function newSubscription(world: World, given: NewSubscription, anchor: number): Stripe.Subscription {
   const id = world.nextId('sub');
   return {
+    ...nulls(
+      'application application_fee_percent billing_thresholds cancel_at canceled_at customer_account',
+      'days_until_due default_payment_method default_source description ended_at latest_invoice',
+      'managed_payments next_pending_invoice_item_invoice on_behalf_of pause_collection',
+      'payment_settings pending_invoice_item_interval pending_setup_intent pending_update schedule',
+      'test_clock transfer_data trial_end trial_settings trial_start',
+    ),
     id,
     object: 'subscription',
-    application: null,
-    application_fee_percent: null,
     automatic_tax: { disabled_reason: null, enabled: given.automaticTax ?? false, liability: null },
     billing_cycle_anchor: anchor,
     billing_cycle_anchor_config:
@@ -173,23 +179,14 @@ function newSubscription(world: World, given: NewSubscription, anchor: number): 
           },
     billing_mode: { flexible: null, type: 'classic' },
     billing_schedules: [],
-    billing_thresholds: null,
-    cancel_at: null,
     cancel_at_period_end: false,
-    canceled_at: null,
     cancellation_details: { comment: null, feedback: null, feedback_option: null, reason: null },
     collection_method: 'charge_automatically',
     created: world.now(),
     currency: given.items[0]?.price.currency ?? 'usd',
     customer: given.customer,
-    customer_account: null,
-    days_until_due: null,
-    default_payment_method: null,
-    default_source: null,
     default_tax_rates: [],
-    description: null,
     discounts: [],
-    ended_at: null,
     invoice_settings: {
       account_tax_ids: null,
       custom_fields: null,
@@ -203,24 +200,9 @@ function newSubscription(world: World, given: NewSubscription, anchor: number): 
       has_more: false,
       url: `/v1/subscription_items?subscription=${id}`,
     },
-    latest_invoice: null,
     livemode: world.settings.livemode,
-    managed_payments: null,
     metadata: given.metadata,
-    next_pending_invoice_item_invoice: null,
-    on_behalf_of: null,
-    pause_collection: null,
-    payment_settings: null,
-    pending_invoice_item_interval: null,
-    pending_setup_intent: null,
-    pending_update: null,
-    schedule: null,
     start_date: world.now(),
     status: 'incomplete',
-    test_clock: null,
-    transfer_data: null,
-    trial_end: null,
-    trial_settings: null,
-    trial_start: null,
   };
 }

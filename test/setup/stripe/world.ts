@@ -18,14 +18,14 @@ export interface StoredEvent {
   type: Stripe.Event['type'];
 }
 
-/** What a checkout session is for, beyond what its object shows. */
+/** Purchase that a checkout session is for, beyond what its object shows. */
 export interface Purchase {
   readonly lines: Stripe.LineItem[];
   readonly subscriptionMetadata: Record<string, string>;
   readonly paymentMetadata: Record<string, string>;
   readonly anchor?: Anchor;
   readonly prorates: boolean;
-  /** By the counterpart's own time, in seconds. */
+  /** End by the counterpart's own time, in seconds. */
   readonly endsAt: number;
 }
 
@@ -54,7 +54,7 @@ export interface Tables {
   event: Map<string, StoredEvent>;
 }
 
-type Kept<K extends keyof Tables> = Tables[K] extends Map<string, infer T> ? T : never;
+export type Kept<K extends keyof Tables> = Tables[K] extends Map<string, infer T> ? T : never;
 type ObjectOf<T extends Stripe.Event['type']> = Extract<Stripe.Event, { type: T }>['data']['object'];
 
 export interface World {
@@ -64,9 +64,9 @@ export interface World {
   readonly lines: Map<string, Stripe.InvoiceLineItem[]>;
   /** Items that waited for any invoice before one took them. */
   readonly waited: Set<string>;
-  /** By their ids. Nothing new is made for one of them. */
+  /** Deleted customers by their ids. Nothing new is made for one of them. */
   readonly deletedCustomers: Map<string, Stripe.DeletedCustomer>;
-  /** How the card that a customer left answers. None: it left none. */
+  /** Answers of the cards that customers left. A customer who left none has no entry. */
   readonly cards: Map<string, 'works' | 'declines'>;
   readonly settings: Settings;
   /** Whose request is being answered, for the events that it causes. */

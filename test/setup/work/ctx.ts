@@ -19,7 +19,7 @@ export interface TestCall {
   readonly idempotency?: Omit<IdempotencyClaim, 'rpc'>;
   readonly signal?: AbortSignal;
   readonly responseHeaders?: Map<string, string>;
-  /** What differs from a session. */
+  /** Caller's fields that differ from a session. */
   readonly caller?: Partial<Caller>;
 }
 

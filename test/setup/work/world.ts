@@ -1,6 +1,6 @@
 /**
- * A small world for tests of dispatch: two regions, the service's pool, a customer's team, runners, and short
- * ways to do what is tested.
+ * Makes a small world for tests of dispatch: two regions, the service's pool, a customer's team, runners, and
+ * short ways to do what is tested.
  */
 import { randomBytes } from 'node:crypto';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
@@ -33,7 +33,7 @@ export interface World {
   readonly settings: WorkSettings;
   readonly poolTeamId: string;
   readonly userId: string;
-  /** Where submissions are hinted. */
+  /** Queue that submissions are hinted to. */
   readonly queue: WorkQueue;
   readonly submitWork: Submit;
   team(operator?: 'customer' | 'service'): Promise<string>;
@@ -54,7 +54,7 @@ export interface World {
   /** Ends the lease of an item as far as the clock is concerned. */
   expire(id: string): Promise<void>;
   item(id: string): Promise<Record<string, unknown>>;
-  /** When its open lease ends. */
+  /** Returns when its open lease ends. */
   leaseOf(id: string): Promise<Date | undefined>;
   drop(): Promise<void>;
 }

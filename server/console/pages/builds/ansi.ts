@@ -21,8 +21,8 @@ export interface Span {
 
 export const PLAIN: Style = {};
 
-// CSI … final byte; OSC, DCS and the like up to their end; two-character escapes. Unfinished ones at the end
-// of a line are taken out too.
+// The pattern is made of CSI up to its final byte, OSC, DCS and the like up to their end, and escapes of two
+// characters. Those that the end of a line cuts off are taken out too.
 const SEQUENCE =
   // oxlint-disable-next-line no-control-regex -- control characters are what this is about
   /\u001b(?:\[([0-?]*)[ -/]*([@-~]?)|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|[ -/]*[0-~]?)/g;
@@ -54,7 +54,7 @@ export function spansOf(
   return { spans, end: style };
 }
 
-/** The style behind a line, without its pieces. */
+/** Returns the style behind a line, without making its pieces. */
 export function styleAfter(line: string, start: Style): Style {
   return line.includes('\u001b') ? spansOf(line, start).end : start;
 }

@@ -1,15 +1,11 @@
 /** Builds of an environment, newest first. */
-import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import type { Build, Environment } from '@svc/sdk';
-import { LoadOlder } from '../../load-older.tsx';
-import { announce } from '../../announce.ts';
-import { explain, isUnauthenticated } from '../../api.ts';
-import { createLive, every } from '../../live.ts';
-import { Failed, Reading } from '../../reading.tsx';
+import { usePolled } from '../../use-polled.ts';
+import { CardTable, Cell } from '../../table.tsx';
+import { useOlder } from '../../use-older.tsx';
+import { Unread } from '../../reading.tsx';
 import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
-import { useLastGood } from '../../use-last-good.ts';
 import { duration } from '../../words.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { Address } from './address.tsx';
@@ -21,44 +17,22 @@ import { hasEnded, shortCommit, tookMs } from './words.ts';
 
 const PAGE = 50;
 
+const partOf = ({ builds: items, nextCursor }: Awaited<ReturnType<typeof builds.listPage>>) => ({
+  items,
+  nextCursor,
+});
+
 export function BuildList({ environment }: { readonly environment: Environment }) {
-  const first = useLastGood(async () => await builds.listPage(environment.id, { limit: PAGE }));
-  const older = useSignal<readonly Build[]>([]);
-  const next = useSignal<string | undefined | null>(null);
-  const busy = useSignal(false);
-  useEffect(
-    () =>
-      createLive().follow({
-        open: (ending) => every(POLL_MS, ending),
-        onEvent: async () => await first.load(),
-        onLost: first.markStale,
-      }),
-    [],
+  const first = usePolled(async () => await builds.listPage(environment.id, { limit: PAGE }), POLL_MS);
+  const withOlder = useOlder(async (cursor) =>
+    partOf(await builds.listPage(environment.id, { limit: PAGE, cursor })),
   );
   const known = first.data.value;
   const unknown = first.unknown.value;
   const running = known?.builds.some((build) => !hasEnded(build)) === true;
   const now = useTick(running);
-  if (known === undefined) {
-    if (unknown === undefined) return <Reading what="the builds" />;
-    return <Failed what="The builds" why={unknown.why} again={() => void first.load()} />;
-  }
-  const cursor = next.value === null ? known.nextCursor : next.value;
-  const loadOlder = async (): Promise<void> => {
-    if (busy.value || cursor === undefined) return;
-    busy.value = true;
-    try {
-      const page = await builds.listPage(environment.id, { limit: PAGE, cursor });
-      older.value = [...older.value, ...page.builds];
-      next.value = page.nextCursor;
-    } catch (error) {
-      if (!isUnauthenticated(error)) announce(explain(error));
-    } finally {
-      busy.value = false;
-    }
-  };
-  // A build that a newer one has pushed off the first page is in neither until it is loaded again.
-  const shown = [...new Map([...known.builds, ...older.value].map((build) => [build.id, build])).values()];
+  if (known === undefined) return <Unread of={first} what="the builds" />;
+  const { items: shown, button } = withOlder(partOf(known));
   return (
     <>
       <StaleNotice of={first} />
@@ -74,7 +48,7 @@ export function BuildList({ environment }: { readonly environment: Environment }
       ) : (
         <Table builds={shown} environment={environment} now={now} doubtful={unknown !== undefined} />
       )}
-      {cursor !== undefined && <LoadOlder apart busy={busy.value} load={loadOlder} />}
+      {button}
     </>
   );
 }
@@ -88,23 +62,18 @@ interface TableProps {
 
 function Table({ builds: shown, environment, now, doubtful }: TableProps) {
   return (
-    <table class={doubtful ? 'table build-table doubtful' : 'table build-table'} role="table">
-      <caption class="visually-hidden">Builds of {environment.name}, newest first</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {['Build', 'State', 'Commit', 'Runner', 'Took', 'Address', 'Begun'].map((name) => (
-            <th key={name} scope="col" role="columnheader">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+    <CardTable
+      class="build-table"
+      caption={`Builds of ${environment.name}, newest first`}
+      columns={['Build', 'State', 'Commit', 'Runner', 'Took', 'Address', 'Begun']}
+      doubtful={doubtful}
+    >
       <tbody role="rowgroup">
         {shown.map((build) => (
           <Row key={build.id} build={build} now={now} />
         ))}
       </tbody>
-    </table>
+    </CardTable>
   );
 }
 
@@ -139,18 +108,10 @@ function Row({ build, now }: { readonly build: Build; readonly now: number }) {
         )}{' '}
         <span class="muted">{build.branch}</span>
       </td>
-      <td role="cell" class="cell-via">
-        <Via build={build} />
-      </td>
-      <td role="cell" class="cell-took">
-        {took === undefined ? <span class="muted">–</span> : duration(took)}
-      </td>
-      <td role="cell" class="cell-address">
-        <Address address={build.address} />
-      </td>
-      <td role="cell" class="cell-begun">
-        <Ago at={build.createdAt} />
-      </td>
+      <Cell class="cell-via" of={<Via build={build} />} />
+      <Cell class="cell-took" of={took === undefined ? <span class="muted">–</span> : duration(took)} />
+      <Cell class="cell-address" of={<Address address={build.address} />} />
+      <Cell class="cell-begun" of={<Ago at={build.createdAt} />} />
     </tr>
   );
 }

@@ -1,7 +1,7 @@
 import type { Build } from '@svc/sdk';
 import { STATE } from './words.ts';
 
-/** A word beside a mark. */
+/** The state is a word beside a mark. */
 export function State({ build: { state } }: { readonly build: Pick<Build, 'state'> }) {
   const [word, tone] = STATE[state] ?? [state, 'quiet'];
   return (
@@ -12,7 +12,7 @@ export function State({ build: { state } }: { readonly build: Pick<Build, 'state
   );
 }
 
-/** Which machine does it. */
+/** Says which machine does the build. */
 export function Via({ build: { runnerName, teamId, runnerId } }: { readonly build: Build }) {
   if (runnerName === undefined) return null;
   return (

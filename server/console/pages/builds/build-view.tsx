@@ -1,12 +1,13 @@
 /** One build: how it stands, where its time went, what it wrote, and what can be done with it. */
 import { useEffect } from 'preact/hooks';
 import type { Build, Environment } from '@svc/sdk';
-import { isMissing, sentence } from '../../api.ts';
+import { followPolled } from '../../use-polled.ts';
+import { Button } from '../../button.tsx';
+import { ifMissing, sentence } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
-import { createLive, every } from '../../live.ts';
 import { Missing } from '../../missing.tsx';
 import { Notice } from '../../notice.tsx';
-import { Failed, Reading } from '../../reading.tsx';
+import { Unread } from '../../reading.tsx';
 import { follow } from '../../router.ts';
 import type { SignedIn } from '../../session.ts';
 import { Ago } from '../../time.tsx';
@@ -31,25 +32,12 @@ export interface BuildViewProps {
 }
 
 export function BuildView({ environment, buildId, session }: BuildViewProps) {
-  const read = useLastGood(async (): Promise<Build | 'absent'> => {
-    try {
-      return await builds.get(environment.id, buildId);
-    } catch (error) {
-      if (isMissing(error)) return 'absent';
-      throw error;
-    }
-  });
+  const read = useLastGood(
+    async () => await ifMissing('absent' as const, async () => await builds.get(environment.id, buildId)),
+  );
   const build = read.data.value;
-  const unknown = read.unknown.value;
   const running = build !== undefined && build !== 'absent' && !hasEnded(build);
-  useEffect(() => {
-    if (!running) return;
-    return createLive().follow({
-      open: (ending) => every(POLL_MS, ending),
-      onEvent: async () => await read.load(),
-      onLost: read.markStale,
-    });
-  }, [running]);
+  useEffect(() => (running ? followPolled(read, POLL_MS) : undefined), [running]);
   const now = useTick(running);
   useTitlePart(build === undefined || build === 'absent' ? undefined : `Build ${build.number}`);
   if (build === 'absent') return <Missing />;
@@ -59,11 +47,7 @@ export function BuildView({ environment, buildId, session }: BuildViewProps) {
       <>
         {back}
         <h1>Build</h1>
-        {unknown === undefined ? (
-          <Reading what="the build" />
-        ) : (
-          <Failed what="The build" why={unknown.why} again={() => void read.load()} />
-        )}
+        <Unread of={read} what="the build" />
       </>
     );
   }
@@ -158,31 +142,21 @@ function Actions({ build, session }: { readonly build: Build; readonly session: 
     <div class="build-actions">
       {build.state === 'awaiting_approval' && decides && (
         <>
-          <button class="button button-primary" type="button" onClick={() => ask({ kind: 'approve', build })}>
-            Approve the deploy
-          </button>
-          <button class="button" type="button" onClick={() => ask({ kind: 'reject', build })}>
-            Reject it
-          </button>
+          <Button text="Approve the deploy" look="primary" onClick={() => ask({ kind: 'approve', build })} />
+          <Button onClick={() => ask({ kind: 'reject', build })}>Reject it</Button>
         </>
       )}
       {build.state === 'awaiting_approval' && !decides && (
         <p class="muted">An admin of the team approves or rejects its deploy.</p>
       )}
       {!hasEnded(build) && !build.cancelRequested && (
-        <button class="button" type="button" onClick={() => ask({ kind: 'cancel', build })}>
-          Cancel the build
-        </button>
+        <Button onClick={() => ask({ kind: 'cancel', build })}>Cancel the build</Button>
       )}
       {build.state === 'succeeded' && build.digest !== undefined && (
-        <button class="button" type="button" onClick={() => ask({ kind: 'rollback', build })}>
-          Roll back to it
-        </button>
+        <Button onClick={() => ask({ kind: 'rollback', build })}>Roll back to it</Button>
       )}
       {hasEnded(build) && build.commit !== undefined && (
-        <button class="button" type="button" onClick={() => ask({ kind: 'again', build })}>
-          Build this commit again
-        </button>
+        <Button onClick={() => ask({ kind: 'again', build })}>Build this commit again</Button>
       )}
     </div>
   );
@@ -194,21 +168,17 @@ function Facts({ build, now }: { readonly build: Build; readonly now: number }) 
     <section class="build-facts" aria-labelledby="facts-title">
       <h2 id="facts-title">Facts</h2>
       <dl class="facts">
-        <Fact name="Commit">
-          {build.commit === undefined ? 'the head, once the runner has it' : <code>{build.commit}</code>}
-        </Fact>
+        <Fact
+          name="Commit"
+          of={build.commit === undefined ? 'the head, once the runner has it' : <code>{build.commit}</code>}
+        />
         <Fact name="Branch">{build.branch}</Fact>
-        {build.rollbackOf !== undefined && (
-          <Fact name="Rolls back to">
-            <code>{build.rollbackOf}</code>
-          </Fact>
-        )}
-        <Fact name="Begun">
-          <Ago at={build.createdAt} />
-        </Fact>
-        <Fact name="Took">
-          <span aria-live="off">{took === undefined ? 'has not begun' : duration(took)}</span>
-        </Fact>
+        {build.rollbackOf !== undefined && <Fact name="Rolls back to" of={<code>{build.rollbackOf}</code>} />}
+        <Fact name="Begun" of={<Ago at={build.createdAt} />} />
+        <Fact
+          name="Took"
+          of={<span aria-live="off">{took === undefined ? 'has not begun' : duration(took)}</span>}
+        />
         {build.attempt > 1 && <Fact name="Attempts">{build.attempt}</Fact>}
         {build.image !== undefined && (
           <Fact name="Image">
@@ -218,14 +188,8 @@ function Facts({ build, now }: { readonly build: Build; readonly now: number }) 
             </code>
           </Fact>
         )}
-        {build.tag !== undefined && (
-          <Fact name="Tag">
-            <code>{build.tag}</code>
-          </Fact>
-        )}
-        <Fact name="Address">
-          <Address address={build.address} />
-        </Fact>
+        {build.tag !== undefined && <Fact name="Tag" of={<code>{build.tag}</code>} />}
+        <Fact name="Address" of={<Address address={build.address} />} />
       </dl>
     </section>
   );

@@ -1,35 +1,26 @@
 /** Builds of an environment, and one of them with its phases and its output. */
-import { useEffect } from 'preact/hooks';
+import { Button } from '../../button.tsx';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { Missing } from '../../missing.tsx';
 import { NoEnvironment, PlacePickers } from '../../place-pickers.tsx';
-import { readPlace } from '../../place.ts';
-import { Failed, Reading } from '../../reading.tsx';
+import { usePlace } from '../../place.ts';
+import { Unread } from '../../reading.tsx';
 import { follow, param } from '../../router.ts';
 import type { SignedIn } from '../../session.ts';
-import { useLastGood } from '../../use-last-good.ts';
 import { BuildList } from './build-list.tsx';
 import { BuildView } from './build-view.tsx';
 import { Dialogs } from './dialogs.tsx';
 import { ask, dialog } from './store.ts';
 
 export function BuildsPage({ session }: { readonly session: SignedIn }) {
-  const place = useLastGood(readPlace);
-  const [env, project, build] = [param('env'), param('project'), param('build')];
-  useEffect(() => {
-    if (place.data.peek() !== undefined) void place.load();
-  }, [env, project]);
+  const place = usePlace();
+  const [env, build] = [param('env'), param('build')];
   const known = place.data.value;
-  const unknown = place.unknown.value;
   if (known === undefined) {
     return (
       <>
         <h1>Builds</h1>
-        {unknown === undefined ? (
-          <Reading what="your projects" />
-        ) : (
-          <Failed what="Your projects" why={unknown.why} again={() => void place.load()} />
-        )}
+        <Unread of={place} what="your projects" />
       </>
     );
   }
@@ -51,16 +42,8 @@ export function BuildsPage({ session }: { readonly session: SignedIn }) {
             >
               Timeline
             </a>
-            <button class="button" type="button" onClick={() => ask({ kind: 'unlock', environment })}>
-              Unlock
-            </button>
-            <button
-              class="button button-primary"
-              type="button"
-              onClick={() => ask({ kind: 'build', environment })}
-            >
-              Build now
-            </button>
+            <Button onClick={() => ask({ kind: 'unlock', environment })}>Unlock</Button>
+            <Button text="Build now" look="primary" onClick={() => ask({ kind: 'build', environment })} />
           </div>
         )}
       </div>

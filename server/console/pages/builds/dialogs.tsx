@@ -1,6 +1,7 @@
 /** What is asked before something is done to a build or its environment. */
 import { useSignal } from '@preact/signals';
 import type { Build, Environment } from '@svc/sdk';
+import { Check } from '../../field.tsx';
 import { Ask } from '../../ask.tsx';
 import { setParams } from '../../router.ts';
 import { builds } from './calls.ts';
@@ -190,16 +191,7 @@ function Unlock({ environment }: { readonly environment: Environment }) {
         Builds of an environment run one after the other. This frees it from one that has ended or lost its
         runner.
       </p>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={force.value}
-          onChange={(event) => {
-            force.value = event.currentTarget.checked;
-          }}
-        />
-        <span>Cancel the build that holds it, even if it is at work</span>
-      </label>
+      <Check of={force}>Cancel the build that holds it, even if it is at work</Check>
     </Ask>
   );
 }

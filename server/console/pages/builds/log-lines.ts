@@ -11,7 +11,7 @@ export interface Line {
   /** `mark`: said by this page; `gap`: output is missing here. */
   readonly kind: LogStream | 'mark' | 'gap';
   text: string;
-  /** Where its colours begin. */
+  /** Style in which the line begins. */
   readonly style: Style;
 }
 

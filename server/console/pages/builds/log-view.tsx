@@ -1,5 +1,6 @@
 /** Output of a build, followed. Draws the lines in view and a few around them, however many there are. */
 import type { Build } from '@svc/sdk';
+import { Button } from '../../button.tsx';
 import { LiveMark } from '../../live-mark.tsx';
 import { Notice } from '../../notice.tsx';
 import { At } from '../../time.tsx';
@@ -28,9 +29,7 @@ export function LogView({ build, onMoved }: LogViewProps) {
           {drawn.value >= 0 && <span>{counted(log.lines.length + log.dropped, 'line', 'lines')}</span>}
           {state.value === 'following' && lost.value === undefined && <LiveMark status="live" />}
         </p>
-        <button class="button button-small" type="button" onClick={() => download(build, log)}>
-          Download
-        </button>
+        <Button text="Download" look="small" onClick={() => download(build, log)} />
       </header>
       {lost.value !== undefined && (
         <Notice kind="warn" role="status">

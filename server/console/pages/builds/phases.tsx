@@ -1,6 +1,6 @@
 /**
- * Where the time went: each phase with its own time and a bar on the build's own scale. The bars say nothing
- * that the text does not.
+ * Shows where the time went: each phase has its own time and a bar on the build's own scale. The bars say
+ * nothing that the text does not.
  */
 import type { Build } from '@svc/sdk';
 import { duration } from '../../words.ts';
@@ -10,7 +10,7 @@ import type { Step } from './words.ts';
 export interface PhasesProps {
   readonly build: Build;
   readonly now: number;
-  /** Whether a deploy follows. */
+  /** True where a deploy follows. */
   readonly deploys: boolean;
 }
 

@@ -1,9 +1,12 @@
-/** What is asked at the moment. */
+/** Keeps what is asked at the moment. */
 import { signal } from '@preact/signals';
 import type { Build, Environment } from '@svc/sdk';
 import { onForget } from '../../session.ts';
 
-/** For what no stream tells: builds that others begin, a state while a build's own stream is down. */
+/**
+ * Time between two readings of what no stream tells: builds that others begin, and a state while the build's
+ * own stream is down.
+ */
 export const POLL_MS = 5_000;
 
 export type Dialog =

@@ -1,4 +1,4 @@
-/** What the page says about a build, in plain words. */
+/** Says what the page tells about a build, in plain words. */
 import type { Build, BuildPhaseTimes, BuildState, Phase } from '@svc/sdk';
 
 export type Tone = 'good' | 'quiet' | 'warn' | 'bad' | 'busy';
@@ -26,8 +26,8 @@ const ENDED: ReadonlySet<BuildState> = new Set(['succeeded', 'failed', 'cancelle
 export const hasEnded = ({ state }: Pick<Build, 'state'>): boolean => ENDED.has(state);
 
 /**
- * From the begin of its work to its end, or to now. Undefined before, and while one that lost its runner
- * waits for another.
+ * Returns the time that passed from the begin of its work to its end, or to now. It is undefined before,
+ * and while a build that lost its runner waits for another one.
  */
 export function tookMs(
   { state, startedAt, finishedAt }: Pick<Build, 'state' | 'startedAt' | 'finishedAt'>,
@@ -82,7 +82,7 @@ interface Begun {
   readonly build: Build;
   readonly times: BuildPhaseTimes;
   readonly index: number;
-  /** Where an open phase ends for now. */
+  /** Moment at which an open phase ends for now. */
   readonly end: number;
 }
 

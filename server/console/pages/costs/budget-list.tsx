@@ -1,5 +1,6 @@
-/** Budgets of a team, each as a meter with its figures. */
+/** This view lists the budgets of a team, each as a meter that has its figures. */
 import type { Budget, CostSummary, Team } from '@svc/sdk';
+import { Button } from '../../button.tsx';
 import { dialog, mayBill } from './store.ts';
 import { amount, scopeName } from './words.ts';
 
@@ -16,13 +17,11 @@ export function BudgetList({ team, budgets, summary }: Props) {
       <div class="panel-head">
         <h2 id="budgets-title">Budgets</h2>
         {mayBill(team) && (
-          <button
-            class="button button-small"
-            type="button"
+          <Button
+            text="Set a budget"
+            look="small"
             onClick={() => (dialog.value = { kind: 'budget', budget: undefined })}
-          >
-            Set a budget
-          </button>
+          />
         )}
       </div>
       {budgets.length === 0 ? (
@@ -67,22 +66,18 @@ function BudgetView({ team, budget, summary, scope }: ViewProps) {
         <h3>{scope}</h3>
         {mayBill(team) && (
           <span class="budget-actions">
-            <button
-              class="button button-small"
-              type="button"
-              aria-label={`Change the budget: ${scope}`}
+            <Button
+              text="Change"
+              look="small"
+              label={`Change the budget: ${scope}`}
               onClick={() => (dialog.value = { kind: 'budget', budget })}
-            >
-              Change
-            </button>
-            <button
-              class="button button-small"
-              type="button"
-              aria-label={`Delete the budget: ${scope}`}
+            />
+            <Button
+              text="Delete"
+              look="small"
+              label={`Delete the budget: ${scope}`}
               onClick={() => (dialog.value = { kind: 'delete', budget })}
-            >
-              Delete
-            </button>
+            />
           </span>
         )}
       </div>

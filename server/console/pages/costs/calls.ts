@@ -1,4 +1,4 @@
-/** What the page asks of the server. */
+/** Names the resources of the SDK that the page uses. */
 import { Billing, Budgets, Costs, Environments, Plans, Projects, Teams } from '@svc/sdk';
 import { client } from '../../api.ts';
 

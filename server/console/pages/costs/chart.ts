@@ -1,8 +1,10 @@
-/** Geometry of the two drawings, in parts of one: the page stretches them to its width. */
+/**
+ * Computes the geometry of the two drawings in parts of one, because the page stretches them to its width.
+ */
 import type { CostPart, CostSummary } from '@svc/sdk';
 
 export interface Segment {
-  /** Which of the series, from 0; the last one is the rest. */
+  /** Number of the series, from 0. The last one is the rest. */
   readonly series: number;
   /** Bottom and height. */
   readonly from: number;
@@ -73,7 +75,7 @@ function stacked(sizes: readonly number[], highest: number): readonly Segment[] 
 export interface Course {
   /** Ends of days and the net costs up to then. */
   readonly known: ReadonlyArray<readonly [x: number, y: number]>;
-  /** From the last of them to the end of the month. */
+  /** Points from the last day that is known to the end of the month. */
   readonly ahead: ReadonlyArray<readonly [x: number, y: number]>;
   readonly highest: number;
 }

@@ -1,6 +1,6 @@
 /**
- * What a team's work costs: the month so far and where it goes, days that stand out, budgets, and for admins
- * credit, statements and the plan.
+ * This view shows what a team's work costs: the month so far and where it goes, days that stand out, budgets,
+ * and for admins credit, statements and the plan.
  */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { Signal } from '@preact/signals';
@@ -10,7 +10,7 @@ import type { Team } from '@svc/sdk';
 import type { LastGood } from '../../last-good.ts';
 import { every } from '../../live.ts';
 import { Missing } from '../../missing.tsx';
-import { Failed, Reading } from '../../reading.tsx';
+import { Unread } from '../../reading.tsx';
 import { setParams } from '../../router.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { TeamPage } from '../../team-page.tsx';
@@ -66,7 +66,6 @@ function CostsOf({ team, picker, absent }: CostsOfProps) {
     absent.value = costs.data.value === 'absent';
   });
   const known = costs.data.value;
-  const unknown = costs.unknown.value;
   if (known === 'absent') return null;
   return (
     <div class="costs">
@@ -74,10 +73,8 @@ function CostsOf({ team, picker, absent }: CostsOfProps) {
       <div class="bar">{picker}</div>
       {known !== undefined ? (
         <Known team={team} known={known} of={costs} />
-      ) : unknown === undefined ? (
-        <Reading what="the costs" />
       ) : (
-        <Failed what="The costs" why={unknown.why} again={() => void costs.load()} />
+        <Unread of={costs} what="the costs" />
       )}
     </div>
   );

@@ -1,8 +1,9 @@
-/** Credit of a team: what is left, what the month will take, and what came and went. */
+/** This view shows the credit of a team: what is left, what the month will take, and what came and went. */
 import { useSignal } from '@preact/signals';
 import type { CreditEntry, Team } from '@svc/sdk';
+import { Button } from '../../button.tsx';
 import { LoadOlder } from '../../load-older.tsx';
-import { Failed, Reading } from '../../reading.tsx';
+import { Failed, Unread } from '../../reading.tsx';
 import { Ago } from '../../time.tsx';
 import { explain } from '../../api.ts';
 import { useLastGood } from '../../use-last-good.ts';
@@ -11,7 +12,7 @@ import { dialog, maySpend } from './store.ts';
 import type { Money } from './store.ts';
 import { creditWords, ofCents } from './words.ts';
 import type { Currency } from './words.ts';
-import { Wide } from './wide.tsx';
+import { Head, Wide } from './wide.tsx';
 
 interface Props {
   readonly team: Team;
@@ -25,13 +26,7 @@ export function Credit({ team, money: { credit, billing } }: Props) {
       <div class="panel-head">
         <h2 id="credit-title">Credit</h2>
         {maySpend(team) && billing.standing !== 'self_hosted' && (
-          <button
-            class="button button-small"
-            type="button"
-            onClick={() => (dialog.value = { kind: 'credit' })}
-          >
-            Buy credit
-          </button>
+          <Button text="Buy credit" look="small" onClick={() => (dialog.value = { kind: 'credit' })} />
         )}
       </div>
       <p>
@@ -53,12 +48,7 @@ function Ledger({ team, currency }: { readonly team: Team; readonly currency: Cu
   const busy = useSignal(false);
   const failure = useSignal<string | undefined>(undefined);
   const known = first.data.value;
-  if (known === undefined)
-    return first.unknown.value === undefined ? (
-      <Reading what="the ledger" rows={2} />
-    ) : (
-      <Failed what="The ledger" why={first.unknown.value.why} again={() => void first.load()} />
-    );
+  if (known === undefined) return <Unread of={first} what="the ledger" rows={2} />;
   const cursor = more.value === undefined ? known.nextCursor : more.value.cursor;
   const load = async (): Promise<void> => {
     if (busy.value || cursor === undefined) return;
@@ -96,18 +86,7 @@ function Entries({ entries, currency }: EntriesProps) {
     <Wide label="Ledger of credit">
       <table class="plain-table">
         <caption class="visually-hidden">Changes of credit, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Change</th>
-            <th scope="col">When</th>
-            <th scope="col" class="number">
-              Amount
-            </th>
-            <th scope="col" class="number">
-              Credit then
-            </th>
-          </tr>
-        </thead>
+        <Head texts={['Change', 'When']} numbers={['Amount', 'Credit then']} />
         <tbody>
           {entries.map((entry) => (
             <tr key={entry.id}>

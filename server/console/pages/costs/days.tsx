@@ -4,7 +4,7 @@ import { barsOf } from './chart.ts';
 import type { Bar, Bars } from './chart.ts';
 import { amount, day, partName } from './words.ts';
 import type { Currency } from './words.ts';
-import { Wide } from './wide.tsx';
+import { Head, Wide } from './wide.tsx';
 
 const WIDTH = 600;
 const HEIGHT = 180;
@@ -130,22 +130,7 @@ function Table({ summary, bars: { series }, marked }: TableProps) {
       <Wide label="Costs by day and project">
         <table class="plain-table">
           <caption class="visually-hidden">List price by day and project</caption>
-          <thead>
-            <tr>
-              <th scope="col">Day</th>
-              {series.map((part, n) => (
-                <th key={part.id ?? n} scope="col" class="number">
-                  {partName(part, NONE)}
-                </th>
-              ))}
-              <th scope="col" class="number">
-                All
-              </th>
-              <th scope="col" class="number">
-                Net
-              </th>
-            </tr>
-          </thead>
+          <Head texts={['Day']} numbers={[...series.map((part) => partName(part, NONE)), 'All', 'Net']} />
           <tbody>
             {summary.byDay.map((each) => (
               <tr key={each.day}>

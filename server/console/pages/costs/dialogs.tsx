@@ -2,6 +2,8 @@
 import { useSignal } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import type { Budget, BudgetsSetParams, Plan, Team } from '@svc/sdk';
+import { Check, TextField } from '../../field.tsx';
+import { Picker } from '../../picker.tsx';
 import { Ask } from '../../ask.tsx';
 import { useLastGood } from '../../use-last-good.ts';
 import { namesOf } from './budget-list.tsx';
@@ -66,55 +68,16 @@ function BudgetDialog({ team, budget, known, reload }: BudgetProps) {
       onClose={closeDialog}
     >
       {budget === undefined && <ScopePickers team={team} project={project} environment={environment} />}
-      <div class="field">
-        <label htmlFor="budget-limit">Limit of a month in {currency.toUpperCase()}</label>
-        <p class="hint" id="budget-limit-hint">
-          Net, of the whole UTC month. 0: nothing beyond what the plan includes.
-        </p>
-        <input
-          id="budget-limit"
-          inputMode="decimal"
-          autoComplete="off"
-          aria-describedby="budget-limit-hint"
-          value={limit.value}
-          onInput={(event) => {
-            limit.value = event.currentTarget.value;
-          }}
-        />
-      </div>
-      <Check id="budget-hold" of={hold}>
-        Refuse new runs and builds when it is exceeded
-      </Check>
-      {budget !== undefined && (
-        <Check id="budget-enabled" of={enabled}>
-          Switched on
-        </Check>
-      )}
-    </Ask>
-  );
-}
-
-function Check({
-  id,
-  of,
-  children,
-}: {
-  readonly id: string;
-  readonly of: Signal<boolean>;
-  readonly children: string;
-}) {
-  return (
-    <label class="check" htmlFor={id}>
-      <input
-        id={id}
-        type="checkbox"
-        checked={of.value}
-        onChange={(event) => {
-          of.value = event.currentTarget.checked;
-        }}
+      <TextField
+        id="budget-limit"
+        label={`Limit of a month in ${currency.toUpperCase()}`}
+        hint="Net, of the whole UTC month. 0: nothing beyond what the plan includes."
+        value={limit}
+        inputMode="decimal"
       />
-      <span>{children}</span>
-    </label>
+      <Check of={hold}>Refuse new runs and builds when it is exceeded</Check>
+      {budget !== undefined && <Check of={enabled}>Switched on</Check>}
+    </Ask>
   );
 }
 
@@ -139,9 +102,12 @@ function ScopePickers({ team, project, environment }: ScopeProps) {
       <Picker
         label="Project"
         all="The whole team"
-        of={list.data.value}
-        value={project}
-        onChoose={() => (environment.value = '')}
+        of={list.data.value ?? []}
+        value={project.value}
+        onPick={(id) => {
+          project.value = id;
+          environment.value = '';
+        }}
       />
       {project.value !== '' && (
         <EnvironmentPicker key={project.value} projectId={project.value} environment={environment} />
@@ -155,35 +121,14 @@ function EnvironmentPicker({
   environment,
 }: Pick<ScopeProps, 'environment'> & { readonly projectId: string }) {
   const list = useLastGood(async () => await environments.list(projectId));
-  return <Picker label="Environment" all="The whole project" of={list.data.value} value={environment} />;
-}
-
-interface PickerProps {
-  readonly label: string;
-  /** Names the choice that narrows nothing. */
-  readonly all: string;
-  readonly of: ReadonlyArray<{ readonly id: string; readonly name: string }> | undefined;
-  readonly value: Signal<string>;
-  onChoose?(): void;
-}
-
-function Picker({ label, all, of, value, onChoose }: PickerProps) {
-  const choose = (id: string): void => {
-    value.value = id;
-    onChoose?.();
-  };
   return (
-    <label class="picker">
-      <span>{label}</span>
-      <select value={value.value} onChange={(event) => choose(event.currentTarget.value)}>
-        <option value="">{all}</option>
-        {(of ?? []).map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Picker
+      label="Environment"
+      all="The whole project"
+      of={list.data.value ?? []}
+      value={environment.value}
+      onPick={(id) => (environment.value = id)}
+    />
   );
 }
 
@@ -227,23 +172,13 @@ function CreditDialog({ team, known }: { readonly team: Team; readonly known: Te
   };
   return (
     <Ask title={`Buy credit for ${team.name}`} verb="Go to the payment" act={buy} onClose={closeDialog}>
-      <div class="field">
-        <label htmlFor="credit-amount">Amount in {currency.currency.toUpperCase()}</label>
-        <p class="hint" id="credit-amount-hint">
-          {ofCents(500, currency)} to {ofCents(1_000_000, currency)}. It pays statements of this team and
-          never expires.
-        </p>
-        <input
-          id="credit-amount"
-          inputMode="decimal"
-          autoComplete="off"
-          aria-describedby="credit-amount-hint"
-          value={value.value}
-          onInput={(event) => {
-            value.value = event.currentTarget.value;
-          }}
-        />
-      </div>
+      <TextField
+        id="credit-amount"
+        label={`Amount in ${currency.currency.toUpperCase()}`}
+        hint={`${ofCents(500, currency)} to ${ofCents(1_000_000, currency)}. It pays statements of this team and never expires.`}
+        value={value}
+        inputMode="decimal"
+      />
     </Ask>
   );
 }

@@ -1,5 +1,6 @@
-/** The month by environment, runner and meter. */
+/** This is the month by environment, runner and meter. */
 import type { CostPart, CostSummary } from '@svc/sdk';
+import { Head } from './wide.tsx';
 import { amount, partName, time } from './words.ts';
 import type { Currency } from './words.ts';
 
@@ -35,17 +36,7 @@ function PartTable({ title, parts, none, currency }: PartTableProps) {
     <div class="panel">
       <table class="plain-table">
         <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{title.replace('By ', '')}</th>
-            <th scope="col" class="number">
-              Time
-            </th>
-            <th scope="col" class="number">
-              Net
-            </th>
-          </tr>
-        </thead>
+        <Head texts={[title.replace('By ', '')]} numbers={['Time', 'Net']} />
         <tbody>
           {parts.slice(0, SHOWN_MAX).map((part, n) => (
             <tr key={part.id ?? n}>

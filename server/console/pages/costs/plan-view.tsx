@@ -1,8 +1,9 @@
 /** The plan that pays for a team, and the others there are. */
 import { useSignal } from '@preact/signals';
 import type { Plan } from '@svc/sdk';
+import { Button } from '../../button.tsx';
 import { explain } from '../../api.ts';
-import { Notice } from '../../notice.tsx';
+import { Problem } from '../../notice.tsx';
 import { Ago } from '../../time.tsx';
 import { billing as calls } from './calls.ts';
 import { dialog } from './store.ts';
@@ -71,29 +72,21 @@ function Change({ plans, decimals }: { readonly plans: readonly Plan[]; readonly
             ) : (
               plan.available &&
               plan.priceCents > 0 && (
-                <button
-                  class="button button-small"
-                  type="button"
-                  aria-label={`Change to ${plan.name}`}
+                <Button
+                  text="Change to it"
+                  look="small"
+                  label={`Change to ${plan.name}`}
                   onClick={() => (dialog.value = { kind: 'plan', plan })}
-                >
-                  Change to it
-                </button>
+                />
               )
             )}
           </li>
         ))}
       </ul>
       <p>
-        <button class="button button-small" type="button" onClick={() => void portal()}>
-          Invoices, card and cancelling
-        </button>
+        <Button text="Invoices, card and cancelling" look="small" onClick={() => void portal()} />
       </p>
-      {failure.value !== undefined && (
-        <Notice kind="bad" role="alert">
-          {failure.value}
-        </Notice>
-      )}
+      <Problem of={failure.value} />
     </>
   );
 }

@@ -1,7 +1,7 @@
 /** Closed months of a team. */
 import type { TeamBilling } from '@svc/sdk';
 import { month, ofCents, statementWords } from './words.ts';
-import { Wide } from './wide.tsx';
+import { Head, Wide } from './wide.tsx';
 
 export function Statements({ billing }: { readonly billing: TeamBilling }) {
   return (
@@ -13,17 +13,7 @@ export function Statements({ billing }: { readonly billing: TeamBilling }) {
         <Wide label="Statements by month">
           <table class="plain-table">
             <caption class="visually-hidden">Statements, newest first</caption>
-            <thead>
-              <tr>
-                <th scope="col">Month</th>
-                {['List', 'Included', 'Credit', 'Due'].map((name) => (
-                  <th key={name} scope="col" class="number">
-                    {name}
-                  </th>
-                ))}
-                <th scope="col">State</th>
-              </tr>
-            </thead>
+            <Head texts={['Month']} numbers={['List', 'Included', 'Credit', 'Due']} last="State" />
             <tbody>
               {billing.statements.map((each) => (
                 <tr key={each.id}>

@@ -10,7 +10,7 @@ import type {
   Team,
   TeamBilling,
 } from '@svc/sdk';
-import { isMissing } from '../../api.ts';
+import { ifMissing } from '../../api.ts';
 import { onForget } from '../../session.ts';
 import { billingOf, budgets, costs, plans } from './calls.ts';
 
@@ -24,15 +24,15 @@ export interface TeamCosts {
   readonly summary: CostSummary;
   readonly anomalies: readonly CostAnomaly[];
   readonly budgets: readonly Budget[];
-  /** Undefined: not for this person. */
+  /** It is undefined where the person may not see it. */
   readonly money: Money | undefined;
 }
 
 /** `absent`: there is no such team. */
 export type CostsAnswer = TeamCosts | 'absent';
 
-export async function readCosts(teamId: string): Promise<CostsAnswer> {
-  try {
+export const readCosts = async (teamId: string): Promise<CostsAnswer> =>
+  await ifMissing('absent' as const, async () => {
     const [summary, anomalies, list, money] = await Promise.all([
       costs.summary(teamId),
       costs.anomalies(teamId),
@@ -40,11 +40,7 @@ export async function readCosts(teamId: string): Promise<CostsAnswer> {
       readMoney(teamId),
     ]);
     return { summary, anomalies, budgets: list, money };
-  } catch (error) {
-    if (isMissing(error)) return 'absent';
-    throw error;
-  }
-}
+  });
 
 async function readMoney(teamId: string): Promise<Money | undefined> {
   try {
@@ -60,7 +56,7 @@ async function readMoney(teamId: string): Promise<Money | undefined> {
   }
 }
 
-/** What is asked at the moment. */
+/** Question that the page asks at the moment. */
 export type Dialog =
   | { readonly kind: 'budget'; readonly budget: Budget | undefined }
   | { readonly kind: 'delete'; readonly budget: Budget }

@@ -8,8 +8,8 @@ export interface Currency {
 }
 
 /**
- * Words for a decimal text, with all decimals of the currency. Below one unit there are more when they say
- * something.
+ * Returns a decimal text as words with all decimals of the currency, and below one unit with more where they
+ * say something.
  */
 export function amount(text: string, { currency, decimals }: Currency): string {
   const size = Math.abs(Number(text));
@@ -22,7 +22,10 @@ export function amount(text: string, { currency, decimals }: Currency): string {
   }).format(text as `${number}`);
 }
 
-/** Words for minor units; `decimals` are those of the currency, which Intl takes for fewer now and then. */
+/**
+ * Returns words that say minor units. `decimals` are those of the currency, which Intl takes for fewer now
+ * and then.
+ */
 export function ofCents(cents: number | bigint, of: Currency): string {
   return amount(majorText(cents, of.decimals), of);
 }
@@ -42,12 +45,12 @@ export function time(seconds: number): string {
   return `${(Math.round(seconds / 360) / 10).toLocaleString('en')} h`;
 }
 
-/** `November 2026` of `2026-11` or of one of its days. */
+/** Returns the month that `2026-11` or one of its days is in, as `November 2026`. */
 export function month(text: string): string {
   return named(text.slice(0, 7), { month: 'long', year: 'numeric' });
 }
 
-/** `Thursday, 26 November`. */
+/** Returns the day as it is written in `Thursday, 26 November`. */
 export function day(text: string): string {
   return named(text, { weekday: 'long', day: 'numeric', month: 'long' });
 }
@@ -58,7 +61,7 @@ function named(text: string, parts: Intl.DateTimeFormatOptions): string {
   );
 }
 
-/** `none`: what work is that belongs to no such part. */
+/** Returns the name that a part has. `none` is the name of work that belongs to no such part. */
 export function partName(
   { id, name, others }: Pick<CostPart, 'id' | 'name' | 'others'>,
   none: string,

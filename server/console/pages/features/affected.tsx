@@ -1,4 +1,4 @@
-/** One feature whose effective state changes, before and after. */
+/** This view shows one feature whose effective state changes, before and after the change. */
 import type { AffectedFeature } from '@svc/sdk';
 import { outcome } from './words.ts';
 

@@ -21,7 +21,7 @@ export const REASON_MAX = 500;
 export interface Pending {
   readonly key: string;
   readonly to: SwitchState;
-  /** What the decision rests on; the server refuses when it is no longer this. */
+  /** Revision that the decision rests on. The server refuses when it is no longer this one. */
   readonly revision: number;
 }
 
@@ -38,7 +38,7 @@ export const pending = signal<Pending | undefined>(undefined);
 export const preview = signal<Preview>({ state: 'loading' });
 export const reason = signal('');
 export const sending = signal(false);
-/** What is wrong with the text; shown once it was tried. */
+/** Tells what is wrong with the text, once it was tried. */
 export const reasonProblem = signal<string | undefined>(undefined);
 /** The feature as somebody else left it while this dialog was open. */
 export const overtaken = signal<PlatformFeature | undefined>(undefined);
@@ -98,7 +98,7 @@ export async function loadPreview(): Promise<void> {
 }
 
 /**
- * The same key for the same words: when an answer was lost, asking again must not be a second change. Any
+ * Keeps one key for the same words: when an answer was lost, asking again must not be a second change. Any
  * definite answer ends it.
  */
 let intent: { readonly of: string; readonly key: string } | undefined;

@@ -1,6 +1,10 @@
-/** Features of the companion service: read-only, and never a reason for this page to fail. */
+/**
+ * This view shows the features of the companion service. They are read-only, and never a reason for this page
+ * to fail.
+ */
 import { useEffect } from 'preact/hooks';
 import type { CompanionFeatures, ResolvedFeature } from '@svc/sdk';
+import { CardTable, Cell } from '../../table.tsx';
 import { Icon } from '../../icons.tsx';
 import { Notice } from '../../notice.tsx';
 import { At } from '../../time.tsx';
@@ -29,7 +33,7 @@ export function Companion() {
         )}
       </header>
       {unknown !== undefined && (
-        <Notice kind="warn" role="status" action={<Again />}>
+        <Notice kind="warn" role="status" again={companion.load}>
           <strong>
             Unknown since <At ms={unknown.sinceMs} />.
           </strong>{' '}
@@ -49,20 +53,12 @@ export function Companion() {
   );
 }
 
-function Again() {
-  return (
-    <button class="button button-small" type="button" onClick={() => void companion.load()}>
-      Try again
-    </button>
-  );
-}
-
 function Features({ of }: { readonly of: CompanionFeatures }) {
   const features = Object.entries(of.features);
   return (
     <>
       {of.degraded && (
-        <Notice kind="warn" role="status" action={<Again />}>
+        <Notice kind="warn" role="status" again={companion.load}>
           <strong>The companion service is degraded</strong>
           {of.problem === undefined ? '. ' : `: ${of.problem}. `}
           {of.asOf === undefined
@@ -71,23 +67,18 @@ function Features({ of }: { readonly of: CompanionFeatures }) {
         </Notice>
       )}
       {features.length > 0 && (
-        <table class={of.degraded ? 'table table-plain doubtful' : 'table table-plain'} role="table">
-          <caption class="visually-hidden">Features of the companion service, read-only</caption>
-          <thead role="rowgroup">
-            <tr role="row">
-              {['Feature', 'Effective state', 'Lifecycle', 'Visibility'].map((name) => (
-                <th key={name} scope="col" role="columnheader">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
+        <CardTable
+          class="table-plain"
+          caption="Features of the companion service, read-only"
+          columns={['Feature', 'Effective state', 'Lifecycle', 'Visibility']}
+          doubtful={of.degraded}
+        >
           <tbody role="rowgroup">
             {features.map(([key, feature]) => (
               <CompanionRow key={key} name={key} feature={feature} />
             ))}
           </tbody>
-        </table>
+        </CardTable>
       )}
       {features.length === 0 && !of.degraded && <p class="muted">It names no features.</p>}
     </>
@@ -119,9 +110,7 @@ function CompanionRow({ name, feature }: { readonly name: string; readonly featu
           <span class={`pill pill-${known.lifecycle}`}>{LIFECYCLE[known.lifecycle]}</span>
         )}
       </td>
-      <td role="cell" class="cell-visibility">
-        {known.visibility !== undefined && VISIBILITY[known.visibility]}
-      </td>
+      <Cell class="cell-visibility" of={known.visibility !== undefined && VISIBILITY[known.visibility]} />
     </tr>
   );
 }

@@ -1,7 +1,8 @@
 /** Asks before a switch is moved: what will change, and why it is done. */
 import { useEffect, useRef } from 'preact/hooks';
+import { Button } from '../../button.tsx';
 import { Modal } from '../../modal.tsx';
-import { Notice } from '../../notice.tsx';
+import { Notice, Problem } from '../../notice.tsx';
 import { Ago } from '../../time.tsx';
 import { Affected } from './affected.tsx';
 import {
@@ -47,27 +48,15 @@ export function ConfirmDialog() {
         <Overtaken />
         <Consequences of={asked.key} />
         <ReasonField />
-        {failure.value !== undefined && (
-          <Notice kind="bad" role="alert">
-            {failure.value}
-          </Notice>
-        )}
+        <Problem of={failure.value} />
         <div class="modal-foot">
-          <button
-            class="button"
-            type="button"
-            onClick={close}
-            aria-disabled={sending.value ? 'true' : undefined}
-          >
-            Cancel
-          </button>
-          <button
-            class={asked.to === 'disabled' ? 'button button-danger' : 'button button-primary'}
-            type="submit"
-            aria-disabled={waits ? 'true' : undefined}
-          >
-            {sending.value ? 'Waiting for the server…' : verb}
-          </button>
+          <Button text="Cancel" onClick={close} waits={sending.value} />
+          <Button
+            text={sending.value ? 'Waiting for the server…' : verb}
+            look={asked.to === 'disabled' ? 'danger' : 'primary'}
+            submits
+            waits={waits}
+          />
         </div>
       </form>
     </Modal>
@@ -102,15 +91,7 @@ function Consequences({ of }: { readonly of: string }) {
       <h3 id="consequences-title">What changes</h3>
       {now.state === 'loading' && <p class="muted">Asking the server…</p>}
       {now.state === 'failed' && (
-        <Notice
-          kind="warn"
-          role="status"
-          action={
-            <button class="button button-small" type="button" onClick={() => void loadPreview()}>
-              Try again
-            </button>
-          }
-        >
+        <Notice kind="warn" role="status" again={loadPreview}>
           It could not be found out. {now.why}
         </Notice>
       )}

@@ -1,4 +1,4 @@
-/** Whether a feature can be used, and if not, why: sign, colour and words say the same. */
+/** Says whether a feature can be used, and if not, why. Sign, colour and words say the same. */
 import type { PlatformFeature } from '@svc/sdk';
 import { Icon } from '../../icons.tsx';
 import { consider } from './change.ts';
@@ -45,7 +45,7 @@ function Blockers({ feature: { blockedBy, reason } }: { readonly feature: Platfo
   );
 }
 
-/** Where the chain ends, when that is not the direct blocker. */
+/** Says where the chain ends, when that is not the direct blocker. */
 function RootCauses({ feature: { rootCauses, blockedBy } }: { readonly feature: PlatformFeature }) {
   const further = rootCauses.filter((key) => !blockedBy.includes(key));
   if (further.length === 0) return null;

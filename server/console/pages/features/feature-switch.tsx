@@ -1,6 +1,6 @@
 /**
- * A feature's own switch. Its name is the key and never changes; it moves only when the server says so. A
- * switch that cannot be moved keeps its place in the order of the keyboard and says why.
+ * This view shows a feature's own switch. Its name is the key and never changes, and it moves only when the
+ * server says so. A switch that cannot be moved keeps its place in the order of the keyboard and says why.
  */
 import type { PlatformFeature } from '@svc/sdk';
 import { announce } from '../../announce.ts';

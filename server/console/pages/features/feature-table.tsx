@@ -1,5 +1,8 @@
-/** One row a feature, in the order of the manifest. On narrow screens the same rows are cards. */
+/**
+ * This view shows one row a feature, in the order of the manifest. On narrow screens the same rows are cards.
+ */
 import type { PlatformFeature } from '@svc/sdk';
+import { CardTable, Cell } from '../../table.tsx';
 import { Icon } from '../../icons.tsx';
 import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
@@ -17,30 +20,19 @@ export interface FeatureTableProps {
   readonly doubtful: boolean;
 }
 
-// The roles are written out because a table that is laid out as cards loses them.
 export function FeatureTable({ features, doubtful }: FeatureTableProps) {
   return (
-    <table class={doubtful ? 'table doubtful' : 'table'} role="table">
-      <caption class="visually-hidden">
-        Platform features with their switches, effective states and last changes
-      </caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {['Feature', 'Switch', 'Effective state', 'Lifecycle', 'Visibility', 'Last change', 'History'].map(
-            (name) => (
-              <th key={name} scope="col" role="columnheader">
-                {name}
-              </th>
-            ),
-          )}
-        </tr>
-      </thead>
+    <CardTable
+      caption="Platform features with their switches, effective states and last changes"
+      columns={['Feature', 'Switch', 'Effective state', 'Lifecycle', 'Visibility', 'Last change', 'History']}
+      doubtful={doubtful}
+    >
       <tbody role="rowgroup">
         {features.map((feature) => (
           <FeatureRow key={feature.key} feature={feature} />
         ))}
       </tbody>
-    </table>
+    </CardTable>
   );
 }
 
@@ -55,21 +47,14 @@ function FeatureRow({ feature }: { readonly feature: PlatformFeature }) {
         <p class="description">{feature.description}</p>
         <Needs keys={feature.dependsOn} />
       </th>
-      <td role="cell" class="cell-switch">
-        <FeatureSwitch feature={feature} />
-      </td>
-      <td role="cell" class="cell-state">
-        <FeatureState feature={feature} />
-      </td>
-      <td role="cell" class="cell-lifecycle">
-        <span class={`pill pill-${feature.lifecycle}`}>{LIFECYCLE[feature.lifecycle]}</span>
-      </td>
-      <td role="cell" class="cell-visibility">
-        {VISIBILITY[feature.visibility]}
-      </td>
-      <td role="cell" class="cell-change">
-        <LastChange feature={feature} />
-      </td>
+      <Cell class="cell-switch" of={<FeatureSwitch feature={feature} />} />
+      <Cell class="cell-state" of={<FeatureState feature={feature} />} />
+      <Cell
+        class="cell-lifecycle"
+        of={<span class={`pill pill-${feature.lifecycle}`}>{LIFECYCLE[feature.lifecycle]}</span>}
+      />
+      <Cell class="cell-visibility" of={VISIBILITY[feature.visibility]} />
+      <Cell class="cell-change" of={<LastChange feature={feature} />} />
       <td role="cell" class="cell-history">
         <a
           class="button button-quiet"

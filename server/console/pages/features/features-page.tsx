@@ -1,9 +1,10 @@
-/** Staff's table of all platform features, and below it those of the companion service. */
+/** Shows staff a table of all platform features, and below it those of the companion service. */
 import { useEffect } from 'preact/hooks';
-import { Notice } from '../../notice.tsx';
+import { StaleNotice } from '../../stale-notice.tsx';
+import { Unread } from '../../reading.tsx';
+import { Button } from '../../button.tsx';
 import { nowMs } from '../../now.ts';
 import { param } from '../../router.ts';
-import { At } from '../../time.tsx';
 import { pending } from './change.ts';
 import { Companion } from './companion.tsx';
 import { ConfirmDialog } from './confirm-dialog.tsx';
@@ -57,60 +58,21 @@ function Summary() {
 function Table() {
   const features = list.data.value;
   const unknown = list.unknown.value;
-  if (features === undefined) {
-    return unknown === undefined ? <Skeleton /> : <NeverLoaded why={unknown.why} />;
-  }
+  if (features === undefined) return <Unread of={list} what="the features" rows={6} />;
   const filter = currentFilter();
   const shown = features.filter((feature) => matches(feature, filter, nowMs.value));
   return (
     <>
-      {unknown !== undefined && (
-        <Notice kind="warn" role="status" action={<Again />}>
-          <strong>
-            Unknown since <At ms={unknown.sinceMs} />.
-          </strong>{' '}
-          {unknown.why} Below is what was known then.
-        </Notice>
-      )}
+      <StaleNotice of={list} />
       <FilterBar shown={shown.length} all={features.length} />
       {shown.length > 0 && <FeatureTable features={shown} doubtful={unknown !== undefined} />}
       {shown.length === 0 && features.length > 0 && isFiltering(filter) && (
         <div class="empty">
           <p>None of the {counted(features.length, 'feature', 'features')} matches.</p>
-          <button class="button" type="button" onClick={clearFilter}>
-            Show all
-          </button>
+          <Button onClick={clearFilter}>Show all</Button>
         </div>
       )}
       {features.length === 0 && <p class="empty">This installation has no platform features.</p>}
     </>
-  );
-}
-
-/** Without numbers or switches: nothing is known yet. */
-function Skeleton() {
-  return (
-    <div class="skeleton" role="status" aria-busy="true">
-      <span class="visually-hidden">Reading the features…</span>
-      {[1, 2, 3, 4, 5, 6].map((row) => (
-        <div key={row} class="skeleton-row" />
-      ))}
-    </div>
-  );
-}
-
-function NeverLoaded({ why }: { readonly why: string }) {
-  return (
-    <Notice kind="bad" role="alert" action={<Again />}>
-      <strong>The features could not be read.</strong> {why}
-    </Notice>
-  );
-}
-
-function Again() {
-  return (
-    <button class="button button-small" type="button" onClick={() => void list.load()}>
-      Try again
-    </button>
   );
 }

@@ -1,4 +1,4 @@
-/** Which rows are shown. The filter lives in the address, so that a link shows the same rows. */
+/** Chooses which rows are shown. The filter lives in the address, so that a link shows the same rows. */
 import type { PlatformFeature } from '@svc/sdk';
 import { param, setParams } from '../../router.ts';
 import { isBlocked } from './words.ts';

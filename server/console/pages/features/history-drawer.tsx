@@ -5,10 +5,10 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ChangeSource, FeatureChange } from '@svc/sdk';
+import { Button } from '../../button.tsx';
 import { LoadOlder } from '../../load-older.tsx';
-import { Icon } from '../../icons.tsx';
-import { Modal } from '../../modal.tsx';
-import { Notice } from '../../notice.tsx';
+import { Drawer } from '../../modal.tsx';
+import { Problem } from '../../notice.tsx';
 import { hrefWith, setParams } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { Affected, Arrow } from './affected.tsx';
@@ -34,44 +34,31 @@ export function HistoryDrawer({ of }: { readonly of: string }) {
   }, [of, revision]);
   const shown = history.value?.key === of ? history.value : undefined;
   return (
-    <Modal class="drawer" labelledBy={TITLE} onClose={close} lightDismiss>
-      <header class="drawer-head">
-        <h2 id={TITLE}>
+    <Drawer
+      id={TITLE}
+      title={
+        <>
           History of <code>{of}</code>
-        </h2>
-        <CopyLink of={of} />
-        <button class="button button-quiet button-icon" type="button" aria-label="Close" onClick={close}>
-          <Icon of="close" />
-        </button>
-      </header>
-      <div class="drawer-body" aria-busy={shown?.loading !== false}>
-        {shown?.problem !== undefined && (
-          <Notice
-            kind="bad"
-            role="alert"
-            action={
-              <button class="button button-small" type="button" onClick={() => void openHistory(of)}>
-                Try again
-              </button>
-            }
-          >
-            {shown.problem}
-          </Notice>
-        )}
-        {shown === undefined || (shown.loading && shown.changes.length === 0) ? (
-          <p class="muted">Reading the history…</p>
-        ) : shown.changes.length === 0 && shown.problem === undefined ? (
-          <p class="muted">Nobody has moved this switch yet.</p>
-        ) : (
-          <ol class="changes">
-            {shown.changes.map((change) => (
-              <Change key={change.id} change={change} />
-            ))}
-          </ol>
-        )}
-        {shown?.nextCursor !== undefined && <LoadOlder busy={shown.loading} load={loadOlder} />}
-      </div>
-    </Modal>
+        </>
+      }
+      aside={<CopyLink of={of} />}
+      busy={shown?.loading !== false}
+      onClose={close}
+    >
+      <Problem of={shown?.problem} again={() => openHistory(of)} />
+      {shown === undefined || (shown.loading && shown.changes.length === 0) ? (
+        <p class="muted">Reading the history…</p>
+      ) : shown.changes.length === 0 && shown.problem === undefined ? (
+        <p class="muted">Nobody has moved this switch yet.</p>
+      ) : (
+        <ol class="changes">
+          {shown.changes.map((change) => (
+            <Change key={change.id} change={change} />
+          ))}
+        </ol>
+      )}
+      {shown?.nextCursor !== undefined && <LoadOlder busy={shown.loading} load={loadOlder} />}
+    </Drawer>
   );
 }
 
@@ -83,15 +70,13 @@ function CopyLink({ of }: { readonly of: string }) {
       await navigator.clipboard.writeText(hrefWith({ history: of }));
       result.value = 'copied';
     } catch {
-      // The browser's settings: the address bar is still there.
+      // The browser's settings forbid it. The address bar is still there.
       result.value = 'refused';
     }
   };
   return (
     <>
-      <button class="button button-quiet button-small" type="button" onClick={() => void copy()}>
-        Copy link
-      </button>
+      <Button text="Copy link" look="quiet small" onClick={() => void copy()} />
       <span class="copy-result" role="status">
         {result.value === 'copied'
           ? 'Copied'

@@ -1,4 +1,4 @@
-/** The changes of one feature, newest first, page by page. */
+/** Reads the changes of one feature, newest first, page by page. */
 import { signal } from '@preact/signals';
 import type { FeatureChange } from '@svc/sdk';
 import { explain, platformFeatures } from '../../api.ts';
@@ -20,7 +20,7 @@ onForget(() => {
   history.value = undefined;
 });
 
-/** The newest page; what was shown of the same feature stays until it is there. */
+/** Reads the newest page. What was shown of the same feature stays until it is there. */
 export async function openHistory(key: string): Promise<void> {
   const shown = history.peek();
   const kept = shown?.key === key ? shown.changes : [];

@@ -1,4 +1,4 @@
-/** What the table says about a feature, in plain words. */
+/** Says what the table tells about a feature, in plain words. */
 import type {
   AffectedFeature,
   FeatureActor,
@@ -50,7 +50,7 @@ export function actorName({ kind, display, id }: FeatureActor): string {
   return kind === 'environment' ? `the environment (${name})` : name;
 }
 
-/** `off, blocked by host.runners`: what a feature is before or after a change. */
+/** Returns what a feature is before or after a change, such as `off, blocked by host.runners`. */
 export function outcome(
   enabled: boolean,
   reason: AffectedFeature['reasonAfter'],

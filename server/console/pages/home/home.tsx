@@ -1,4 +1,4 @@
-/** For people without a page of their own: what is switched on on this installation. */
+/** Shows people without a page of their own what is switched on on this installation. */
 import { Icon } from '../../icons.tsx';
 import { offers } from '../../session.ts';
 import type { SignedIn } from '../../session.ts';

@@ -1,4 +1,4 @@
-/** One artifact: where it came from, who says what about it, what it is made of, and where it went. */
+/** Shows one artifact: where it came from, who says what about it, what it is made of, and where it went. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type {
@@ -9,7 +9,8 @@ import type {
   ArtifactsLineageResponse,
   SbomList,
 } from '@svc/sdk';
-import { isMissing, sentence } from '../../api.ts';
+import { Button } from '../../button.tsx';
+import { ifMissing, sentence } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
 import { Failed } from '../../reading.tsx';
 import { setParams } from '../../router.ts';
@@ -35,7 +36,7 @@ interface KnownArtifact {
   readonly artifact: Artifact;
   readonly said: ArtifactsAttestationsResponse;
   readonly lineage: ArtifactsLineageResponse;
-  /** Undefined: there is no passport yet. */
+  /** It is undefined where there is no passport yet. */
   readonly gaps: readonly string[] | undefined;
 }
 
@@ -49,15 +50,11 @@ async function readArtifact(teamId: string, id: string): Promise<KnownArtifact> 
   return { artifact, said, lineage, gaps };
 }
 
-async function readGaps(teamId: string, id: string): Promise<readonly string[] | undefined> {
-  try {
+const readGaps = async (teamId: string, id: string): Promise<readonly string[] | undefined> =>
+  await ifMissing(undefined, async () => {
     const { gaps } = (await artifacts.passport(teamId, id)).document;
     return Array.isArray(gaps) ? gaps.map(String) : [];
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
+  });
 
 export interface ArtifactViewProps {
   readonly teamId: string;
@@ -72,13 +69,9 @@ export function ArtifactView({ teamId, artifactId, version }: ArtifactViewProps)
   const removing = useSignal<Removal | undefined>(undefined);
   return (
     <>
-      <button
-        class="button button-small"
-        type="button"
-        onClick={() => setParams({ artifact: undefined }, { replace: true })}
-      >
+      <Button look="small" onClick={() => setParams({ artifact: undefined }, { replace: true })}>
         ‹ Release {version}
-      </button>
+      </Button>
       {known !== undefined ? (
         <Parts of={known} remove={(removal) => (removing.value = removal)} />
       ) : unknown === undefined ? (
@@ -108,15 +101,9 @@ function Parts({ of: { artifact, said, lineage, gaps }, remove }: PartsProps) {
     <>
       <dl class="facts">
         <Fact name="Kind">{artifact.kind}</Fact>
-        <Fact name="Digest">
-          <code>{artifact.digest}</code>
-        </Fact>
-        <Fact name="First seen">
-          <Ago at={artifact.createdAt} />
-        </Fact>
-        <Fact name="Provenance">
-          <Standing of={provenanceOf(said.attestations)} />
-        </Fact>
+        <Fact name="Digest" of={<code>{artifact.digest}</code>} />
+        <Fact name="First seen" of={<Ago at={artifact.createdAt} />} />
+        <Fact name="Provenance" of={<Standing of={provenanceOf(said.attestations)} />} />
         <Fact name="Packages">{packagesOf(artifact)}</Fact>
       </dl>
       <Part id="sources" title="Sources">
@@ -201,11 +188,7 @@ function Lists({ of: lists, remove }: ListsProps) {
         <li key={`${list.source} ${list.sha256}`}>
           <span class="statement">
             <strong>{list.source === 'runner' ? 'Listed by its runner' : 'Uploaded'}</strong>
-            {list.source === 'upload' && (
-              <button class="button button-small" type="button" onClick={() => remove(list)}>
-                Remove
-              </button>
-            )}
+            {list.source === 'upload' && <Button text="Remove" look="small" onClick={() => remove(list)} />}
           </span>
           <span class="muted">
             {list.packages.toLocaleString('en')} packages, <Ago at={list.at} />
@@ -241,9 +224,7 @@ function Statements({ of: { attestations, nextCursor }, remove }: StatementsProp
                 <strong title={predicateType}>{statementName({ predicateType })}</strong>
                 <Standing of={STATUS[verification.status]} />
                 {isRemovable(statement) && (
-                  <button class="button button-small" type="button" onClick={() => remove(statement)}>
-                    Remove
-                  </button>
+                  <Button text="Remove" look="small" onClick={() => remove(statement)} />
                 )}
               </span>
               <span class="muted">

@@ -1,4 +1,4 @@
-/** What the page asks of the server. */
+/** Names the resources of the SDK that the page uses. */
 import { Artifacts, Promotions, Releases, Teams } from '@svc/sdk';
 import { client } from '../../api.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What a promotion changes in its environment: what runs there now, what it brings, and which artifacts and
- * packages differ.
+ * Shows what a promotion changes in its environment: what runs there now, what it brings, and which artifacts
+ * and packages differ.
  */
 import type { PromotionImage, PromotionPreview } from '@svc/sdk';
 import { sentence } from '../../api.ts';
@@ -16,12 +16,11 @@ const OPEN_MAX = 6;
 export function Images({ of: { running, brought } }: { readonly of: PromotionPreview }) {
   return (
     <>
-      <Fact name="Runs now">
-        {running === undefined ? <span class="muted">Nothing that is known</span> : <Image of={running} />}
-      </Fact>
-      <Fact name="Brings">
-        <Image of={brought} />
-      </Fact>
+      <Fact
+        name="Runs now"
+        of={running === undefined ? <span class="muted">Nothing that is known</span> : <Image of={running} />}
+      />
+      <Fact name="Brings" of={<Image of={brought} />} />
     </>
   );
 }

@@ -4,9 +4,9 @@ import type { PromotionArtifactChange, PromotionPackageChanges } from '@svc/sdk'
 export interface Difference {
   readonly name: string;
   readonly kind: string;
-  /** Absent: it is added. */
+  /** It is absent where the package is added. */
   readonly before: string | undefined;
-  /** Absent: it is removed. */
+  /** It is absent where the package is removed. */
   readonly after: string | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface Differences {
 /** Versions that are named of one package. */
 const VERSIONS_MAX = 3;
 
-/** The first of a digest, without its algorithm. */
+/** Returns the first digits that a digest has behind its algorithm. */
 const digits = (digest: string): string => digest.replace(/^\w+:/, '').slice(0, 12);
 
 export function artifactDifferences(changes: readonly PromotionArtifactChange[]): Differences {

@@ -1,4 +1,4 @@
-/** The lineage of an artifact as a drawing. It says nothing that the list under it does not. */
+/** Draws the lineage of an artifact. The drawing says nothing that the list under it does not. */
 import type { ArtifactsLineageResponse, LineageNode } from '@svc/sdk';
 import { drawingOf } from './lineage.ts';
 import type { LineageLine, LineageRow } from './lineage.ts';
@@ -9,7 +9,7 @@ const ROW_PX = 34;
 const BOX_PX = 26;
 /** A column is so much of the width, which makes the drawing fit any. */
 const COLUMN_PERCENT = 5;
-/** How far inside of a box the line leaves it. */
+/** Distance between the edge of a box and the place inside of it where the line leaves it. */
 const LEAVES_PX = 8;
 /** Where lines that merge run, and where boxes end that leave them room. */
 const MERGE_PERCENT = 97;

@@ -20,7 +20,7 @@ const nameOf = ({ rows }: LineageDrawing, row: number): string => {
   const of = rows[row]?.of;
   return typeof of === 'object' ? of.id : `+${of}`;
 };
-/** `column name`, a row each. */
+/** Returns a row that is `column name` for each node. */
 const rowsOf = (drawing: LineageDrawing): string[] =>
   drawing.rows.map(({ column }, row) => `${column} ${nameOf(drawing, row)}`);
 const linesOf = (drawing: LineageDrawing): string[] =>

@@ -1,13 +1,13 @@
 /**
- * Where the parts of a lineage stand when it is drawn: a row for each node and a column for each kind, so
- * that every line goes down and to the right. What an artifact came of stands above it, and what became of it
- * below, each under what it came of.
+ * Here is where the parts of a lineage stand in its drawing: there is a row for each node and a column for
+ * each kind, so that every line goes down and to the right. What an artifact came of stands above it, and
+ * what became of it below, each under what it came of.
  */
 import type { ArtifactsLineageResponse, LineageKind, LineageNode } from '@svc/sdk';
 
 /** Builds and runs that are drawn; their commits come with them. */
 export const SOURCES_MAX = 6;
-/** What is drawn below the artifact. */
+/** Most nodes that are drawn below the artifact. */
 export const BELOW_MAX = 24;
 
 export interface LineageRow {
@@ -16,11 +16,11 @@ export interface LineageRow {
   readonly of: LineageNode | number;
 }
 
-/** From one row to a later one. */
+/** Line from one row to a later one. */
 export interface LineageLine {
   readonly from: number;
   readonly to: number;
-  /** Whether it comes together with others that lead to the same row. */
+  /** True where the line comes together with others that lead to the same row. */
   readonly merges: boolean;
 }
 
@@ -140,7 +140,7 @@ function chosen(below: readonly LineageNode[], parents: Parents): ReadonlySet<st
   return shown;
 }
 
-/** Those of no known time last, and otherwise as they are. */
+/** Returns the newest first, those of no known time last, and otherwise keeps their order. */
 function newestFirst(nodes: readonly LineageNode[]): readonly LineageNode[] {
   const time = ({ at }: LineageNode): number => (at === undefined ? 0 : Date.parse(at));
   return nodes.toSorted((a, b) => time(b) - time(a));

@@ -1,13 +1,11 @@
 /**
- * Releases, newest first, against environments: what runs in each, since when and how it came, and what else
- * has come of each release there.
+ * Shows releases, newest first, against environments: what runs in each, since when and how it came, and what
+ * else has come of each release there.
  */
-import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Project, Promotion, Release, RunningImage } from '@svc/sdk';
-import { LoadOlder } from '../../load-older.tsx';
-import { announce } from '../../announce.ts';
-import { explain, isUnauthenticated } from '../../api.ts';
+import { CardTable } from '../../table.tsx';
+import { useOlder } from '../../use-older.tsx';
 import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { releases } from './calls.ts';
@@ -23,25 +21,16 @@ export interface MatrixProps {
   readonly doubtful: boolean;
 }
 
+const partOf = ({ releases: items, nextCursor }: Pick<Delivery, 'releases' | 'nextCursor'>) => ({
+  items,
+  nextCursor,
+});
+
 export function Matrix({ project, of, doubtful }: MatrixProps) {
-  const older = useSignal<readonly Release[]>([]);
-  const next = useSignal<string | undefined | null>(null);
-  const busy = useSignal(false);
-  const cursor = next.value === null ? of.nextCursor : next.value;
-  const loadOlder = async (): Promise<void> => {
-    if (busy.value || cursor === undefined) return;
-    busy.value = true;
-    try {
-      const page = await releases.listPage(project.id, { limit: RELEASES_PAGE, cursor });
-      older.value = [...older.value, ...page.releases];
-      next.value = page.nextCursor;
-    } catch (error) {
-      if (!isUnauthenticated(error)) announce(explain(error));
-    } finally {
-      busy.value = false;
-    }
-  };
-  const shown = [...new Map([...of.releases, ...older.value].map((each) => [each.id, each])).values()];
+  const withOlder = useOlder(async (cursor) =>
+    partOf(await releases.listPage(project.id, { limit: RELEASES_PAGE, cursor })),
+  );
+  const { items: shown, button } = withOlder(partOf(of));
   return (
     <>
       <h2 id="matrix-title">Where each release is</h2>
@@ -65,7 +54,7 @@ export function Matrix({ project, of, doubtful }: MatrixProps) {
           <Table releases={shown} project={project} columns={of.columns} doubtful={doubtful} />
         </div>
       )}
-      {cursor !== undefined && <LoadOlder apart busy={busy.value} load={loadOlder} />}
+      {button}
     </>
   );
 }
@@ -79,17 +68,12 @@ interface TableProps {
 
 function Table({ releases: shown, project, columns, doubtful }: TableProps) {
   return (
-    <table class={doubtful ? 'table matrix doubtful' : 'table matrix'} role="table">
-      <caption class="visually-hidden">Releases of {project.name}, newest first, by environment</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {['Release', ...columns.map(({ environment }) => environment.name)].map((name) => (
-            <th key={name} scope="col" role="columnheader">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+    <CardTable
+      class="matrix"
+      caption={`Releases of ${project.name}, newest first, by environment`}
+      columns={['Release', ...columns.map(({ environment }) => environment.name)]}
+      doubtful={doubtful}
+    >
       <tbody role="rowgroup">
         <Unlisted columns={columns} of={shown} />
         {shown.map((release) => (
@@ -108,7 +92,7 @@ function Table({ releases: shown, project, columns, doubtful }: TableProps) {
           </tr>
         ))}
       </tbody>
-    </table>
+    </CardTable>
   );
 }
 

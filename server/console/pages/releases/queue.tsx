@@ -1,5 +1,7 @@
 /** Promotions that wait: for people first of all, then for a runner or for whoever deploys them. */
 import type { Environment, Promotion } from '@svc/sdk';
+import { CardTable, Cell } from '../../table.tsx';
+import { Button } from '../../button.tsx';
 import { sentence } from '../../api.ts';
 import { follow, hrefWith } from '../../router.ts';
 import type { SignedIn } from '../../session.ts';
@@ -22,23 +24,17 @@ export function Queue({ columns, session }: QueueProps) {
       {waiting.length === 0 ? (
         <p class="muted">No promotion waits for anything.</p>
       ) : (
-        <table class="table queue-table" role="table">
-          <caption class="visually-hidden">Promotions that wait, newest first</caption>
-          <thead role="rowgroup">
-            <tr role="row">
-              {['Release', 'To', 'State', 'Waits for', 'Asked for', 'Approval'].map((name) => (
-                <th key={name} scope="col" role="columnheader">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
+        <CardTable
+          class="queue-table"
+          caption="Promotions that wait, newest first"
+          columns={['Release', 'To', 'State', 'Waits for', 'Asked for', 'Approval']}
+        >
           <tbody role="rowgroup">
             {waiting.map(({ promotion, environment }) => (
               <Row key={promotion.id} promotion={promotion} environment={environment} session={session} />
             ))}
           </tbody>
-        </table>
+        </CardTable>
       )}
     </section>
   );
@@ -58,18 +54,13 @@ function Row({ promotion, environment, session }: RowProps) {
           {promotion.version}
         </a>
       </th>
-      <td role="cell" class="cell-to">
-        {environment.name}
-      </td>
-      <td role="cell" class="cell-state">
-        <Standing of={standing(promotion, false)} />
-      </td>
-      <td role="cell" class="cell-waits">
-        {promotion.waitingFor !== undefined && sentence(promotion.waitingFor.text)}
-      </td>
-      <td role="cell" class="cell-asked muted">
-        <Ago at={promotion.createdAt} />
-      </td>
+      <Cell class="cell-to" of={environment.name} />
+      <Cell class="cell-state" of={<Standing of={standing(promotion, false)} />} />
+      <Cell
+        class="cell-waits"
+        of={promotion.waitingFor !== undefined && sentence(promotion.waitingFor.text)}
+      />
+      <Cell class="cell-asked muted" of={<Ago at={promotion.createdAt} />} />
       <td role="cell" class="cell-approve">
         {promotion.state === 'pending' && (
           <Decision promotion={promotion} environment={environment} session={session} />
@@ -83,16 +74,14 @@ function Decision({ promotion, environment, session: { who } }: RowProps) {
   const role = who.teams.find(({ teamId }) => teamId === promotion.teamId)?.role;
   return (
     <>
-      <button
-        class="button button-small"
-        type="button"
-        aria-label={`Review ${promotion.version} for ${environment.name}`}
+      <Button
+        text="Review"
+        look="small"
+        label={`Review ${promotion.version} for ${environment.name}`}
         onClick={() => {
           asked.value = { promotionId: promotion.id, kind: 'review' };
         }}
-      >
-        Review
-      </button>
+      />
       <span class="muted">{whyNot(promotion, environment, { userId: who.userId, role })}</span>
     </>
   );

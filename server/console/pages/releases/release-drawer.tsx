@@ -1,13 +1,12 @@
 /**
- * One release with its artifacts, and one of these. Both places are in the address, so that they can be
- * linked to.
+ * This view shows one release with its artifacts, and one of these. Both places are in the address, so that
+ * they can be linked to.
  */
 import type { Project, Release } from '@svc/sdk';
-import { isMissing } from '../../api.ts';
+import { ifMissing } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
 import { Fetched } from '../../fetched.tsx';
-import { Icon } from '../../icons.tsx';
-import { Modal } from '../../modal.tsx';
+import { Drawer } from '../../modal.tsx';
 import { Failed } from '../../reading.tsx';
 import { follow, hrefWith, param, setParams } from '../../router.ts';
 import { Ago } from '../../time.tsx';
@@ -27,61 +26,49 @@ export interface ReleaseDrawerProps {
 }
 
 export function ReleaseDrawer({ project, releaseId }: ReleaseDrawerProps) {
-  const read = useLastGood(async (): Promise<Release | 'absent'> => {
-    try {
-      return await releases.get(project.id, releaseId);
-    } catch (error) {
-      if (isMissing(error)) return 'absent';
-      throw error;
-    }
-  });
+  const read = useLastGood(
+    async () => await ifMissing('absent' as const, async () => await releases.get(project.id, releaseId)),
+  );
   const known = read.data.value;
   const unknown = read.unknown.value;
   const artifactId = param('artifact');
   const release = known === 'absent' ? undefined : known;
   const artifact = release?.artifacts.find(({ id }) => id === artifactId);
   return (
-    // Another dialog for each thing: the focus is at its beginning then.
-    <Modal key={artifactId ?? ''} class="drawer" labelledBy={TITLE} onClose={close} lightDismiss>
-      <header class="drawer-head">
-        <h2 id={TITLE}>{artifact?.name ?? `Release ${release?.version ?? ''}`}</h2>
-        <button class="button button-quiet button-icon" type="button" aria-label="Close" onClick={close}>
-          <Icon of="close" />
-        </button>
-      </header>
-      <div class="drawer-body">
-        {known === 'absent' ? (
-          <p>There is no such release in {project.name}.</p>
-        ) : release === undefined ? (
-          unknown === undefined ? (
-            <p class="muted">Reading the release…</p>
-          ) : (
-            <Failed what="The release" why={unknown.why} again={() => void read.load()} />
-          )
-        ) : artifact === undefined ? (
-          <Contents release={release} isLost={artifactId !== undefined} />
+    // The key makes another dialog for each thing, so that the focus is at its beginning then.
+    <Drawer
+      key={artifactId ?? ''}
+      id={TITLE}
+      title={artifact?.name ?? `Release ${release?.version ?? ''}`}
+      onClose={close}
+    >
+      {known === 'absent' ? (
+        <p>There is no such release in {project.name}.</p>
+      ) : release === undefined ? (
+        unknown === undefined ? (
+          <p class="muted">Reading the release…</p>
         ) : (
-          <Fetched
-            load={loadArtifact}
-            props={{ teamId: release.teamId, artifactId: artifact.id, version: release.version }}
-          />
-        )}
-      </div>
-    </Modal>
+          <Failed what="The release" why={unknown.why} again={() => void read.load()} />
+        )
+      ) : artifact === undefined ? (
+        <Contents release={release} isLost={artifactId !== undefined} />
+      ) : (
+        <Fetched
+          load={loadArtifact}
+          props={{ teamId: release.teamId, artifactId: artifact.id, version: release.version }}
+        />
+      )}
+    </Drawer>
   );
 }
 
-/** `isLost`: the address names an artifact that the release does not have. */
+/** Shows the release. `isLost` says that the address names an artifact that the release does not have. */
 function Contents({ release, isLost }: { readonly release: Release; readonly isLost: boolean }) {
   return (
     <>
       <dl class="facts">
-        <Fact name="Made">
-          <Ago at={release.createdAt} />
-        </Fact>
-        <Fact name="Digest">
-          <code>{release.digest}</code>
-        </Fact>
+        <Fact name="Made" of={<Ago at={release.createdAt} />} />
+        <Fact name="Digest" of={<code>{release.digest}</code>} />
         {release.notes !== '' && <Fact name="Notes">{release.notes}</Fact>}
       </dl>
       <section class="part" aria-labelledby="artifacts-title">

@@ -3,15 +3,14 @@
  */
 import { useEffect } from 'preact/hooks';
 import type { Environment, Project } from '@svc/sdk';
-import { createLive, every } from '../../live.ts';
+import { usePolled } from '../../use-polled.ts';
 import { Missing } from '../../missing.tsx';
 import { NoEnvironment, ProjectPicker } from '../../place-pickers.tsx';
-import { readPlace } from '../../place.ts';
-import { Failed, Reading } from '../../reading.tsx';
+import { usePlace } from '../../place.ts';
+import { Unread } from '../../reading.tsx';
 import { follow, param } from '../../router.ts';
 import type { SignedIn } from '../../session.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
-import { useLastGood } from '../../use-last-good.ts';
 import { Matrix } from './matrix.tsx';
 import { Queue } from './queue.tsx';
 import { RejectDialog } from './reject-dialog.tsx';
@@ -22,23 +21,15 @@ import { asked, closeDialog, ENVIRONMENTS_MAX, POLL_MS, readDelivery, withPromot
 import type { Column } from './words.ts';
 
 export function ReleasesPage({ session }: { readonly session: SignedIn }) {
-  const place = useLastGood(readPlace);
-  const [env, project] = [param('env'), param('project')];
-  useEffect(() => {
-    if (place.data.peek() !== undefined) void place.load();
-  }, [env, project]);
+  const place = usePlace();
+  const env = param('env');
   const known = place.data.value;
   if (known?.missing === true) return <Missing />;
-  const unknown = place.unknown.value;
   if (known === undefined) {
     return (
       <>
         <h1>Releases</h1>
-        {unknown === undefined ? (
-          <Reading what="your projects" />
-        ) : (
-          <Failed what="Your projects" why={unknown.why} again={() => void place.load()} />
-        )}
+        <Unread of={place} what="your projects" />
       </>
     );
   }
@@ -85,23 +76,11 @@ interface ProjectReleasesProps {
 }
 
 function ProjectReleases({ project, environments, session }: ProjectReleasesProps) {
-  const read = useLastGood(async () => await readDelivery(project.id, environments));
-  useEffect(
-    () =>
-      createLive().follow({
-        open: (ending) => every(POLL_MS, ending),
-        onEvent: async () => await read.load(),
-        onLost: read.markStale,
-      }),
-    [],
-  );
+  const read = usePolled(async () => await readDelivery(project.id, environments), POLL_MS);
   useEffect(() => closeDialog, []);
   const known = read.data.value;
   const unknown = read.unknown.value;
-  if (known === undefined) {
-    if (unknown === undefined) return <Reading what="the releases" />;
-    return <Failed what="The releases" why={unknown.why} again={() => void read.load()} />;
-  }
+  if (known === undefined) return <Unread of={read} what="the releases" />;
   const releaseId = param('release');
   return (
     <>

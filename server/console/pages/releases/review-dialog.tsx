@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Environment, Promotion, PromotionRule } from '@svc/sdk';
+import { Button } from '../../button.tsx';
 import { Ask } from '../../ask.tsx';
 import { Fact } from '../../fact.tsx';
 import { Notice } from '../../notice.tsx';
@@ -33,7 +34,7 @@ export interface ReviewDialogProps {
   readonly onRefusal: () => void;
 }
 
-/** Of the contract. */
+/** Least characters of a reason, as the contract sets them. */
 const OVERRIDE_CHARS_MIN = 8;
 /** Parts of what is approved that say where it goes. */
 const TARGET = /^(deploy\.|runner\.|region$)/;
@@ -134,15 +135,13 @@ function consequence({ deploy }: Environment, review: Review): string {
 }
 
 const RejectInstead = ({ promotionId }: { readonly promotionId: string }) => (
-  <button
-    class="button button-quiet"
-    type="button"
+  <Button
+    text="Reject…"
+    look="quiet"
     onClick={() => {
       asked.value = { promotionId, kind: 'reject' };
     }}
-  >
-    Reject…
-  </button>
+  />
 );
 
 interface FactsProps {

@@ -1,6 +1,6 @@
 import type { Tone } from './words.ts';
 
-/** A word beside a mark. */
+/** The standing is a word beside a mark. */
 export function Standing({ of: [word, tone] }: { readonly of: readonly [word: string, tone: Tone] }) {
   return (
     <span class={`standing tone-${tone}`}>

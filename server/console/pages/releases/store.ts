@@ -45,7 +45,7 @@ export function withPromotion(delivery: Delivery, answered: Promotion): Delivery
   return { ...delivery, columns };
 }
 
-/** What is asked about a promotion. */
+/** Question about a promotion that the page asks. */
 export interface PromotionDialog {
   readonly promotionId: string;
   readonly kind: 'review' | 'reject';

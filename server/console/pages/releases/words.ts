@@ -1,4 +1,4 @@
-/** What the page says about promotions and artifacts, in plain words. */
+/** Says what the page tells about promotions and artifacts, in plain words. */
 import type {
   ArtifactOrigin,
   Attestation,
@@ -23,7 +23,7 @@ export interface Column {
   readonly promotions: readonly Promotion[];
   /** Whether these are all that there are. */
   readonly isWhole: boolean;
-  /** Undefined: nothing is known to run there. */
+  /** It is undefined where nothing is known to run. */
   readonly running: RunningImage | undefined;
 }
 
@@ -36,7 +36,10 @@ export const HOW: Readonly<Record<RunningHow, string>> = {
   elsewhere: 'deployed elsewhere',
 };
 
-/** `isNewest`: nothing is known to have been deployed there since it was approved. */
+/**
+ * Returns what is said of a promotion. `isNewest` says that nothing is known to have been deployed there
+ * since it was approved.
+ */
 export function standing(promotion: Promotion, isNewest: boolean): StateWord {
   switch (promotion.state) {
     case 'pending':
@@ -95,7 +98,7 @@ export function unlisted({ running }: Column, releases: readonly Release[]): Run
   return releases.some(({ id }) => id === running?.image.releaseId) ? undefined : running;
 }
 
-/** Those that wait for people, for a runner, or for whoever deploys them; newest first. */
+/** Returns those that wait for people, for a runner, or for whoever deploys them, newest first. */
 export function waitingIn(columns: readonly Column[]): { promotion: Promotion; environment: Environment }[] {
   return columns
     .flatMap(({ promotions, environment }) =>
@@ -130,7 +133,7 @@ export function whyNot(
     : undefined;
 }
 
-/** `sha256:` and twelve digits. */
+/** Returns a digest that is cut to `sha256:` and twelve digits. */
 export const shortDigest = (digest: string): string => digest.slice(0, 19);
 
 export const ORIGIN: Readonly<Record<ArtifactOrigin, string>> = {
@@ -155,7 +158,10 @@ export function statementName({ predicateType }: Pick<Attestation, 'predicateTyp
   return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('-', ' ')}`;
 }
 
-/** What the service states by itself stays. What it recorded of an evaluation is the word of a member. */
+/**
+ * Returns whether people may remove it. What the service states by itself stays. What it recorded of an
+ * evaluation is the word of a member.
+ */
 export const isRemovable = ({ predicateType, verification }: Attestation): boolean =>
   verification.keyId?.startsWith('sgk_') !== true || predicateType.endsWith('/evaluation/v1');
 
@@ -195,15 +201,15 @@ export function promotionState({ kind, state }: LineageNode): StateWord | undefi
 }
 
 /**
- * A name on one line, whatever stands in it: nothing that is unseen or turns the direction, and not without
- * end.
+ * Returns a name that is on one line, whatever stands in it: nothing in it is unseen or turns the direction,
+ * and it ends after `max`.
  */
 export function plain(text: string, max: number): string {
   const characters = [...text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')];
   return characters.length > max ? `${characters.slice(0, max - 1).join('')}…` : characters.join('');
 }
 
-/** What a node of a lineage came of: `Build web, Build api`. */
+/** Returns what a node of a lineage came of, such as `Build web, Build api`. */
 export function cameOf(node: LineageNode, { nodes, edges }: ArtifactsLineageResponse): string {
   const from = new Set(edges.filter(({ to }) => to === node.id).map((edge) => edge.from));
   return nodes

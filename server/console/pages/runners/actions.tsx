@@ -1,9 +1,11 @@
-/** What can be done with a runner. What takes something away asks first; the rest happens at once. */
-import { useSignal } from '@preact/signals';
+/**
+ * Offers what can be done with a runner. What takes something away asks first, and the rest happens at once.
+ */
 import type { ComponentChildren } from 'preact';
 import type { Runner, Team } from '@svc/sdk';
+import { useWork } from '../../use-work.ts';
+import { Button } from '../../button.tsx';
 import { announce } from '../../announce.ts';
-import { explain, isUnauthenticated } from '../../api.ts';
 import type { LastGood } from '../../last-good.ts';
 import { runners } from './calls.ts';
 import { ask, mayClear, mayManage } from './store.ts';
@@ -31,14 +33,12 @@ export function QuickAction({ team, runner, of }: ActionsProps) {
   if (!mayManage(team)) return null;
   if (runner.health === 'flagged' && mayClear(team)) {
     return (
-      <button
-        class="button button-small"
-        type="button"
-        aria-label={`Clear the flag of ${runner.name}`}
+      <Button
+        text="Clear flag"
+        look="small"
+        label={`Clear the flag of ${runner.name}`}
         onClick={() => ask({ kind: 'clear', runner })}
-      >
-        Clear flag
-      </button>
+      />
     );
   }
   return <PauseOrResume runner={runner} of={of} label={runner.name} />;
@@ -85,33 +85,22 @@ export function AtOnce({
   readonly act: () => Promise<string>;
   readonly children: ComponentChildren;
 }) {
-  const busy = useSignal(false);
-  const problem = useSignal('');
-  const run = async (): Promise<void> => {
-    if (busy.value) return;
-    busy.value = true;
-    problem.value = '';
-    try {
+  const { busy, problem, run } = useWork();
+  const once = async (): Promise<void> =>
+    await run(async () => {
       const message = await act();
       if (message !== '') announce(message);
-    } catch (error) {
-      if (!isUnauthenticated(error)) problem.value = explain(error);
-    } finally {
-      busy.value = false;
-    }
-  };
+    });
   return (
     <>
-      <button
-        class="button button-small"
-        type="button"
+      <Button
+        text={children}
+        look="small"
         {...(name !== undefined && { 'aria-label': name })}
-        aria-disabled={busy.value ? 'true' : undefined}
-        onClick={() => void run()}
-      >
-        {children}
-      </button>
-      {problem.value !== '' && (
+        waits={busy.value}
+        onClick={() => void once()}
+      />
+      {problem.value !== undefined && (
         <span class="field-problem" role="alert">
           {problem.value}
         </span>

@@ -1,6 +1,6 @@
-/** What the page asks of the server. */
+/** Names the resources of the SDK that the page uses. */
 import { Runners, Teams } from '@svc/sdk';
-import { client, isMissing } from '../../api.ts';
+import { client, ifMissing } from '../../api.ts';
 
 export const runners = new Runners(client);
 export const teams = new Teams(client);
@@ -11,11 +11,8 @@ export const teams = new Teams(client);
 export async function runnersAnswer(): Promise<boolean> {
   const [first] = await teams.list();
   if (first === undefined) return false;
-  try {
+  return await ifMissing(false, async () => {
     await runners.list(first.id);
     return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
+  });
 }

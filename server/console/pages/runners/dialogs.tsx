@@ -1,5 +1,6 @@
 /** What is asked before something is done to a runner. */
 import type { Runner, Team } from '@svc/sdk';
+import { TextField } from '../../field.tsx';
 import { Ask } from '../../ask.tsx';
 import type { LastGood } from '../../last-good.ts';
 import { setParams } from '../../router.ts';
@@ -76,22 +77,13 @@ function PauseDialog({ roster, runner }: OneProps) {
           }}
         />
       </div>
-      <div class="field">
-        <label htmlFor="pause-minutes">Minutes until it resumes by itself</label>
-        <p class="hint" id="pause-minutes-hint">
-          Empty: until somebody resumes it.
-        </p>
-        <input
-          id="pause-minutes"
-          inputMode="numeric"
-          autoComplete="off"
-          aria-describedby="pause-minutes-hint"
-          value={pauseMinutes.value}
-          onInput={(event) => {
-            pauseMinutes.value = event.currentTarget.value;
-          }}
-        />
-      </div>
+      <TextField
+        id="pause-minutes"
+        label="Minutes until it resumes by itself"
+        hint="Empty: until somebody resumes it."
+        value={pauseMinutes}
+        inputMode="numeric"
+      />
     </Ask>
   );
 }

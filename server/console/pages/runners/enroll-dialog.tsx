@@ -3,15 +3,16 @@
  * then the runner as soon as it is there. The token lives in this dialog alone: closing it forgets it.
  */
 import { useSignal } from '@preact/signals';
-import type { Signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Runner, RunnersCreateEnrollTokenResponse, Team } from '@svc/sdk';
-import { explain, isUnauthenticated } from '../../api.ts';
+import { TextField } from '../../field.tsx';
+import { useWork } from '../../use-work.ts';
+import { Button } from '../../button.tsx';
 import { CopyLine } from '../../copy.tsx';
 import { Icon } from '../../icons.tsx';
 import type { LastGood } from '../../last-good.ts';
 import { Modal } from '../../modal.tsx';
-import { Notice } from '../../notice.tsx';
+import { Notice, Problem } from '../../notice.tsx';
 import { runners } from './calls.ts';
 import { closeDialog } from './store.ts';
 import type { RosterAnswer } from './store.ts';
@@ -27,23 +28,14 @@ export interface EnrollDialogProps {
 export function EnrollDialog({ team, roster }: EnrollDialogProps) {
   const name = useSignal('');
   const token = useSignal<RunnersCreateEnrollTokenResponse | undefined>(undefined);
-  const busy = useSignal(false);
-  const problem = useSignal<string | undefined>(undefined);
+  const { busy, problem, run } = useWork();
   // Who is here when the token is made: whoever else appears afterwards came by it, or by another one.
   const before = useRef<ReadonlySet<string>>(new Set());
-  const create = async (): Promise<void> => {
-    if (busy.value) return;
-    busy.value = true;
-    problem.value = undefined;
-    try {
+  const create = async (): Promise<void> =>
+    await run(async () => {
       before.current = new Set(idsOf(roster.data.peek()));
       token.value = await runners.createEnrollToken(team.id);
-    } catch (error) {
-      if (!isUnauthenticated(error)) problem.value = explain(error);
-    } finally {
-      busy.value = false;
-    }
-  };
+    });
   const known = roster.data.value;
   const arrived =
     token.value === undefined || known === undefined || known === 'absent'
@@ -59,12 +51,17 @@ export function EnrollDialog({ team, roster }: EnrollDialogProps) {
         noValidate
       >
         <h2 id={TITLE}>Enroll a runner for {team.name}</h2>
-        <NameField name={name} />
-        {problem.value !== undefined && (
-          <Notice kind="bad" role="alert">
-            {problem.value}
-          </Notice>
-        )}
+        <TextField
+          id="runner-name"
+          label="Name of the runner"
+          hint="Unique in the team. Empty: the name of the machine."
+          value={name}
+          maxLength={100}
+          autoCapitalize="none"
+          spellcheck={false}
+          data-first-focus
+        />
+        <Problem of={problem.value} />
         {token.value === undefined ? (
           <p class="muted">
             The token is good for one machine and for 15 minutes, and is shown once. Have the machine ready.
@@ -79,30 +76,6 @@ export function EnrollDialog({ team, roster }: EnrollDialogProps) {
   );
 }
 
-function NameField({ name }: { readonly name: Signal<string> }) {
-  return (
-    <div class="field">
-      <label htmlFor="runner-name">Name of the runner</label>
-      <p class="hint" id="runner-name-hint">
-        Unique in the team. Empty: the name of the machine.
-      </p>
-      <input
-        id="runner-name"
-        value={name.value}
-        maxLength={100}
-        autoComplete="off"
-        autoCapitalize="none"
-        spellcheck={false}
-        data-first-focus
-        aria-describedby="runner-name-hint"
-        onInput={(event) => {
-          name.value = event.currentTarget.value;
-        }}
-      />
-    </div>
-  );
-}
-
 function Foot({
   made,
   busy,
@@ -114,17 +87,18 @@ function Foot({
 }) {
   return (
     <div class="modal-foot">
-      <button class={`button ${arrived ? 'button-primary' : ''}`} type="button" onClick={closeDialog}>
-        {made ? 'Close' : 'Go back'}
-      </button>
+      <Button
+        text={made ? 'Close' : 'Go back'}
+        {...(arrived && { look: 'primary' as const })}
+        onClick={closeDialog}
+      />
       {!arrived && (
-        <button
-          class={`button ${made ? '' : 'button-primary'}`}
-          type="submit"
-          aria-disabled={busy ? 'true' : undefined}
-        >
-          {busy ? 'Waiting for the server…' : made ? 'Make another token' : 'Make a token'}
-        </button>
+        <Button
+          text={busy ? 'Waiting for the server…' : made ? 'Make another token' : 'Make a token'}
+          {...(!made && { look: 'primary' as const })}
+          submits
+          waits={busy}
+        />
       )}
     </div>
   );

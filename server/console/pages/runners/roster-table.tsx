@@ -1,5 +1,8 @@
-/** One row a runner, in the order of their names. On narrow screens the same rows are cards. */
+/**
+ * This view shows one row a runner, in the order of their names. On narrow screens the same rows are cards.
+ */
 import type { Runner, Team } from '@svc/sdk';
+import { CardTable, Cell } from '../../table.tsx';
 import type { LastGood } from '../../last-good.ts';
 import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
@@ -15,26 +18,20 @@ export interface RosterTableProps {
   readonly of: LastGood<RosterAnswer>;
 }
 
-// The roles are written out because a table that is laid out as cards loses them.
 export function RosterTable({ team, runners, doubtful, of }: RosterTableProps) {
   return (
-    <table class={doubtful ? 'table roster doubtful' : 'table roster'} role="table">
-      <caption class="visually-hidden">Runners of {team.name} with their health and what they hold</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {['Runner', 'Health', 'Holds', 'Strikes', 'Version', 'Last contact', 'Actions'].map((name) => (
-            <th key={name} scope="col" role="columnheader">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+    <CardTable
+      class="roster"
+      caption={`Runners of ${team.name} with their health and what they hold`}
+      columns={['Runner', 'Health', 'Holds', 'Strikes', 'Version', 'Last contact', 'Actions']}
+      doubtful={doubtful}
+    >
       <tbody role="rowgroup">
         {runners.map((runner) => (
           <Row key={runner.id} team={team} runner={runner} of={of} />
         ))}
       </tbody>
-    </table>
+    </CardTable>
   );
 }
 
@@ -56,24 +53,20 @@ function Row({
         </a>
         <Labels labels={runner.labels} />
       </th>
-      <td role="cell" class="cell-health">
-        <Health runner={runner} />
-      </td>
-      <td role="cell" class="cell-number" data-name="Holds">
-        {runner.leases}
-      </td>
-      <td role="cell" class="cell-number cell-strikes" data-name="Strikes">
-        {runner.strikes}
-      </td>
-      <td role="cell" class="cell-version" data-name="Version">
-        {runner.version === '' ? <span class="muted">–</span> : <code>{runner.version}</code>}
-      </td>
-      <td role="cell" class="cell-contact" data-name="Last contact">
-        {last === undefined ? <span class="muted">never</span> : <Ago at={last} />}
-      </td>
-      <td role="cell" class="cell-actions">
-        <QuickAction team={team} runner={runner} of={of} />
-      </td>
+      <Cell class="cell-health" of={<Health runner={runner} />} />
+      <Cell class="cell-number" data-name="Holds" of={runner.leases} />
+      <Cell class="cell-number cell-strikes" data-name="Strikes" of={runner.strikes} />
+      <Cell
+        class="cell-version"
+        data-name="Version"
+        of={runner.version === '' ? <span class="muted">–</span> : <code>{runner.version}</code>}
+      />
+      <Cell
+        class="cell-contact"
+        data-name="Last contact"
+        of={last === undefined ? <span class="muted">never</span> : <Ago at={last} />}
+      />
+      <Cell class="cell-actions" of={<QuickAction team={team} runner={runner} of={of} />} />
     </tr>
   );
 }

@@ -1,17 +1,17 @@
 /**
- * One runner: what it is, what can be done with it, and what it held. Its place is in the address, so that it
- * can be linked to.
+ * Shows one runner: what it is, what can be done with it, and what it held. Its place is in the address, so
+ * that it can be linked to.
  */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Lease, Runner, Team } from '@svc/sdk';
+import { Button } from '../../button.tsx';
 import { LoadOlder } from '../../load-older.tsx';
 import { explain, isUnauthenticated } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
-import { Icon } from '../../icons.tsx';
 import type { LastGood } from '../../last-good.ts';
-import { Modal } from '../../modal.tsx';
-import { Notice } from '../../notice.tsx';
+import { Drawer } from '../../modal.tsx';
+import { Problem } from '../../notice.tsx';
 import { setParams } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { counted, duration } from '../../words.ts';
@@ -35,51 +35,31 @@ export interface RunnerDrawerProps {
 
 export function RunnerDrawer({ team, runner, of }: RunnerDrawerProps) {
   return (
-    <Modal class="drawer" labelledBy={TITLE} onClose={close} lightDismiss>
-      <header class="drawer-head">
-        <h2 id={TITLE}>{runner.name}</h2>
-        <button class="button button-quiet button-icon" type="button" aria-label="Close" onClick={close}>
-          <Icon of="close" />
-        </button>
-      </header>
-      <div class="drawer-body">
-        <Health runner={runner} />
-        {mayManage(team) ? (
-          <div class="drawer-actions">
-            <PauseOrResume runner={runner} of={of} />
-            {runner.flagged && mayClear(team) && (
-              <button
-                class="button button-small"
-                type="button"
-                onClick={() => ask({ kind: 'clear', runner })}
-              >
-                Clear flag
-              </button>
-            )}
-            <AtOnce
-              act={async () => {
-                applyRunner(of, await runners.requestDiagnostics(runner.teamId, runner.id));
-                return `${runner.name} is asked for diagnostics with its next call.`;
-              }}
-            >
-              Ask for diagnostics
-            </AtOnce>
-            <button
-              class="button button-small button-danger"
-              type="button"
-              onClick={() => ask({ kind: 'revoke', runner })}
-            >
-              Revoke
-            </button>
-          </div>
-        ) : (
-          <p class="muted">Admins of the team can pause, resume and revoke it.</p>
-        )}
-        {runner.flagged && !mayClear(team) && <p class="muted">Owners of the team can clear its flag.</p>}
-        <Facts runner={runner} />
-        <History runner={runner} />
-      </div>
-    </Modal>
+    <Drawer id={TITLE} title={runner.name} onClose={close}>
+      <Health runner={runner} />
+      {mayManage(team) ? (
+        <div class="drawer-actions">
+          <PauseOrResume runner={runner} of={of} />
+          {runner.flagged && mayClear(team) && (
+            <Button text="Clear flag" look="small" onClick={() => ask({ kind: 'clear', runner })} />
+          )}
+          <AtOnce
+            act={async () => {
+              applyRunner(of, await runners.requestDiagnostics(runner.teamId, runner.id));
+              return `${runner.name} is asked for diagnostics with its next call.`;
+            }}
+          >
+            Ask for diagnostics
+          </AtOnce>
+          <Button text="Revoke" look="small danger" onClick={() => ask({ kind: 'revoke', runner })} />
+        </div>
+      ) : (
+        <p class="muted">Admins of the team can pause, resume and revoke it.</p>
+      )}
+      {runner.flagged && !mayClear(team) && <p class="muted">Owners of the team can clear its flag.</p>}
+      <Facts runner={runner} />
+      <History runner={runner} />
+    </Drawer>
   );
 }
 
@@ -90,23 +70,17 @@ function Facts({ runner }: { readonly runner: Runner }) {
       <Fact name="Holds">{counted(runner.leases, 'item', 'items')} of work</Fact>
       <Fact name="Strikes">{runner.strikes}</Fact>
       <Fact name="Version">{runner.version === '' ? 'not told yet' : runner.version}</Fact>
-      <Fact name="Runs work with">
-        {runner.executor === '' ? 'not told yet' : `${runner.executor} (${runner.isolation})`}
-      </Fact>
-      <Fact name="Enrolled">
-        <Ago at={runner.enrolledAt} />
-      </Fact>
-      <Fact name="Last heartbeat">
-        {runner.lastHeartbeatAt === undefined ? 'never' : <Ago at={runner.lastHeartbeatAt} />}
-      </Fact>
-      <Fact name="Id">
-        <code>{runner.id}</code>
-      </Fact>
-      {Object.keys(runner.labels).length > 0 && (
-        <Fact name="Labels">
-          <Labels labels={runner.labels} />
-        </Fact>
-      )}
+      <Fact
+        name="Runs work with"
+        of={runner.executor === '' ? 'not told yet' : `${runner.executor} (${runner.isolation})`}
+      />
+      <Fact name="Enrolled" of={<Ago at={runner.enrolledAt} />} />
+      <Fact
+        name="Last heartbeat"
+        of={runner.lastHeartbeatAt === undefined ? 'never' : <Ago at={runner.lastHeartbeatAt} />}
+      />
+      <Fact name="Id" of={<code>{runner.id}</code>} />
+      {Object.keys(runner.labels).length > 0 && <Fact name="Labels" of={<Labels labels={runner.labels} />} />}
       {diagnostics !== undefined && (
         <Fact name="Diagnostics">
           {diagnostics.containerCliVersion === '' ? 'no container engine' : diagnostics.containerCliVersion}
@@ -148,19 +122,7 @@ function History({ runner }: { readonly runner: Runner }) {
   return (
     <section class="runner-history" aria-labelledby="runner-history" aria-busy={busy.value}>
       <h3 id="runner-history">What it held</h3>
-      {problem.value !== undefined && (
-        <Notice
-          kind="bad"
-          role="alert"
-          action={
-            <button class="button button-small" type="button" onClick={() => void read()}>
-              Try again
-            </button>
-          }
-        >
-          {problem.value}
-        </Notice>
-      )}
+      <Problem of={problem.value} again={() => read()} />
       {leases.value === undefined ? (
         problem.value === undefined && <p class="muted">Reading…</p>
       ) : leases.value.length === 0 ? (

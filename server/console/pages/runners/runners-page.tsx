@@ -1,7 +1,8 @@
-/** A team's runners: how each is, what to do about it, and what waits for them. */
+/** This view shows a team's runners: how each is, what to do about it, and what waits for them. */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import type { Team } from '@svc/sdk';
+import { Button } from '../../button.tsx';
 import { StaleNotice } from '../../stale-notice.tsx';
 import type { LastGood } from '../../last-good.ts';
 import { LiveMark } from '../../live-mark.tsx';
@@ -28,7 +29,7 @@ export function RunnersPage() {
   return (
     <TeamPage
       title="Runners"
-      // Those whose work runs on their own machines first: it is what the page is about.
+      // Teams whose work runs on their own machines come first, because the page is about these.
       suits={({ operator }) => operator === 'customer'}
       onPick={(team) => {
         closeDialog();
@@ -41,9 +42,7 @@ export function RunnersPage() {
           <div class="bar">
             {picker}
             {mayManage(team) && (
-              <button class="button button-primary" type="button" onClick={() => ask({ kind: 'enroll' })}>
-                Enroll a runner
-              </button>
+              <Button text="Enroll a runner" look="primary" onClick={() => ask({ kind: 'enroll' })} />
             )}
           </div>
           <TeamRunners key={team.id} team={team} absent={absent} />
@@ -143,11 +142,7 @@ function NoneYet({ team }: { readonly team: Team }) {
           Start <code>svc-runner run</code>. It shows up here within seconds.
         </li>
       </ol>
-      {mayManage(team) && (
-        <button class="button" type="button" onClick={() => ask({ kind: 'enroll' })}>
-          Enroll the first runner
-        </button>
-      )}
+      {mayManage(team) && <Button onClick={() => ask({ kind: 'enroll' })}>Enroll the first runner</Button>}
     </div>
   );
 }

@@ -1,9 +1,7 @@
-/**
- * One team's runners and their health together: read as one, so that banner and roster tell the same story.
- */
+/** Reads one team's runners together with their health, so that banner and roster tell the same story. */
 import { signal } from '@preact/signals';
 import type { Runner, RunnersEvent, Team, TeamHealth } from '@svc/sdk';
-import { isMissing } from '../../api.ts';
+import { ifMissing } from '../../api.ts';
 import type { LastGood } from '../../last-good.ts';
 import type { StateSource } from '../../live.ts';
 import { onForget } from '../../session.ts';
@@ -17,17 +15,13 @@ export interface Roster {
 /** `absent`: there is no such team, or no such page. */
 export type RosterAnswer = Roster | 'absent';
 
-export async function readRoster(teamId: string): Promise<RosterAnswer> {
-  try {
+export const readRoster = async (teamId: string): Promise<RosterAnswer> =>
+  await ifMissing('absent' as const, async () => {
     const [list, health] = await Promise.all([runners.list(teamId), runners.health(teamId)]);
     return { runners: list, health };
-  } catch (error) {
-    if (isMissing(error)) return 'absent';
-    throw error;
-  }
-}
+  });
 
-/** What there is for `useLiveState`. */
+/** Returns the source that `useLiveState` is given. */
 export function rosterSource(teamId: string, roster: LastGood<RosterAnswer>): StateSource<RunnersEvent> {
   return {
     open: (ending) => runners.watch(teamId, { signal: ending, maxRetries: 0 }),
@@ -40,7 +34,7 @@ export type Dialog =
   | { readonly kind: 'enroll' }
   | { readonly kind: 'pause' | 'revoke' | 'clear'; readonly runner: Runner };
 
-/** What is asked at the moment; kept here so that a session that ends takes no text away. */
+/** Keeps what is asked at the moment, so that a session that ends takes no text away. */
 export const dialog = signal<Dialog | undefined>(undefined);
 export const pauseNote = signal('');
 export const pauseMinutes = signal('');
@@ -57,7 +51,7 @@ export function closeDialog(): void {
 
 onForget(closeDialog);
 
-/** What the person may do; the server decides, this only spares them the refusal. */
+/** Returns what the person may do. The server decides, and this only spares them the refusal. */
 export const mayManage = ({ role }: Team): boolean =>
   role === undefined || role === 'admin' || role === 'owner';
 export const mayClear = ({ role }: Team): boolean => role === undefined || role === 'owner';

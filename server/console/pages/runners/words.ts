@@ -1,4 +1,4 @@
-/** What the page says about a runner, in plain words: how it is, and what to do about it. */
+/** Says what the page tells about a runner, in plain words: how it is, and what to do about it. */
 import type { Runner, StuckWork } from '@svc/sdk';
 import { counted } from '../../words.ts';
 
@@ -65,7 +65,7 @@ export function healthWords(runner: Runner): HealthWords {
   }
 }
 
-/** What a reason of a runner's own asks for; its text stands beside it. */
+/** Returns what is to be done for a reason of a runner's own. Its text stands beside it. */
 export function reasonAdvice(reason: string): string | undefined {
   if (reason.startsWith('disk')) return 'Free some disk space there.';
   if (reason.startsWith('spool') || reason.startsWith('outbox'))
@@ -73,7 +73,7 @@ export function reasonAdvice(reason: string): string | undefined {
   return undefined;
 }
 
-/** `3 runs and 1 build`; empty when nothing waits. */
+/** Returns words that are `3 runs and 1 build`, for example, and an empty text when nothing waits. */
 export function stuckWords({ runs, builds }: Pick<StuckWork, 'runs' | 'builds'>): string {
   return [runs > 0 && counted(runs, 'run', 'runs'), builds > 0 && counted(builds, 'build', 'builds')]
     .filter(Boolean)

@@ -3,13 +3,14 @@ import { useSignal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Environment, TimelineEntry } from '@svc/sdk';
+import { Button } from '../../button.tsx';
 import { LoadOlder } from '../../load-older.tsx';
 import { announce } from '../../announce.ts';
 import { explain, isUnauthenticated } from '../../api.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { LiveMark } from '../../live-mark.tsx';
 import type { LiveStatus } from '../../live.ts';
-import { Failed, Reading } from '../../reading.tsx';
+import { Unread } from '../../reading.tsx';
 import { useTick } from '../../tick.ts';
 import { useLiveState } from '../../use-live-state.ts';
 import { counted, duration } from '../../words.ts';
@@ -32,10 +33,7 @@ export function EnvironmentTimeline({ environment }: { readonly environment: Env
   const status = useLiveState(source);
   const known = kept.data.value;
   const unknown = kept.unknown.value;
-  if (known === undefined) {
-    if (unknown === undefined) return <Reading what="the timeline" rows={6} />;
-    return <Failed what="The timeline" why={unknown.why} again={() => void kept.load()} />;
-  }
+  if (known === undefined) return <Unread of={kept} what="the timeline" rows={6} />;
   return (
     <>
       <Summary known={known} status={status} />
@@ -93,9 +91,7 @@ function Entries({ environment, known: { entries }, fresh, doubtful }: EntriesPr
       {shown.length === 0 ? (
         <div class="empty">
           <p>None of the {counted(entries.length, 'entry', 'entries')} that are loaded matches.</p>
-          <button class="button" type="button" onClick={clearFilter}>
-            Show all
-          </button>
+          <Button onClick={clearFilter}>Show all</Button>
         </div>
       ) : (
         <>
@@ -113,7 +109,7 @@ function Entries({ environment, known: { entries }, fresh, doubtful }: EntriesPr
   );
 }
 
-/** What the bars mean. */
+/** Explains what the bars mean. */
 function Legend({ entries, now }: { readonly entries: readonly TimelineEntry[]; readonly now: number }) {
   return (
     <p class="legend" aria-hidden="true">

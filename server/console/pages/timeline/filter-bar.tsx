@@ -1,4 +1,5 @@
 import type { TimelineEntry } from '@svc/sdk';
+import { Button } from '../../button.tsx';
 import { Icon } from '../../icons.tsx';
 import { choices, clearFilter, currentFilter, isFiltering, setFilter, STATUSES } from './filter.ts';
 import type { Filter } from './filter.ts';
@@ -32,11 +33,7 @@ export function FilterBar({
       <Choice name="status" label="Status" all="Any status" options={STATUSES} filter={filter} />
       <Choice name="branch" label="Branch" all="Any branch" options={branches} filter={filter} />
       <Choice name="source" label="Source" all="Any source" options={sources} filter={filter} />
-      {isFiltering(filter) && (
-        <button class="button button-quiet button-small" type="button" onClick={clearFilter}>
-          Clear
-        </button>
-      )}
+      {isFiltering(filter) && <Button text="Clear" look="quiet small" onClick={clearFilter} />}
       <span class="filter-count" role="status">
         {isFiltering(filter) ? `${shown} of ${entries.length} loaded` : ''}
       </span>

@@ -1,4 +1,4 @@
-/** Which entries are shown. The filter lives in the address, so that a link shows the same ones. */
+/** Chooses which entries are shown. The filter lives in the address, so that a link shows the same ones. */
 import type { TimelineEntry } from '@svc/sdk';
 import { param, setParams } from '../../router.ts';
 import { outcomeOf, sourceName, sourceOf, statusOf } from './words.ts';

@@ -3,7 +3,7 @@ import type { TimelineEntry } from '@svc/sdk';
 import { append, begin, byCommit, change, cursorBehind, WATCHED } from './known.ts';
 import type { KnownEntries } from './known.ts';
 
-/** An entry of a second; the larger, the newer. */
+/** Returns an entry that is of a second; the larger it is, the newer is the entry. */
 const entry = (second: number, more: Partial<TimelineEntry> = {}): TimelineEntry => ({
   kind: 'ci_run',
   id: `cir_${String(second).padStart(4, '0')}`,

@@ -1,7 +1,7 @@
 /**
- * What the page knows of a timeline: the newest entries, which the server tells about as they change, and
- * older ones below them as they were when they were loaded. Pure, so that what comes in which order can be
- * tested.
+ * Keeps what the page knows of a timeline: the newest entries, which the server tells about as they change,
+ * and older ones below them as they were when they were loaded. It is pure, so that what comes in which order
+ * can be tested.
  */
 import type { TimelineEntry, TimelineEvent } from '@svc/sdk';
 
@@ -16,7 +16,7 @@ export interface KnownEntries {
   readonly hasOlder: boolean;
 }
 
-/** Negative: `a` is the newer one. The server's order. */
+/** Returns a negative number when `a` is the newer one, as the server orders them. */
 function order(a: TimelineEntry, b: TimelineEntry): number {
   return Date.parse(b.at) - Date.parse(a.at) || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
 }
@@ -55,7 +55,7 @@ export function change(known: KnownEntries, event: Pick<TimelineEvent, 'entries'
   return { ...known, entries: all.filter((entry) => !gone.has(entry.id) || wasPushedOut(entry)), watched };
 }
 
-/** The next page behind the last one. */
+/** Adds the next page behind the last one. */
 export function append(
   known: KnownEntries,
   older: readonly TimelineEntry[],
@@ -73,7 +73,7 @@ export function cursorBehind({ entries }: KnownEntries): string | undefined {
 }
 
 export interface Commit {
-  /** Of its newest entry; stays the same as entries come. */
+  /** Key of its newest entry. It stays the same as entries come. */
   readonly key: string;
   readonly sha: string | undefined;
   readonly entries: readonly TimelineEntry[];

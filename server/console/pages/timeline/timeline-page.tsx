@@ -1,32 +1,21 @@
-/** Shows the timeline of the environment that the address names. */
-import { useEffect } from 'preact/hooks';
+/** This page shows the timeline of the environment that the address names. */
 import { StaleNotice } from '../../stale-notice.tsx';
 import { Missing } from '../../missing.tsx';
 import { NoEnvironment, PlacePickers } from '../../place-pickers.tsx';
-import { readPlace } from '../../place.ts';
-import { Failed, Reading } from '../../reading.tsx';
-import { follow, param } from '../../router.ts';
-import { useLastGood } from '../../use-last-good.ts';
+import { usePlace } from '../../place.ts';
+import { Unread } from '../../reading.tsx';
+import { follow } from '../../router.ts';
 import { EnvironmentTimeline } from './environment-timeline.tsx';
 
 export function TimelinePage() {
-  const place = useLastGood(readPlace);
-  const [env, project] = [param('env'), param('project')];
-  useEffect(() => {
-    if (place.data.peek() !== undefined) void place.load();
-  }, [env, project]);
+  const place = usePlace();
   const known = place.data.value;
   if (known?.missing === true) return <Missing />;
-  const unknown = place.unknown.value;
   return (
     <div class="timeline">
       <h1>Timeline</h1>
       {known === undefined ? (
-        unknown === undefined ? (
-          <Reading what="your projects" />
-        ) : (
-          <Failed what="Your projects" why={unknown.why} again={() => void place.load()} />
-        )
+        <Unread of={place} what="your projects" />
       ) : (
         <>
           <div class="bar">

@@ -4,6 +4,7 @@
 import type { ReadonlySignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Environment, TimelineEntry } from '@svc/sdk';
+import { CardTable, Cell } from '../../table.tsx';
 import { follow } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { linkOf, shortCommit } from '../builds/words.ts';
@@ -32,24 +33,16 @@ export interface TimelineTableProps {
 
 const COLUMNS = ['Build or run', 'Status', 'Waited and ran', 'By', 'Begun'];
 
-// The roles are written out because a table that is laid out as cards loses them.
 export function TimelineTable({ environment, entries, fresh, now, doubtful }: TimelineTableProps) {
   const scaleMs = scaleOf(entries.map((entry) => timesOf(entry, now)));
   const shared = { environment, now, scaleMs, fresh };
   return (
-    <table class={doubtful ? 'table timeline-table doubtful' : 'table timeline-table'} role="table">
-      <caption class="visually-hidden">
-        Builds and CI runs of {environment.name} by commit, newest first
-      </caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {COLUMNS.map((name) => (
-            <th key={name} scope="col" role="columnheader">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+    <CardTable
+      class="timeline-table"
+      caption={`Builds and CI runs of ${environment.name} by commit, newest first`}
+      columns={COLUMNS}
+      doubtful={doubtful}
+    >
       {byCommit(entries).map((commit) => (
         <tbody key={commit.key} role="rowgroup" class="commit">
           <CommitHead commit={commit} environment={environment} />
@@ -58,7 +51,7 @@ export function TimelineTable({ environment, entries, fresh, now, doubtful }: Ti
           ))}
         </tbody>
       ))}
-    </table>
+    </CardTable>
   );
 }
 
@@ -113,18 +106,10 @@ function Row({ environment, entry, now, scaleMs, fresh }: RowProps) {
           {entry.mergeQueue && <span class="pill">merge queue</span>}
         </p>
       </th>
-      <td role="cell" class="cell-status">
-        <Status entry={entry} />
-      </td>
-      <td role="cell" class="cell-times">
-        <Bar times={timesOf(entry, now)} tone={tone} scaleMs={scaleMs} />
-      </td>
-      <td role="cell" class="cell-by">
-        <By entry={entry} environment={environment} />
-      </td>
-      <td role="cell" class="cell-at">
-        <Ago at={entry.at} />
-      </td>
+      <Cell class="cell-status" of={<Status entry={entry} />} />
+      <Cell class="cell-times" of={<Bar times={timesOf(entry, now)} tone={tone} scaleMs={scaleMs} />} />
+      <Cell class="cell-by" of={<By entry={entry} environment={environment} />} />
+      <Cell class="cell-at" of={<Ago at={entry.at} />} />
     </tr>
   );
 }

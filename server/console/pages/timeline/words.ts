@@ -1,4 +1,4 @@
-/** What the page says about an entry, in plain words: what it is, how it stands, how long it took. */
+/** Says what the page tells about an entry, in plain words: what it is, how it stands, how long it took. */
 import type { CiProvider, CiStatus, TimelineEntry } from '@svc/sdk';
 import { counted, duration } from '../../words.ts';
 import { STATE } from '../builds/words.ts';
@@ -27,7 +27,7 @@ const STATUS: Readonly<Record<CiStatus, readonly [word: string, tone: Tone]>> = 
   unknown: ['Unknown', 'warn'],
 };
 
-/** Where an entry comes from: `build`, or the CI system. */
+/** Returns where an entry comes from, which is `build` or the CI system. */
 export const sourceOf = ({ kind, provider }: TimelineEntry): string =>
   kind === 'build' ? 'build' : (provider ?? 'generic');
 
@@ -116,7 +116,7 @@ function between(from: number | undefined, to: number | undefined): number | und
 /** Waiting of less than this is not worth a word. */
 const WAIT_SAID_MS = 1_000;
 
-/** `waited 12 s, ran 4 min 3 s`; empty when nothing is known. */
+/** Returns words such as `waited 12 s, ran 4 min 3 s`, and an empty text when nothing is known. */
 export function timesWords({ waitedMs, ranMs, goesOn }: Times): string {
   const waits = goesOn && ranMs === undefined;
   const parts = [
@@ -135,7 +135,8 @@ const SCALE_MIN_MS = 10_000;
 const TIMES_MEDIAN = 4;
 
 /**
- * How long a full bar is: the longest, unless that would make slivers of the others; what is longer is cut.
+ * Returns how long a full bar is. It is the longest, unless that would make slivers of the others; what is
+ * longer is cut.
  */
 export function scaleOf(all: readonly Times[]): number {
   const lengths = all

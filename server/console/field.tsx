@@ -1,0 +1,55 @@
+/** Fields of dialogs, each bound to what was typed. */
+import type { Signal } from '@preact/signals';
+
+interface TextFieldProps {
+  readonly id: string;
+  readonly label: string;
+  readonly hint: string;
+  readonly value: Signal<string>;
+  readonly inputMode?: 'decimal' | 'numeric';
+  readonly maxLength?: number;
+  readonly autoCapitalize?: 'none';
+  readonly spellcheck?: boolean;
+  readonly 'data-first-focus'?: boolean;
+}
+
+export function TextField({ id, label, hint, value, ...rest }: TextFieldProps) {
+  return (
+    <div class="field">
+      <label htmlFor={id}>{label}</label>
+      <p class="hint" id={`${id}-hint`}>
+        {hint}
+      </p>
+      <input
+        id={id}
+        autoComplete="off"
+        aria-describedby={`${id}-hint`}
+        value={value.value}
+        onInput={(event) => {
+          value.value = event.currentTarget.value;
+        }}
+        {...rest}
+      />
+    </div>
+  );
+}
+
+interface CheckProps {
+  readonly of: Signal<boolean>;
+  readonly children: string;
+}
+
+export function Check({ of, children }: CheckProps) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={of.value}
+        onChange={(event) => {
+          of.value = event.currentTarget.checked;
+        }}
+      />
+      <span>{children}</span>
+    </label>
+  );
+}
