@@ -117,7 +117,9 @@ export function logEvent(
   return { position: `${epoch}-${offset}`, stream, text, epoch, at: '2026-11-20T08:00:00Z' };
 }
 
-/** Starts one for the tests of a file. It forgets everything after each of them, and is closed at their end. */
+/**
+ * Starts one for the tests of a file. It forgets everything after each of them, and is closed at their end.
+ */
 export async function useFakeApi(): Promise<FakeApi> {
   const api = await startFakeApi();
   afterEach(() => api.reset());

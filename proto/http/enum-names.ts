@@ -39,7 +39,10 @@ export function enumValueJson(valueName: string, enumName: string, option: strin
   return (valueName.startsWith(prefix) ? valueName.slice(prefix.length) : valueName).toLowerCase();
 }
 
-/** Value names of `RunStatus` begin with `RUN_STATUS_`, of `OIDCIssuer` with `OIDC_ISSUER_`, as buf lint wants it. */
+/**
+ * Value names of `RunStatus` begin with `RUN_STATUS_`, of `OIDCIssuer` with `OIDC_ISSUER_`, as buf lint wants
+ * it.
+ */
 export function enumPrefix(enumName: string): string {
   const snake = enumName.replace(/([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])/g, '$1$3_$2$4');
   return `${snake.toUpperCase()}_`;

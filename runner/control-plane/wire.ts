@@ -1,7 +1,8 @@
 /**
- * The JSON that goes over the wire, as svc.runner.v1 spells it: lowerCamel fields, enums in their short words,
- * bytes in base64. The types are those of the contract; its code is not loaded, because the daemon should
- * start in an instant. A field that a message may leave out is optional here: an absent one is its zero value.
+ * The JSON that goes over the wire, as svc.runner.v1 spells it: lowerCamel fields, enums in their short
+ * words, bytes in base64. The types are those of the contract; its code is not loaded, because the daemon
+ * should start in an instant. A field that a message may leave out is optional here: an absent one is its
+ * zero value.
  */
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { BuildType } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
@@ -13,8 +14,8 @@ type Enums = { BuildType: typeof BuildType } & Pick<
 >;
 
 /**
- * The words of an enum, such as `lease_lost`. A run whose time in the queue is up was never offered, so that no
- * runner reports it.
+ * The words of an enum, such as `lease_lost`. A run whose time in the queue is up was never offered, so that
+ * no runner reports it.
  */
 type Words<Name extends keyof Enums> = Lowercase<
   Exclude<keyof Enums[Name] & string, 'UNSPECIFIED' | 'QUEUE_TIMEOUT'>

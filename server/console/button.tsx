@@ -1,4 +1,7 @@
-/** A button of the console: `look` names its kinds in styles/controls.css, and `waits` says that it does nothing now. */
+/**
+ * A button of the console: `look` names its kinds in styles/controls.css, and `waits` says that it does
+ * nothing now.
+ */
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 
 type Look = 'danger' | 'icon' | 'primary' | 'quiet' | 'small' | 'wide';

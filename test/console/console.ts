@@ -16,8 +16,8 @@ import type { TestServer, TestServerOptions } from '../setup/server.ts';
 export interface Console {
   readonly server: TestServer;
   /**
-   * A tab of its own browser profile, which is closed with the test; every complaint of the browser about it is
-   * collected.
+   * A tab of its own browser profile, which is closed with the test; every complaint of the browser about it
+   * is collected.
    */
   open(path: string, options?: BrowserContextOptions): Promise<Tab>;
   /**
@@ -90,7 +90,9 @@ const held = ((process as Holder)[HELD] ??= {});
 /** Returns whether this machine has what a story of the console needs. */
 export const isConsoleHere = async (): Promise<boolean> => (await has('postgres')) && (await has('chromium'));
 
-/** Returns what names begin with that are removed after a run; screenshots.ts has no test runner around it. */
+/**
+ * Returns what names begin with that are removed after a run; screenshots.ts has no test runner around it.
+ */
 const prefixOfRun = async (): Promise<string> => (await import('vitest')).inject('worldPrefix');
 const folderOfRun = async (): Promise<string> => mkdtempSync(joinPath(tmpdir(), `${await prefixOfRun()}_`));
 
@@ -119,8 +121,8 @@ async function startServer({ env, ...options }: TestServerOptions = {}): Promise
 }
 
 /**
- * Returns the console of the one server that the stories of a process share. Each has a team of its own there,
- * and moves neither switches nor the clock.
+ * Returns the console of the one server that the stories of a process share. Each has a team of its own
+ * there, and moves neither switches nor the clock.
  */
 export async function sharedConsole(): Promise<Console> {
   const start = async () => {

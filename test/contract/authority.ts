@@ -1,4 +1,4 @@
-/** Who may do what, as the database has it: what the matrix compares before and after a call. */
+/** Reads from the database who may do what, which the matrix compares before and after a call. */
 import type postgres from 'postgres';
 import { roleAtLeast, scopesOf } from '../../server/kit/scopes.ts';
 import type { Role } from '@svc/proto/http/rpc.ts';
@@ -67,7 +67,7 @@ const READS_EVENT: Readonly<Record<string, string>> = {
 };
 const IN_SPACES = ['project:read', 'project:write'];
 
-/** In what the new thing goes beyond the key that made it; nothing when it does not. */
+/** Says in what the new thing goes beyond the key that made it; undefined when it does not. */
 export function excess(made: Authority, key: HeldKey): string | undefined {
   const { kind, role } = made;
   const lacks = (scopes: Iterable<string>): string | undefined => {

@@ -1,7 +1,7 @@
 /**
- * What a body may cost. An RPC of each shape of request, through every door, is sent bodies made to be
- * expensive; the processor time that the server spends on each is held to three times what JSON.parse takes
- * for 1 MiB of ordinary JSON, measured in the same run.
+ * The cost of a body is bounded. An RPC of each shape of request, through every door, is sent bodies made to
+ * be expensive; the processor time that the server spends on each is held to three times what JSON.parse
+ * takes for 1 MiB of ordinary JSON, measured in the same run.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
@@ -89,7 +89,7 @@ function ordinaryJson(): string {
   return `${whole.slice(0, whole.lastIndexOf('},', 1_048_576))}}]`;
 }
 
-/** Processor time of this process for one, the median of many. */
+/** Returns the median processor time of this process for one. */
 function measureReference(): number {
   const text = ordinaryJson();
   const times = Array.from({ length: 31 }, () => {
@@ -101,7 +101,7 @@ function measureReference(): number {
   return times.toSorted((a, b) => a - b)[15] ?? Number.NaN;
 }
 
-/** Processor time of all threads of the server so far. */
+/** Returns the processor time of all threads of the server so far. */
 function serverMs(): number {
   const tasks = `/proc/${platform.server.child.pid}/task`;
   const ns = readdirSync(tasks).map((task) => {

@@ -44,7 +44,7 @@ let server: TestServer;
 let port: number;
 let http2: RawHttp2;
 let runner: IndependentRunner;
-/** Real ones: an answer that depends on whether the resource exists would show. */
+/** The ids are real ones: an answer that depends on whether the resource exists would show. */
 let ids: Readonly<Record<string, string>>;
 
 async function set(key: string, state: 'enabled' | 'disabled'): Promise<void> {
@@ -176,7 +176,7 @@ describe.runIf(await has('postgres'))('gates of platform features', () => {
       }
       const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
       const [hidden, unknown] = [median(times.hidden), median(times.unknown)];
-      // A class, not a figure: one look at a database, a signature or a held poll is far beyond it.
+      // It is a class and no figure: one look at a database, a signature or a held poll is far beyond it.
       expect(hidden, `median ${hidden} ms against ${unknown} ms`).toBeLessThan(2 * unknown + 0.5);
       expect(unknown, `median ${unknown} ms against ${hidden} ms`).toBeLessThan(2 * hidden + 0.5);
     }, 60_000);
@@ -284,7 +284,7 @@ interface PathPair {
   readonly path: string;
   /** The same with one letter changed, so that nobody serves it. */
   readonly unknown: string;
-  /** Absent: the path of Connect, gRPC and gRPC-Web. */
+  /** It is absent on the path of Connect, gRPC and gRPC-Web. */
   readonly route?: RestRoute;
 }
 
@@ -410,7 +410,7 @@ function expectOnly(seen: RawView, verbs: readonly string[], { method, path }: R
   ).toBe(`allow: ${allow}`);
 }
 
-/** What a client that knows the contract may send, by anybody. */
+/** Makes what a client that knows the contract may send, by anybody. */
 function callsOf(rpc: RpcInfo): RawRequest[] {
   return pathsOf(rpc).flatMap(({ path, route }) =>
     credentials().flatMap((headers) =>
@@ -439,7 +439,7 @@ function rpcCalls(path: string, headers: Record<string, string>): RawRequest[] {
 function expectDisabled(view: RawView, feature: string, request: string): void {
   const told = [...view.headers, ...view.trailers, view.body].join('\n');
   expect(told, request).toContain('feature_disabled');
-  // In a body of JSON or in the metadata of RPCs; alone, because what it depends on may be internal.
+  // The dependency is named in a body of JSON or in the metadata of RPCs, alone, because it may be internal.
   expect(told, request).toMatch(new RegExp(`(?:"details":|x-error-details: )\\{"feature":"${feature}"\\}`));
   for (const key of INTERNAL) expect(told, request).not.toContain(key);
   expect(told, request).not.toMatch(/^www-authenticate|^ratelimit|^x-ratelimit/im);
@@ -456,7 +456,7 @@ const doors = (): ReadonlyArray<readonly [string, Send]> => [
   ['HTTP/2', http2.send],
 ];
 
-/** What a path that nobody serves answers to a request: the same each time, so that it is asked once. */
+/** Returns what a path that nobody serves answers to a request: it is the same each time, and asked once. */
 const unserved = new Map<string, Promise<RawView>>();
 async function unservedAt(door: string, send: Send, request: RawRequest): Promise<RawView> {
   const { body } = request;

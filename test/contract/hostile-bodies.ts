@@ -35,8 +35,8 @@ const textOf = (desc: DescMessage) =>
   findField(desc, ({ fieldKind, scalar }) => fieldKind === 'scalar' && scalar === ScalarType.STRING);
 
 /**
- * Says what the cost of reading an RPC's bodies depends on: the fields that hostile bodies fill, how deep they
- * stand and what they hold, and how much fits. RPCs that agree in it have decoders of one make.
+ * Says what the cost of reading an RPC's bodies depends on: the fields that hostile bodies fill, how deep
+ * they stand and what they hold, and how much fits. RPCs that agree in it have decoders of one make.
  */
 function shapeOf({ desc: { input, methodKind }, bodyBytesMax, auth, routes }: RpcInfo): string {
   const kindOf = ({ fieldKind, scalar, message, enum: words }: DescField): string =>
@@ -61,7 +61,7 @@ export function oneOfEachShape(rpcs: readonly RpcInfo[], wanted: readonly string
   return rpcs.filter((rpc) => ofShapes.has(rpc) || wanted.includes(rpc.id));
 }
 
-/** Whole repetitions of a part within so many bytes. */
+/** Returns whole repetitions of a part within so many bytes. */
 function filled(part: string | Buffer, bytes: number): Buffer {
   const one = Buffer.from(part);
   return Buffer.alloc(Math.floor(bytes / one.length) * one.length, one);

@@ -142,7 +142,7 @@ describe.runIf(partsThere)('internal RPCs', () => {
     await database?.[Symbol.asyncDispose]();
   });
 
-  /** Status and words: an enrollment token that is unknown has the status of a caller who is. */
+  /** Gives status and words: an enrollment token that is unknown has the status of a caller who is. */
   const outcomeOf = (id: string, token: string | undefined) => {
     const client = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure());
     const metadata = new grpc.Metadata();

@@ -16,7 +16,7 @@ import { lintManifest } from '@svc/server/switches/lint.ts';
 const root = new URL('../..', import.meta.url).pathname;
 const PATH = 'proto/features/manifest.ts';
 
-/** The manifest of a commit; nothing when that commit had none. */
+/** Reads the manifest of a commit; nothing when that commit had none. */
 async function manifestAt(commit: string): Promise<readonly FeatureDefinition[] | undefined> {
   const source = fileAt(root, commit, PATH);
   if (source === undefined) return undefined;

@@ -90,7 +90,7 @@ async function call(
   return { status: response.status, code, text };
 }
 
-/** What a stream says first; then the caller leaves, since some streams have no end. */
+/** Returns what a stream says first; then the caller leaves, since some streams have no end. */
 async function beginningOf(response: Response): Promise<string> {
   const reader = response.body?.getReader();
   const first = await reader?.read();
@@ -124,7 +124,7 @@ const requestOf = (rpc: RpcInfo) => {
   return request;
 };
 
-/** Undefined: the call gives nothing. */
+/** Returns undefined where the call gives nothing. */
 const boundOf = (id: string): Gives | undefined => {
   const given = GIVEN[id];
   return given === 'nothing' ? undefined : given;
@@ -141,7 +141,7 @@ function expectRefused(rpc: RpcInfo, reply: Reply, allowed: readonly (readonly [
   ).toContain(`${reply.status} ${reply.code}`);
 }
 
-/** What nobody below admin may call: the role lacks it, or no credential of a developer has it. */
+/** Refuses who is below admin: the role lacks it, or no credential of a developer has it. */
 const FOR_ADMINS = ['403 role_insufficient', '403 scope_missing', '403 session_required'];
 
 const NO_ANSWER =

@@ -20,7 +20,7 @@ export async function printedGroups(model: Model, names: readonly string[]): Pro
   return groupsOf(Object.fromEntries(entries));
 }
 
-/** The literal between the last places of two texts. */
+/** Returns the literal between the last places of two texts. */
 async function evaluated<T>(text: string, before: string, behind: string): Promise<T> {
   const literal = text.slice(text.lastIndexOf(before) + before.length, text.lastIndexOf(behind));
   const source = encodeURIComponent(`export default ${literal}`);

@@ -1,5 +1,5 @@
 /**
- * Answers of raw bytes from end to end: a contract whose RPCs answer google.api.HttpBody, through the
+ * Follows answers of raw bytes from end to end: a contract whose RPCs answer google.api.HttpBody, through the
  * generator, the door on a real socket, the SDK's client and the command line. The contract is one of the
  * generator's fixtures.
  */

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 const textOf = (name: string): string => pages.get(name) ?? '';
 
-/** First cells of all rows, without their backquotes; of a command its words alone. */
+/** Returns the first cells of all rows, without their backquotes; of a command its words alone. */
 function named(name: string): string[] {
   return textOf(name)
     .split('\n')

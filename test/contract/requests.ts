@@ -1,6 +1,6 @@
 /**
- * One valid request for every public RPC, by RPC id, from the files `*.requests.ts` beside the features. An
- * RPC without one fails the matrix.
+ * Collects one valid request for every public RPC, by RPC id, from the files `*.requests.ts` beside the
+ * features. An RPC without one fails the matrix.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export interface ValidRequest {
    * with this code.
    */
   readonly status?: number;
-  /** Which credential is the right one; default: by the RPC's declaration. */
+  /** The right credential. By default the RPC's declaration decides. */
   readonly as?: 'session' | 'staff_session' | 'nobody';
   /**
    * The right caller acts behind all others, since it takes away what they need: those with a lower number
@@ -25,11 +25,11 @@ export interface ValidRequest {
   readonly last?: number;
   /** Says how many statements the call may cost, where it needs more than `STATEMENTS_MAX`. */
   readonly statements?: number;
-  /** What somebody holds after the call that nobody held before. */
+  /** Says what somebody holds after the call that nobody held before. */
   readonly gives: Gives | 'nothing';
   /**
-   * Whether it changes what guards something, or what such a guard goes by. Of whatever writes and has no
-   * answer here the matrix sees that it is for admins and owners alone, so that it may change any guard;
+   * Says whether it changes what guards something, or what such a guard goes by. Of whatever writes and has
+   * no answer here the matrix sees that it is for admins and owners alone, so that it may change any guard;
    * developers may call it only if it says `nothing`, or what they are refused.
    */
   readonly guards?: 'nothing' | Guarded;
@@ -59,7 +59,7 @@ export const STATEMENTS_MAX = { reading: 5, writing: 10 } as const;
 export const ATTEMPT = 'attempt';
 
 export interface Guarded {
-  /** What a developer does not change by it while something guards the environment of the world. */
+  /** Says what a developer does not change by it while something guards the environment of the world. */
   readonly what: string;
   /** Requests that would. Default: the valid one. */
   readonly attempts?: (world: World) => ReadonlyArray<Record<string, unknown>>;
@@ -102,5 +102,5 @@ for (const file of files) {
 
 export const REQUESTS: Requests = Object.fromEntries(all);
 
-/** What each RPC gives, of machines too. */
+/** Says what each RPC gives, those of machines too. */
 export const GIVEN: Readonly<Record<string, ValidRequest['gives']>> = Object.fromEntries(given);

@@ -1,5 +1,5 @@
 /**
- * Every command of SPEC 4.1 to 4.6, word for word, in a script: there is no terminal, nobody answers a
+ * Runs every command of SPEC 4.1 to 4.6, word for word, in a script: there is no terminal, nobody answers a
  * question, and no flag stands that SPEC does not write.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -36,7 +36,7 @@ async function done(
   return out;
 }
 
-/** The first value in the output of a pipe: of a thing that was made, its id. */
+/** Returns the first value in the output of a pipe, which is the id of a thing that was made. */
 const idIn = (out: string): string => out.split('\n')[0]?.split('\t')[1] ?? '';
 
 describe('commands of SPEC in a script', () => {

@@ -27,7 +27,7 @@ export interface World {
   readonly stepId: string;
   readonly spaceId: string;
   readonly runId: string;
-  /** Of that run. */
+  /** The commit of the run. */
   readonly commitSha: string;
   readonly runnerId: string;
   readonly registryId: string;
@@ -38,23 +38,23 @@ export interface World {
   readonly inviteId: string;
   readonly regionId: string;
   readonly memberId: string;
-  /** Of a developer of the team. */
+  /** The session of a developer of the team. */
   readonly developerSession: string;
-  /** Of that developer, with every scope. */
+  /** A key of that developer with every scope. */
   readonly developerKey: string;
   readonly userId: string;
-  /** Of the owner, with every scope. */
+  /** A key of the owner with every scope. */
   readonly key: string;
   readonly session: string;
   readonly staffKey: string;
   readonly staffSession: string;
-  /** Of the owner, with no scope that matters here. */
+  /** A key of the owner with no scope that matters here. */
   readonly poorKey: string;
   /** The same for what needs a scope of CI. */
   readonly poorCiKey: string;
   readonly expiredKey: string;
   readonly revokedKey: string;
-  /** Of somebody who is in another team. */
+  /** A key of somebody who is in another team. */
   readonly strangerKey: string;
   readonly strangerSession: string;
   readonly sql: postgres.Sql;

@@ -68,7 +68,7 @@ export async function createMigratedDatabase(prefix = 'svc_test'): Promise<NewDa
   const template = process.env[TEMPLATE];
   const made = await createDatabase(prefix, template);
   if (template !== undefined)
-    // An installation of its own, and no later generation of the template.
+    // It is an installation of its own, and no later generation of the template.
     await asAdmin(
       `update settings set value = 'ins_' || replace(gen_random_uuid()::text, '-', '') where key = 'installation.id';
        update database_generation set made_for = database_origin()`,

@@ -1,6 +1,6 @@
 /**
- * The closing summary of `npm test`: what was skipped and how to have it run, then one line with the counts,
- * alone at the end, so that people and scripts read the same figures.
+ * Prints the closing summary of `npm test`: what was skipped and how to have it run, then one line with the
+ * counts, alone at the end, so that people and scripts read the same figures.
  */
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 import { keepTimes, timesOf } from './times.ts';

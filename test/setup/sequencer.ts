@@ -1,4 +1,6 @@
-/** The dearest files first: begun last, they would run alone at the end while the other workers rest. */
+/**
+ * Begins with the dearest files: begun last, they would run alone at the end while the other workers rest.
+ */
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { knownTimes } from './times.ts';

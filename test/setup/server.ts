@@ -1,6 +1,6 @@
 /**
- * The whole server in this process: a fresh database, a free port, the real door, the real gateway. One for
- * each test file.
+ * Starts the whole server in this process: a fresh database, a free port, the real door, the real gateway.
+ * Where a team of one's own is enough, world.ts has one that is shared.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import type { RunningServer } from '../../server/system.ts';
 import { createMigratedDatabase } from './database.ts';
 
 export interface TestServer extends RunningServer {
-  /** What the first start made: a staff account, a team, keys. */
+  /** The first start made it: a staff account, a team, keys. */
   readonly first: Bootstrap;
   readonly dataDir: string;
   readonly databaseUrl: string;

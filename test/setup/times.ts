@@ -1,6 +1,6 @@
 /**
- * Processor times of test files, by their paths from the root: those of this run, and what is known of the
- * runs before.
+ * Keeps processor times of test files, by their paths from the root: those of this run, and what is known of
+ * the runs before.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';

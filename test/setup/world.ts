@@ -1,6 +1,6 @@
 /**
- * A team of one's own in the one server of this process: people with their clients, a project, staff. For
- * tests that need a platform and not a platform of their own: what they make is theirs by its team, and
+ * Gives a team of one's own in the one server of this process: people with their clients, a project, staff.
+ * For tests that need a platform and not a platform of their own: what they make is theirs by its team, and
  * nobody counts rows of the whole. A test that changes settings, features or the clock starts a server
  * itself.
  */
@@ -19,14 +19,14 @@ import { startTestServer } from './server.ts';
 import type { TestServer } from './server.ts';
 
 export interface Member extends Person {
-  /** By the session; tries a call once. */
+  /** It acts by the session and tries a call once. */
   readonly sdk: SvcSDK;
 }
 
 export interface World {
   readonly server: TestServer;
   readonly teamId: string;
-  /** Of the team. */
+  /** A project of the team. */
   readonly projectId: string;
   readonly owner: Member;
   /** The owner's client: most calls of a test are theirs. */
@@ -35,9 +35,9 @@ export interface World {
   member(role: 'admin' | 'developer' | 'viewer'): Promise<Member>;
   /** Somebody with a verified address and a team of their own. */
   stranger(): Promise<Member & { readonly teamId: string }>;
-  /** By the staff key of the first start. */
+  /** A client with the staff key of the first start. */
   readonly staff: SvcSDK;
-  /** By a session of the same account, for acts that no key does. */
+  /** A client with a session of the same account, for acts that no key does. */
   staffSession(): Promise<SvcSDK>;
   /** A client with this key or session; absent: nobody's. */
   as(token?: string): SvcSDK;

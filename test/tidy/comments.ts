@@ -15,7 +15,7 @@ export interface Comment {
   readonly next: string;
 }
 
-const COMMENT = /\/\*\*([\s\S]*?)\*\/|((?:^[ \t]*\/\/ .*\n?)+)/gm;
+const COMMENT = /\/\*\*(?=\s)([\s\S]*?)\*\/|((?:^[ \t]*\/\/ .*\n?)+)/gm;
 /** Words to a tool, and code alone. */
 const NO_WORDS = /^(oxlint|No TeamScope|@|<|#)|^`[^`]*`$/;
 
@@ -52,8 +52,7 @@ function countVerbs(words: ReturnType<typeof nlp>): number {
 
 /** Clauses that such a word begins need another one to be a sentence. */
 const SUBORDINATE = /^(What|Whether|How|Which|Where|Who|Whose|When|That|Those)\b/;
-const SUBORDINATORS =
-  /\b(what|whether|how|which|where|who|whose|when|that)\b/gi;
+const SUBORDINATORS = /\b(what|whether|how|which|where|who|whose|when|that)\b/gi;
 const PREPOSITION = /^(Of|As|With|From|For|By|At|On|To|In)\b/;
 /** No noun phrase begins so. */
 const NO_NOUN =

@@ -137,7 +137,10 @@ async function matching(
   };
 }
 
-/** Counts, each to `max`, what no search for a package finds: artifacts without a list, and with one that does not tell all. */
+/**
+ * Counts, each to `max`, what no search for a package finds: artifacts without a list, and with one that does
+ * not tell all.
+ */
 async function unknownIn(
   { db: { sql }, teams }: Who,
   teamId: string,

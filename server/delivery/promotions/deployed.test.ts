@@ -1,4 +1,6 @@
-/** Here it is tested what runs where, from events that come in any order, twice, and in pieces of any size. */
+/**
+ * Here it is tested what runs where, from events that come in any order, twice, and in pieces of any size.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eq } from 'drizzle-orm';
 import { createTestDatabase } from '../../../test/setup/database.ts';

@@ -55,8 +55,8 @@ function hostKey(host: string): string {
 }
 
 /**
- * This throws `not_found` for an image that lies in another team's namespace of the local registry: whether it is
- * there is told to that team alone.
+ * This throws `not_found` for an image that lies in another team's namespace of the local registry: whether
+ * it is there is told to that team alone.
  */
 export function refuseOthersImage(
   { teamId, localRegistry }: { readonly teamId: string; readonly localRegistry: string },

@@ -1,6 +1,6 @@
 /**
- * Incidents over the real door, opened by rows that nothing of the platform writes yet: states, races, and who sees
- * them.
+ * Incidents over the real door, opened by rows that nothing of the platform writes yet: states, races, and
+ * who sees them.
  */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';

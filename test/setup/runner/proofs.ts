@@ -1,7 +1,7 @@
 /**
  * The proofs that builds and apps are contained on this machine, each of which costs as much as a build. The
- * data folders of one run of the tests share them, as the starts of one daemon do; a proof names what it is of
- * (kernel, engine, users), and another machine or engine makes its own.
+ * data folders of one run of the tests share them, as the starts of one daemon do; a proof names what it is
+ * of (kernel, engine, users), and another machine or engine makes its own.
  */
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
