@@ -52,7 +52,7 @@ export function recountJob({ db, clock, root }: Recounting): JobKind {
   };
 }
 
-/** Marks all statements to be looked at again, in the transaction that trusts a key. */
+/** Adds the job that looks at all statements again, in the transaction that trusts a key. */
 export async function recountDue(db: Database, teamId: string): Promise<void> {
   await addJob(db, { teamId, kind: RECOUNT_JOB, key: teamId, lane: `attestations ${teamId}` });
 }
