@@ -1,4 +1,4 @@
-/** What was built, of what, and what it takes to go further. */
+/** This area holds what was built, what it was built of, and what it takes to go further. */
 import type { Area } from '../kit/feature.ts';
 import { artifactsFeature } from './artifacts/index.ts';
 import { attestationsFeature } from './attestations/index.ts';

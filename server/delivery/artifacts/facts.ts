@@ -12,7 +12,7 @@ import { rankOf } from './source-rank.ts';
 
 /** A policy takes no more. */
 const UNREAD_MAX = 100;
-/** Of a package in a set whose length is not known. */
+/** A package in a set whose length is not known counts this much. */
 const CHARS_OF_OLD = 100;
 
 export interface ArtifactFacts {

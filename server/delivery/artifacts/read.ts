@@ -54,7 +54,7 @@ export async function findArtifact({ db: { sql }, teams }: Who, idOrDigest: stri
   return row;
 }
 
-/** With their sources, in the order in which they come. */
+/** Shows artifacts with their sources, in the order in which they come. */
 export async function presentListed(
   { db: { sql }, teams }: Who,
   teamId: string,

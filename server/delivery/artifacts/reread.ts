@@ -61,8 +61,8 @@ interface Listed {
 type List = Omit<typeof artifactSboms.$inferSelect, 'packageSetId' | 'unread'>;
 
 /**
- * Those that stand, what runners listed when another list stood already, and what a server of the version
- * before wrote since.
+ * Answers the lists that stand, what runners listed when another list stood already, and what a server of the
+ * version before wrote since.
  */
 async function listsOf({ db }: StoreSbomDeps, teamId: string, artifact: Listed): Promise<readonly List[]> {
   const { id: artifactId, digest, createdAt, sbomSha256 } = artifact;

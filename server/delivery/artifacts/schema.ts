@@ -37,9 +37,9 @@ export const artifacts = teamTable(
     platform: text('platform'),
     /** Why its runner did not list what it is made of. */
     sbomProblem: text('sbom_problem'),
-    // Of its first list in `artifact_sboms`, for servers of version 0.10 that work on the migrated database
-    // until they are replaced. Read to take over what such a server wrote; and where `package_set_id` is null
-    // there is no list, but for one beside which the first was removed.
+    // It names the first list in `artifact_sboms`, for servers of version 0.10 that work on the migrated
+    // database until they are replaced. Read to take over what such a server wrote; and where
+    // `package_set_id` is null there is no list, but for one beside which the first was removed.
     packageSetId: bigint('package_set_id', { mode: 'number' }),
     sbomSha256: text('sbom_sha256'),
     sbomUnread: text('sbom_unread').array().notNull().default([]),
@@ -48,7 +48,7 @@ export const artifacts = teamTable(
     uniqueIndex('artifacts_digest').on(t.teamId, t.digest),
     // Lists, newest first: ids are made in the order of time.
     index('artifacts_kind').on(t.teamId, t.kind, t.id),
-    // Those of which nothing says what they are made of: no search finds them.
+    // It finds those of which nothing says what they are made of: no search finds them.
     index('artifacts_unlisted')
       .on(t.teamId, t.id)
       .where(sql`${t.packageSetId} is null`),
@@ -70,8 +70,8 @@ export const withArtifact = (
   }).onDelete('cascade');
 
 /**
- * What each is made of, one row for each document that says so. What a runner listed is never replaced, and
- * what is uploaded stands beside it.
+ * It holds what each artifact is made of, one row for each document that says so. What a runner listed is
+ * never replaced, and what is uploaded stands beside it.
  */
 export const artifactSboms = pgTable(
   'artifact_sboms',
@@ -82,7 +82,7 @@ export const artifactSboms = pgTable(
     /** SHA-256 of the document; see sbom/schema.ts. */
     sha256: text('sha256').notNull(),
     packageSetId: bigint('package_set_id', { mode: 'number' }).notNull(),
-    /** What the document does not tell. */
+    /** It says what the document does not tell. */
     unread: text('unread').array().notNull(),
     /** Runner, or account. */
     by: id('by'),
@@ -92,7 +92,7 @@ export const artifactSboms = pgTable(
     primaryKey({ columns: [t.artifactId, t.source, t.sha256] }),
     // It finds the artifacts that are made of a set, newest first.
     index('artifact_sboms_set').on(t.teamId, t.packageSetId, t.artifactId),
-    // Those that do not tell all.
+    // It finds those that do not tell all.
     index('artifact_sboms_unread')
       .on(t.teamId, t.artifactId)
       .where(sql`${t.unread} <> '{}'`),

@@ -148,7 +148,8 @@ interface Removing {
 }
 
 /**
- * At each of its subjects, whose digests are answered. What the service states by itself is never removed.
+ * Removes a statement at each of its subjects, whose digests are answered. What the service states by itself
+ * is never removed.
  */
 export async function removeAttestation(
   ctx: Ctx,

@@ -50,7 +50,7 @@ export async function storeSbom(
   await sql`update artifacts set sbom_problem = null where id = ${id}`;
 }
 
-/** Of the statement that refers to the document of a runner. */
+/** Names the statement that refers to the document of a runner. */
 export const sbomKey = (digest: string, sha256: string): string => `sbom:${digest}:${sha256}`;
 
 export async function storedDocument(

@@ -82,7 +82,7 @@ export async function removeSbom(
     const { count } = await sql`
       delete from artifact_sboms where team_id = ${teamId} and artifact_id = ${id} and source = 'upload' and sha256 = ${sha256}`;
     if (count === 0) throw notFound('uploaded list of packages');
-    // For servers that are being replaced; see schema.ts.
+    // Servers that are being replaced need this; see schema.ts.
     await sql`update artifacts set package_set_id = null, sbom_sha256 = null, sbom_unread = '{}' where id = ${id} and sbom_sha256 = ${sha256}`;
     return id;
   });

@@ -24,7 +24,10 @@ export interface Stated extends StatementInit {
   /** Names what is stated: `provenance:<work id>:<epoch>`. */
   readonly dedupeKey: string;
   readonly at: Date;
-  /** Of the ledger, where somebody asked for it. Default: the service states it by itself. */
+  /**
+   * It is the ledger's entry, where somebody asked for the statement. Default: the service states it by
+   * itself.
+   */
   readonly entry?: Storing['entry'];
   /** See `attestations`. Default: what the same key signs of this type counts as the same. */
   readonly countsAs?: string;
@@ -105,7 +108,7 @@ interface Stating {
   readonly digests: readonly string[];
 }
 
-/** Of a statement that is stored. */
+/** Adds the subjects of a statement that is stored. */
 export async function addSubjects(
   { sql }: Database,
   { teamId, attestationId, digests }: Stating,
@@ -126,8 +129,8 @@ export interface Storing {
 }
 
 /**
- * With its entry in the ledger, which has the bundle's hash. Throws the violation of `attestations_once` for
- * what was stored before.
+ * Stores a statement with its entry in the ledger, which has the bundle's hash. Throws the violation of
+ * `attestations_once` for what was stored before.
  */
 export async function storeAttestation(
   db: Database,

@@ -1,4 +1,4 @@
-/** Whose certificates count on statements that are uploaded. */
+/** These settings say whose certificates count on statements that are uploaded. */
 import { address, optional, readableFile, text } from '@svc/proto/process/settings.ts';
 
 export const settings = {

@@ -12,14 +12,14 @@ import type { Verified } from './verify.ts';
 
 const SERVICE_KEY_PREFIX = 'sgk_';
 
-/** Of an evaluation that a member stated: the newest of each account and suite counts. */
+/** Names an evaluation that a member stated: the newest of each account and suite counts. */
 export const evaluationCountsAs = (userId: string, suiteId: string): string =>
   `${userId} ${shortHash(suiteId)}`;
 
 /**
- * Of what was brought. Null: it counts in no gate. A copy of what the service signed does not: what it says
- * of this team's artifacts is there already, and what it says for another team, whose runners and members may
- * say anything, is nothing that this team believes.
+ * Answers what an upload counts as. Null: it counts in no gate. A copy of what the service signed does not:
+ * what it says of this team's artifacts is there already, and what it says for another team, whose runners
+ * and members may say anything, is nothing that this team believes.
  */
 export function uploadCountsAs({ status, keyId, statement }: Verified): string | null {
   if (status !== 'valid' || keyId === undefined || statement === undefined) return null;
@@ -34,7 +34,7 @@ export function uploadCountsAs({ status, keyId, statement }: Verified): string |
 export const signedKey = (digest: string, { keyId = '' }: Verified, payloadSha256: string): string =>
   `signed:${digest}:${keyId}:${payloadSha256}`;
 
-/** What a policy is told of a statement beside its type and who signed it. */
+/** Answers what a policy is told of a statement beside its type and who signed it. */
 function toldOf(statement: Statement): string {
   const { predicateType, json } = statement;
   if (predicateType === PROVENANCE_TYPE) return builderOf(statement);

@@ -24,7 +24,7 @@ export interface Candidates {
   readonly root?: TrustRoot | undefined;
 }
 
-/** Of a bundle that was read. */
+/** It tells of a bundle that was read. */
 export interface KnownLarge {
   readonly large: LargeBundle;
   /** Hint of the key that signed it, as far as it was tried. */

@@ -10,11 +10,11 @@ import type { Envelope, Statement } from './envelope.ts';
 import { isPacked, unpack } from './gzip.ts';
 import type { NoSignatory, Signatory, TrustRoot } from './trust-root.ts';
 
-/** Of a payload that may hold anything; a larger one is a list of packages. */
+/** It limits a payload that may hold anything; a larger one is a list of packages. */
 const STATEMENT_BYTES_MAX = 1_048_576;
 /** No bundle of so many bytes holds a larger payload than that: base64 takes four thirds of it. */
 const LARGE_BYTES = Math.ceil(STATEMENT_BYTES_MAX / 3) * 4;
-/** Of a payload that is a list of packages. */
+/** It limits a payload that is a list of packages. */
 const LIST_BYTES_MAX = 4_194_304;
 /**
  * Base64 of such a payload has 5,592,408 bytes; the rest is for certificates, entries of logs and line ends.
@@ -48,7 +48,10 @@ export interface LargeBundle {
   readonly envelope: Omit<Envelope, 'payload' | 'signature'>;
   /** Without its predicate. */
   readonly statement: Statement;
-  /** Of the bundle when it is unpacked, and of its payload: hexadecimal. */
+  /**
+   * It is the hash of the bundle when it is unpacked, and the next one that of its payload, both in
+   * hexadecimal.
+   */
   readonly sha256: string;
   readonly payloadSha256: string;
 }
@@ -64,7 +67,7 @@ export type LargeAnswer =
       readonly large: LargeBundle;
       /** Hint of the key that signed it; undefined: none of those that were asked about. */
       readonly signer: string | undefined;
-      /** Of one with a certificate, where there is a root. */
+      /** It is there for a bundle with a certificate, where there is a root. */
       readonly said: Signatory | NoSignatory | undefined;
     };
 
@@ -125,7 +128,7 @@ export function isSignedBy(key: KeyObject, { payloadType, payload, signature }: 
 /** This is the root of the last question: an installation has one. */
 let root: TrustRoot | undefined;
 
-/** What certificates are verified with is loaded when the first one comes: most threads need none of it. */
+/** Loads what certificates are verified with when the first one comes, since most threads need none of it. */
 async function saidBy(
   text: string | undefined,
   bundle: Uint8Array,

@@ -18,7 +18,7 @@ export interface ReadBundle {
   readonly isKeyless: boolean;
   /** Statement; that of a large bundle is without its predicate. */
   readonly statement: Statement;
-  /** Of the bundle when it is unpacked. */
+  /** It is the hash of the bundle when it is unpacked. */
   readonly sha256: Uint8Array;
   /** Hexadecimal. */
   payloadSha256(): string;

@@ -24,7 +24,7 @@ import type { Keys } from './verify.ts';
 const RECOUNT_JOB = 'attestations.recount';
 /** Bundles that are read at once, of 2.25 MiB at most. */
 const PIECE = 5;
-/** Of those that are looked at within the call that trusts a key. */
+/** So many are looked at within the call that trusts a key. */
 const AT_ONCE_MAX = 100;
 
 interface Row extends Pick<Attestation, 'id' | 'source' | 'predicateType' | 'bundle' | 'createdAt'> {
@@ -52,7 +52,7 @@ export function recountJob({ db, clock, root }: Recounting): JobKind {
   };
 }
 
-/** In the transaction that trusts a key: all statements are looked at again. */
+/** Adds the job that looks at all statements again, in the transaction that trusts a key. */
 export async function recountDue(db: Database, teamId: string): Promise<void> {
   await addJob(db, { teamId, kind: RECOUNT_JOB, key: teamId, lane: `attestations ${teamId}` });
 }
@@ -115,8 +115,8 @@ async function count(
 }
 
 /**
- * Of what an older version stated. Undefined: its bytes are no statement any more, which its verification
- * says.
+ * Answers what a statement of an older version counts as. Undefined: its bytes are no statement any more,
+ * which its verification says.
  */
 function ownCountsAs(predicateType: string, bundle: Uint8Array): string | undefined {
   try {

@@ -32,8 +32,7 @@ export const attestations = teamTable(
      */
     countsAs: text('counts_as'),
     /**
-     * What gates read in place of the bundle, where that is long: the same statement in short, signed as
-     * well.
+     * Gates read it in place of the bundle, where that is long: the same statement in short, signed as well.
      */
     brief: bytes('brief'),
     /** Entry of the team's ledger that says so. */

@@ -11,7 +11,7 @@ import { ConfigError } from '@svc/proto/process/settings.ts';
 import { createKept } from './kept.ts';
 import { memberAt } from './envelope.ts';
 
-/** What a certificate says of who signed. */
+/** It holds what a certificate says of who signed. */
 export interface Signatory {
   readonly issuer: string;
   readonly identity: string;

@@ -1,4 +1,4 @@
-/** What a statement is worth, and every way in which it is worth nothing. */
+/** These tests show what a statement is worth, and every way in which it is worth nothing. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { describe, expect, it } from 'vitest';

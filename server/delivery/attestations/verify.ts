@@ -52,7 +52,7 @@ export interface Verified {
 export interface Expected {
   /** Of the artifact that it is to be about. */
   readonly digest: string;
-  /** When the ledger took it, which is what a revocation with a time goes by. */
+  /** The ledger took it then, which is what a revocation with a time goes by. */
   readonly storedAt: Date;
   /** Nobody else's signature counts on what the service made. */
   readonly isOurs: boolean;

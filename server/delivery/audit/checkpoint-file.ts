@@ -128,8 +128,8 @@ async function dropTornTail(path: string): Promise<void> {
 }
 
 async function* readLines(path: string, only = ''): AsyncGenerator<ReadCheckpoint> {
-  // To the last newline that is there now: what stands behind it is being written at this moment, or was cut
-  // off by a crash.
+  // This reads to the last newline that is there now: what stands behind it is being written at this moment,
+  // or was cut off by a crash.
   const { end } = await lastLineEnd(path);
   if (end === 0) return;
   const stream = createReadStream(path, { end: end - 1 });

@@ -23,7 +23,7 @@ export interface Checkpointer {
   run(all?: boolean): Promise<number>;
 }
 
-/** Of each chain the last place that was signed, and when. */
+/** It keeps the last place of each chain that was signed, and when. */
 type Signed = Map<string, { readonly seq: number; readonly atMs: number }>;
 
 const LOOK_EVERY_MS = 5_000;

@@ -52,7 +52,7 @@ export async function gatherEvidence(
   return found;
 }
 
-/** With one more place that the caller has kept. */
+/** Adds one more place that the caller has kept. */
 export function withOwn(
   evidence: Evidence | undefined,
   own: { readonly seq: number; readonly hash: string } | undefined,

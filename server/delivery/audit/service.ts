@@ -141,7 +141,7 @@ interface ExportedPart {
   readonly end: Head;
 }
 
-/** What there was when it began, oldest first, and a fresh checkpoint of the last line. */
+/** Yields what there was when it began, oldest first, and a fresh checkpoint of the last line. */
 async function* exportLines({ signer }: AuditDeps, ctx: Ctx, { chain, from, end }: ExportedPart) {
   const { sql } = ctx.db.behind;
   let last = end;

@@ -63,7 +63,7 @@ export async function verifyChain(chain: string, deps: VerifyDeps, evidence: Evi
   return check.report(await deps.head());
 }
 
-/** Of entries that somebody reads, each judged when the one behind it is there. */
+/** It checks entries that somebody reads, each judged when the one behind it is there. */
 export class ChainCheck {
   readonly #chain: string;
   readonly #evidence: Evidence;

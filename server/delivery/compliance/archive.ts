@@ -6,7 +6,7 @@ import { createGzip } from 'node:zlib';
 import { tarBytes, tarPieces } from '@svc/proto/archive/tar.ts';
 
 export const PACKAGE_BYTES_MAX = 64 * 1_048_576;
-/** For what is added when all else is there: the signature and the tar file's end. */
+/** They are kept for what is added when all else is there: the signature and the tar file's end. */
 const RESERVED_BYTES = 65_536;
 const MODE = 0o644;
 const BLOCK_CHARS = 65_536;

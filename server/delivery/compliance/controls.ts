@@ -1,7 +1,7 @@
 /**
- * For which controls which files are evidence. Whether a control is met is for an assessor to say, so no word
- * here says it. Numbers and titles: AICPA Trust Services Criteria 2017 (points of focus 2022), ISO/IEC
- * 27001:2022 annex A, NIST SP 800-218 version 1.1.
+ * It says for which controls which files are evidence. Whether a control is met is for an assessor to say, so
+ * no word here says it. Numbers and titles: AICPA Trust Services Criteria 2017 (points of focus 2022),
+ * ISO/IEC 27001:2022 annex A, NIST SP 800-218 version 1.1.
  */
 interface Control {
   readonly control: string;

@@ -59,11 +59,14 @@ export interface LedgerPart {
   readonly finding: Report['finding'];
   /** By build that deployed: who submitted, approved and rolled back. */
   readonly ofBuilds: ReadonlyMap<string, readonly LedgerAct[]>;
-  /** In the period, by build, or by promotion where no build deployed, in the order of the ledger. */
+  /**
+   * It holds those in the period, by build, or by promotion where no build deployed, in the order of the
+   * ledger.
+   */
   readonly deployments: ReadonlyMap<string, ToldDeployment>;
   /** Of the numbers of builds that were submitted, rolled back or deployed, by environment. */
   readonly numbers: ReadonlyMap<string, Ends>;
-  /** Of policies that were disabled and enabled, and of acts that went on past a policy. */
+  /** It tells of policies that were disabled and enabled, and of acts that went on past a policy. */
   readonly ofPolicies: readonly PolicyAct[];
 }
 

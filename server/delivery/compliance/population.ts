@@ -49,7 +49,7 @@ interface Row {
    */
   readonly number: number | null;
   readonly buildId: string | null;
-  /** Of what was deployed. */
+  /** These are the digests of what was deployed. */
   readonly digests: readonly string[];
   readonly promotionId: string | null;
   readonly runnerId: string | null;

@@ -1,4 +1,4 @@
-/** What the answers of impact say of what they do not find. */
+/** These tests show what the answers of impact say of what they do not find. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';

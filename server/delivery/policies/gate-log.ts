@@ -56,7 +56,7 @@ export interface RevisionInForce {
   readonly enabledCount: number;
 }
 
-/** Of the policies that are in force for any of the acts, by id. */
+/** Reads the policies that are in force for any of the acts, by id. */
 export async function revisionsInForce(
   sql: SqlTag,
   { teamId, projectId, environmentId }: Required<Pick<Passage, 'teamId' | 'projectId' | 'environmentId'>>,

@@ -36,7 +36,7 @@ export const recordedInput = (
   ],
 });
 
-/** Of the text that hashes everywhere alike: the database keeps members in an order of its own. */
+/** Hashes the text that hashes everywhere alike: the database keeps members in an order of its own. */
 export function inputSha256(recorded: RecordedInput): Uint8Array {
   const text = canonicalize(recorded);
   if (text === undefined) throw new Error('an input has no JSON form');

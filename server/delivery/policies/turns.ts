@@ -7,8 +7,8 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 
 /**
- * Of one caller, the one that is judged among them: each may hold a connection to the database, of which
- * there are 10 by default.
+ * One caller may have so many, the one that is judged among them: each may hold a connection to the database,
+ * of which there are 10 by default.
  */
 const OF_CALLER_MAX = 5;
 /** Callers of the teams of one payer. */

@@ -113,7 +113,7 @@ export async function recount(tx: Ctx, environment: Environment, promotion: Prom
   return { promotion: bound, subject, approvals: counted(standing), voided };
 }
 
-/** With those that came since. */
+/** Counts the approvals with those that came since. */
 export async function countedNow(
   tx: Ctx,
   { promotion, subject }: Pick<Count, 'promotion' | 'subject'>,
@@ -140,8 +140,8 @@ export async function addApproval(
 }
 
 /**
- * What makes a promotion the person's own, so that the person's approval is none of somebody else; undefined:
- * nothing.
+ * Answers what makes a promotion the person's own, so that the person's approval is none of somebody else;
+ * undefined: nothing.
  */
 export async function ownedAs(
   { db: { sql: tag }, teams }: Who,

@@ -64,8 +64,8 @@ export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
       const parts = Object.entries(subject?.parts ?? {}).map(([name, value]) => ({ name, value }));
       const message = shown(PromotionPreviewSchema, { ...changes, policies: word, subject: parts });
       message.promotion = await presentOne(ctx, environment, promotion);
-      // Of what is shown here, which is older than what was read since: what changes in between is not
-      // approved unseen.
+      // The fingerprint is that of what is shown here, which is older than what was read since: what changes
+      // in between is not approved unseen.
       if (subject !== undefined) message.promotion.fingerprint = subject.fingerprint;
       return message;
     },

@@ -1,6 +1,6 @@
 /**
- * What a promotion changes against what its environment runs, and what would be said to its approval now.
- * Writes nothing.
+ * A preview tells what a promotion changes against what its environment runs, and what would be said to its
+ * approval now. Writes nothing.
  */
 import type {
   PromotionArtifactChange,
@@ -25,7 +25,7 @@ import type { Promotion, PromotionRef } from './store.ts';
 import { subjectOf } from './subject.ts';
 import type { Row } from '../../kit/resource/index.ts';
 
-/** What runs, or what is brought. */
+/** A side is what runs, or what is brought. */
 interface Side {
   readonly image: Row<PromotionImage>;
   readonly artifact: ArtifactRow | undefined;

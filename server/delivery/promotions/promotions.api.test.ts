@@ -143,7 +143,7 @@ describe.skipIf(!postgresHere)('promotions', () => {
       { ...deployment, runnerId: runner.runnerId, address: url },
     ]);
     expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe(DECIDED);
-    // What was deployed stays known when the environment, and with it the build, is gone.
+    // The deployments stay known when the environment, and with it the build, is gone.
     await sdk.environments.delete(environmentId);
     expect(await deploymentsOf(digest)).toMatchObject([deployment]);
   });

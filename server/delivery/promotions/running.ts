@@ -63,7 +63,7 @@ async function readRunning(
     ) r on true where ${teamId} = any(${ours}::text[])`;
 }
 
-/** Of the environments that there are, by their names. */
+/** Answers what runs in the environments that there are, by their names. */
 export async function running(
   ctx: Ctx,
   { projectId }: { readonly projectId: string },

@@ -36,7 +36,7 @@ export const promotions = teamTable(
     /** Digest of the image that this build deploys. */
     digest: text('digest'),
     url: text('url'),
-    /** Of what the count of its approvals began with; null: there was no approval yet. */
+    /** The count of its approvals began with this one; null: there was no approval yet. */
     fingerprint: text('fingerprint'),
     subject: jsonb('subject').$type<SubjectParts>(),
     approvedAt: instant('approved_at'),
@@ -81,7 +81,7 @@ export const promotionApprovals = pgTable(
     at: instant('at').notNull(),
     /** The API key that it was given with; null: a session. */
     keyId: id('key_id'),
-    /** Of what it was given to; null: it was given before there were fingerprints. */
+    /** The approval was given to this one; null: it was given before there were fingerprints. */
     fingerprint: text('fingerprint'),
     voidAt: instant('void_at'),
     voidReason: text('void_reason'),

@@ -1,7 +1,7 @@
 /**
- * What was deployed, and what runs now: by builds of the platform, and elsewhere, where a promotion that no
- * build deploys was completed as deployed. Elsewhere all that the release holds was deployed, or the one
- * image that the promotion names. Whoever tells of deployments goes by these statements.
+ * These statements tell what was deployed, and what runs now: by builds of the platform, and elsewhere, where
+ * a promotion that no build deploys was completed as deployed. Elsewhere all that the release holds was
+ * deployed, or the one image that the promotion names. Whoever tells of deployments goes by these statements.
  */
 // No TeamScope: fragments of statements that take a TeamScope.
 import type { SqlTag } from '../../base/db/index.ts';

@@ -11,7 +11,7 @@ export type Release = RowOf<typeof releases>;
 
 export const releaseRows = rowsOf(releases);
 
-/** Of what a release may hold. */
+/** A release may hold so many. */
 const ARTIFACTS_MAX = 100;
 
 /** Ordered by digest. */

@@ -1,4 +1,4 @@
-/** What becomes of events that concern people. */
+/** This file decides what becomes of events that concern people. */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import { notifyingEvents } from '../../kit/events/index.ts';

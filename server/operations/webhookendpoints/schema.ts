@@ -57,7 +57,7 @@ export const webhookDeliveries = teamTable(
     /** The body as it is sent, the same bytes in every attempt. */
     body: text('body').notNull(),
     state: enumColumn('state', DeliveryState, DeliveryStateSchema).notNull(),
-    /** With the one that runs now. */
+    /** It counts the one that runs now too. */
     attemptCount: integer('attempt_count').notNull().default(0),
     attempts: jsonb('attempts').$type<readonly Attempt[]>().notNull().default([]),
     /** Null once it is over. The job of the delivery decides; this is what people see of it. */

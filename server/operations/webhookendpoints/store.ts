@@ -1,4 +1,4 @@
-/** How deliveries are made and how long they are kept. */
+/** This file holds how deliveries are made and how long they are kept. */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';

@@ -11,7 +11,10 @@ import { readNeighbours, STEPS } from './store.ts';
 import type { Step } from './store.ts';
 
 export const NODES_MAX = 200;
-/** Of one step to what grows with a team's history, so that it does not crowd out what else there is. */
+/**
+ * One step goes to so much of what grows with a team's history, so that it does not crowd out what else there
+ * is.
+ */
 export const HISTORY_MAX = 50;
 const LASTING: ReadonlySet<NodeKind> = new Set(['team', 'project', 'environment']);
 const DEPTH_MAX = 3;

@@ -1,6 +1,6 @@
 /**
- * What is in a space, of that what the caller may see: every statement begins at the projects of the scope's
- * teams.
+ * This file reads what is in a space, of that what the caller may see: every statement begins at the projects
+ * of the scope's teams.
  */
 import type { SearchResult } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
 import type { TeamScope } from '../../kit/context.ts';

@@ -67,7 +67,7 @@ export async function countOwnedSpaces({ db, caller }: Ctx): Promise<number> {
   );
 }
 
-/** Of these accounts those that are in one of the scope's teams. */
+/** Answers which of these accounts are in one of the scope's teams. */
 export async function teammatesAmong(
   { sql }: Database,
   scope: TeamScope,

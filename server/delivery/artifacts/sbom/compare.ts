@@ -25,7 +25,7 @@ export interface PackageChanges {
 
 const NONE: PackageChanges = { added: 0, removed: 0, changed: 0, changes: [] };
 
-/** Of what each side is made of by all of its sets. That of another team is empty. */
+/** Compares what each side is made of by all of its sets. The set of another team is empty. */
 export async function comparePackages(
   sql: SqlTag,
   scope: TeamScope,
@@ -60,7 +60,7 @@ export interface SetDifference {
   readonly otherwise: number;
 }
 
-/** What each of the sets says otherwise than the one that they are compared with, by purl. */
+/** Answers what each of the sets says otherwise than the one that they are compared with, by purl. */
 export async function setDifferences(
   sql: SqlTag,
   scope: TeamScope,

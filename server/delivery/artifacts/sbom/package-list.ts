@@ -102,7 +102,7 @@ export const claimOf = ({ purl, sourceKey, licenses }: SbomPackage): string =>
 
 const charsOf = ({ licenses }: SbomPackage): number => licenses.reduce((sum, { length }) => sum + length, 0);
 
-/** By purl, and what is stated of the same one by that. */
+/** Sorts by purl, and what is stated of the same one by that. */
 export function inOrder(packages: readonly SbomPackage[]): readonly SbomPackage[] {
   return packages.toSorted((a, b) =>
     a.purl === b.purl ? (claimOf(a) < claimOf(b) ? -1 : 1) : a.purl < b.purl ? -1 : 1,

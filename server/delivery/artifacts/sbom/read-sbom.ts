@@ -21,7 +21,7 @@ export interface SbomProblem {
   readonly problem: string;
 }
 
-/** Of the document, and of what it inflates to. */
+/** It limits the document, and what it inflates to. */
 const BYTES_MAX = 8 * 1024 * 1024;
 const COMPONENTS_MAX = 50_000;
 /**

@@ -12,7 +12,7 @@ export interface WantedPackage {
   readonly type: string | null;
   /** Names in lower case. */
   readonly keys: readonly string[];
-  /** Of pypi, which takes `Foo_Bar` for `foo-bar`; no other ecosystem does. */
+  /** It is set for pypi, which takes `Foo_Bar` for `foo-bar`; no other ecosystem does. */
   readonly pypiKey: string | null;
   /**
    * The end of the path, as purls spell it, of whatever is no package of npm: there a name without its scope

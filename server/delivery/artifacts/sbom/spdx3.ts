@@ -13,7 +13,7 @@ const PACKAGES: ReadonlySet<unknown> = new Set([
   'ai_AIPackage',
   'dataset_DatasetPackage',
 ]);
-/** What calls itself a package in a profile that is not known here. */
+/** It matches what calls itself a package in a profile that is not known here. */
 const UNKNOWN_PACKAGE = /package$/i;
 const NO_PACKAGES: ReadonlySet<unknown> = new Set(['container', 'file', 'operatingSystem']);
 const LICENSE_RELATIONS: ReadonlySet<unknown> = new Set(['hasDeclaredLicense', 'hasConcludedLicense']);

@@ -17,7 +17,7 @@ import type { StatedPackage } from './store.ts';
 const there = await has('postgres');
 const TEAM = 'team_1';
 const OTHER = 'team_2';
-/** Of the tests that search. */
+/** The tests that search use this team. */
 const SEARCHED = 'team_3';
 const own = systemScope(TEAM);
 const others = systemScope(OTHER);

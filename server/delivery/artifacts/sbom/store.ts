@@ -100,7 +100,7 @@ export async function packagesOfAll(
 
 export type PackageFacts = Pick<SbomPackage, 'type' | 'name' | 'version' | 'licenses'>;
 
-/** Of one set, and of all that are read at once; see `packagesOfSets`. */
+/** It limits one set, and all that are read at once; see `packagesOfSets`. */
 export const PACKAGES_MAX = 10_000;
 export const PACKAGES_AT_ONCE_MAX = 20_000;
 /**

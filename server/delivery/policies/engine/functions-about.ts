@@ -1,6 +1,6 @@
 /**
- * What rules can be written with, for people who write them: the functions of the runtime are in types.ts,
- * the forms of loops in check.ts.
+ * This file tells people who write rules what they can be written with: the functions of the runtime are in
+ * types.ts, the forms of loops in check.ts.
  */
 
 /** Functions are found by their names, and operators by what is written. */
@@ -49,7 +49,7 @@ export const ABOUT_FUNCTIONS: Readonly<Record<string, string>> = {
   uint: 'As a whole number without a sign.',
 };
 
-/** What the language itself has, by how it is written. */
+/** It tells what the language itself has, by how it is written. */
 export const ABOUT_FORMS: Readonly<Record<string, string>> = {
   'a && b': 'Both hold.',
   'a || b': 'At least one holds. What the one decides is not undone by an error of the other, as with `&&`.',

@@ -1,4 +1,7 @@
-/** What each part of the input says, for people who write rules. The reference page is printed from it. */
+/**
+ * This file tells people who write rules what each part of the input says. The reference page is printed from
+ * it.
+ */
 import type { INPUT } from './input.ts';
 
 /** `environment.name`; of what is in a list `artifacts[].packages[].name`. */

@@ -17,8 +17,8 @@ type Node =
   | { readonly id: string; readonly exception: string };
 
 /**
- * Whether what is licensed by all of the texts can be used under the names alone: of what `OR` joins it is
- * enough that one can. The last name that matches decides; what none matches is taken if the first name
+ * Tells whether what is licensed by all of the texts can be used under the names alone: of what `OR` joins it
+ * is enough that one can. The last name that matches decides; what none matches is taken if the first name
  * excludes. Without a text nothing is asserted.
  */
 export function isLicensed(texts: readonly unknown[], names: readonly unknown[]): boolean {

@@ -24,7 +24,8 @@ export const WITHIN_MS = 8_000;
 /** A thread that had less than its time is looked at again after what it lacks, and not sooner than this. */
 const LOOK_MS_MIN = 10;
 /**
- * Where the system does not say how much of a processor a thread has had: this part of the time that passes.
+ * This part of the time that passes is assumed where the system does not say how much of a processor a thread
+ * has had.
  */
 const ASSUMED = 0.25;
 
@@ -60,13 +61,13 @@ interface Turn extends Begun {
   readonly withinMs: number;
   readonly answer: (verdicts: readonly Verdict[]) => void;
   readonly refuse: (error: Error) => void;
-  /** Of the thread, when the gate began. */
+  /** The thread had used so much when the gate began. */
   processorMs?: number | undefined;
   look?: NodeJS.Timeout;
   over?: NodeJS.Timeout;
 }
 
-/** What is said of the policies that were not judged. */
+/** It is said of the policies that were not judged. */
 type Missing = Required<Pick<Verdict, 'reason' | 'detail'>>;
 const CLOSED: Missing = { reason: 'thread', detail: 'the runner is closed' };
 

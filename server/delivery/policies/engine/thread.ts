@@ -6,7 +6,7 @@ import { startWorker } from '../../../base/thread.ts';
 import { processorMs } from './thread-time.ts';
 import type { Judged, PolicyAtGate } from './verdict.ts';
 
-/** Of what lives longer than a moment. */
+/** It limits what lives longer than a moment. */
 const MEMORY_MB = 64;
 
 export interface Gate {

@@ -20,7 +20,7 @@ export function bindingsOf(input: unknown): Bindings {
   return bindings;
 }
 
-/** Of a part that was not handed over: whatever touches its elements throws. */
+/** It stands for a part that was not handed over: whatever touches its elements throws. */
 const UNREAD = celList(
   new Proxy<CelInput[]>([], {
     get: () => {

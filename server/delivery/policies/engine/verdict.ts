@@ -1,4 +1,4 @@
-/** What policies said at a gate, and what follows from it. */
+/** This file holds what policies said at a gate, and what follows from it. */
 import type { PolicyDocument, PolicyMode } from './document.ts';
 
 /** A policy as it is handed to a gate. A document under the same id and revision is always the same. */
