@@ -28,7 +28,7 @@ import { base32, otpauthUrl } from './totp-code.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { notFound } from '../../kit/not-found.ts';
 
-/** What an account pays for, and what that includes. */
+/** It says what an account pays for, and what that includes. */
 export interface AccountPlan {
   readonly name: string;
   readonly standing: string;

@@ -1,7 +1,7 @@
 /**
- * That the person of a session is there, and not somebody who got hold of the session: the current password,
- * a one-time code, or a sign-in with both a moment ago. Asked before the account's own locks are changed.
- * Wrong ones count as tries, like those at sign-in.
+ * A proof shows that the person of a session is there, and not somebody who got hold of the session: the
+ * current password, a one-time code, or a sign-in with both a moment ago. Asked before the account's own
+ * locks are changed. Wrong ones count as tries, like those at sign-in.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../kit/context.ts';

@@ -14,8 +14,8 @@ export const users = pgTable(
     staff: boolean('staff').notNull().default(false),
     createdAt: instant('created_at').notNull(),
     /**
-     * When it was proved that the address is the holder's; null: whoever saw an invitation to it made the
-     * account.
+     * It was proved at this time that the address is the holder's. It is null where whoever saw an invitation
+     * to it made the account.
      */
     emailVerifiedAt: instant('email_verified_at'),
   },

@@ -41,8 +41,8 @@ export async function openSession(
 }
 
 /**
- * Whether it began after `since` and at a sign-in with a one-time code, which is asked for from the moment
- * that one is confirmed.
+ * Returns whether it began after `since` and at a sign-in with a one-time code, which is asked for from the
+ * moment that one is confirmed.
  */
 export async function beganWithBothFactors(
   { orm }: Database,

@@ -10,7 +10,7 @@ import type { Clock } from '../../base/clock.ts';
 import { createRateLimiter, tooMany } from '../../base/rate-limit.ts';
 
 const WINDOW_MS = 15 * 60_000;
-/** How long a network that was right counts as the account's own. */
+/** A network that was right counts as the account's own for so long. */
 const KNOWN_MS = 30 * 86_400_000;
 const KNOWN_MAX = 100_000;
 

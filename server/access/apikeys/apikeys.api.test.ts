@@ -21,7 +21,7 @@ describe.skipIf(!(await has('postgres')))('API keys', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
   let server: TestServer;
   let second: TestServer;
-  /** Of the first start's account, which is staff. */
+  /** It is of the first start's account, which is staff. */
   let session: string;
 
   beforeAll(async () => {

@@ -62,7 +62,7 @@ interface CommonRow {
   readonly email: string;
   readonly staff: boolean;
   readonly memberships: Readonly<Record<string, Role>> | null;
-  /** For a key it is its revocation, or the end of a key that it was made with when that comes earlier. */
+  /** A key's end is its revocation, or the end of a key that it was made with when that comes earlier. */
   readonly expires_at: Date;
 }
 

@@ -7,7 +7,7 @@ import { startLoop } from '../../base/loop.ts';
 import { createAuthenticator } from './authenticate.ts';
 import type { JobCredentials } from './credential-cache.ts';
 
-/** How often it is written when credentials were last used. */
+/** The last use of credentials is written this often. */
 const FLUSH_EVERY_MS = 5_000;
 
 export { ANONYMOUS } from './authenticate.ts';

@@ -1,4 +1,7 @@
-/** What a credential may give to others in a team, and how long what was given holds. REST and Connect. */
+/**
+ * These tests show what a credential may give to others in a team, and how long what was given holds. REST
+ * and Connect.
+ */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';

@@ -17,7 +17,7 @@ import type { TestResponse, TestServer } from '../../../test/setup/server.ts';
 
 describe.skipIf(!(await has('postgres')))('an address that nobody proved', () => {
   let server: TestServer;
-  /** Of staff, who also own the first team. */
+  /** The session is of staff, who also own the first team. */
   let session: string;
   let teamId: string;
   /** Owns another team. */

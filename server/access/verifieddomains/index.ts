@@ -156,7 +156,10 @@ async function prove(ctx: Ctx, { id, domain }: Domain, other: Owner | undefined)
   });
 }
 
-/** From the team that had it, unless that one has looked its record up since, or let go of the domain. */
+/**
+ * Takes the domain from the team that had it, unless that one has looked its record up since, or let go of
+ * the domain.
+ */
 async function takeBack(tx: Ctx, owner: Owner, domain: string): Promise<Domain | undefined> {
   const { id, teamId, lastCheckedAt } = owner;
   const lastProblem = `another team has proved the domain while your record was not at ${recordName(domain)}`;

@@ -36,7 +36,7 @@ describe.skipIf(!everythingHere)('verified domains', () => {
   /** Records of the domain, as chunks where a list is given. */
   const publish = async (...values: ReadonlyArray<string | readonly string[]>) =>
     await names.set({ [`_svc-challenge.${domain}`]: values });
-  /** As the next attempt that is allowed. */
+  /** It stands for the next attempt that is allowed. */
   const verify = async ({ id, teamId: of }: VerifiedDomain, as = of === teamId ? sdk : other.sdk) => {
     aheadMs += PAUSE_MS;
     return await as.verifiedDomains.verify(of, id);

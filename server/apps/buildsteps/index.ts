@@ -79,7 +79,7 @@ export const buildStepsFeature = declareFeature({
   start: (_system, { environments: { guards } }) => ({ services: [createBuildSteps(guards)] }),
 });
 
-/** In the order in which they run. */
+/** Returns steps in the order in which they run. */
 export async function listBuildSteps(who: Who, environmentId: string): Promise<readonly Step[]> {
   return await rows.list(who, {
     where: eq(buildSteps.environmentId, environmentId),

@@ -97,7 +97,7 @@ export function sealGitCredentials(
   return secrets.seal(sealedAt(environmentId), Buffer.from(JSON.stringify(credentials)));
 }
 
-/** For the offer of a build alone, which reads that very repository. */
+/** Opens them for the offer of a build alone, which reads that very repository. */
 export async function openGitCredentials(
   { sql }: Pick<Database, 'sql'>,
   secrets: Pick<Secrets, 'open'>,

@@ -130,7 +130,7 @@ describe.skipIf(!(await has('postgres')))('a guarded environment', () => {
       await expectGuarded(field, developer.environments.update(id, change), /requiredApprovals/);
     }
     expect(await owner.environments.get(id)).toEqual(before);
-    // What it is already is no change.
+    // A value that a field has already is no change.
     await developer.environments.update(id, { name: 'production', buildTimeoutSeconds: 60 });
     const admin = await join(server, server.first.apiKey, { teamId, role: 'admin' });
     const sdk = createSvcSDK({ baseUrl: server.baseUrl, token: admin.token });
@@ -308,7 +308,7 @@ describe.skipIf(!(await has('postgres')))('a guarded environment', () => {
         environment({ deploy: port, runner: { labels: { a: 'b' } } }, developer),
         /port 443/,
       );
-      // On runners that are never those of the other one.
+      // It runs on runners that are never those of the other one.
       const apart = await environment({ deploy: port, runner: { group: 'staging' } }, developer);
       await expectGuarded('moved there', developer.environments.update(apart, { runner: {} }), /port 443/);
       await environment({ deploy: port });

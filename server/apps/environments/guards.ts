@@ -1,8 +1,8 @@
 /**
- * What guards an environment, and who may change it then. A guard is an approval field of its own, or what a
- * feature above says through the port `GuardsOf`: an enforced policy, a budget that holds, a CI connection.
- * Only admins and owners put those in force and out of it, so they alone change what a guard goes by: nobody
- * takes away what guards against them.
+ * This file knows what guards an environment, and who may change it then. A guard is an approval field of its
+ * own, or what a feature above says through the port `GuardsOf`: an enforced policy, a budget that holds, a
+ * CI connection. Only admins and owners put those in force and out of it, so they alone change what a guard
+ * goes by: nobody takes away what guards against them.
  *
  * Of a guard and a change that come at once the second one sees the first: a refusal locks the team before it
  * asks, in the transaction of the change, and whoever puts a guard in force holds the same lock (`lockTeam`).

@@ -31,7 +31,7 @@ export const environments = teamTable(
     target: text('target'),
     submodules: boolean('submodules').notNull().default(false),
     cloneDepth: integer('clone_depth').notNull().default(1),
-    /** Of the commits that are cloned. */
+    /** It is the number of the commits that are cloned. */
     tags: boolean('tags').notNull().default(false),
     /** A person must approve each deploy. */
     deployApproval: boolean('deploy_approval').notNull().default(false),
@@ -49,7 +49,7 @@ export const environments = teamTable(
     /** Builds publish and never deploy. */
     promotionsOnly: boolean('promotions_only').notNull().default(false),
     /**
-     * How often that was changed which people approve deploys to: name, repository, branch, deploy, runner
+     * It counts the changes of that which people approve deploys to: name, repository, branch, deploy, runner
      * and the rules of approvals. A trigger counts.
      */
     targetRevision: integer('target_revision').notNull().default(0),

@@ -36,7 +36,7 @@ interface WantedVariable {
   readonly value: string;
   /** Undefined leaves it as it was. */
   readonly secret: boolean | undefined;
-  /** Of the variable that becomes this; undefined: the one of that name, or a new one. */
+  /** Id of the variable that becomes this; without it, it is the one of that name, or a new one. */
   readonly id?: string;
 }
 
@@ -127,8 +127,8 @@ export async function openVariables(
 }
 
 /**
- * What tells whether the variables of an environment are still the same: each change of one gives it another
- * time. By name.
+ * Returns what tells whether the variables of an environment are still the same: each change of one gives it
+ * another time. By name.
  */
 export async function variableVersions(
   who: Who,

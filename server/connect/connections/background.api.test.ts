@@ -39,7 +39,7 @@ describe.skipIf(!(await has('postgres')))('jobs of a connection', () => {
     await background.call(`POST /ci/connections/${id}/discover`);
     await background.work();
     expect(forge.asked).toHaveLength(asked);
-    // What was not tried counts no attempt.
+    // A job that was not tried counts no attempt.
     expect(await waiting()).toEqual([
       ['ci_discover', 0],
       ['ci_subscribe', 1],

@@ -16,7 +16,7 @@ import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 const SHA = '3484a3fb816e0859fd6e1cea078d76385ff50625';
 /** Many calls, on a machine that may have other work. */
 const LIMIT_MS = 90_000;
-/** What a run comes to, without the names that each connection gives it and the times of receipt. */
+/** Returns what a run comes to, without the names that each connection gives it and the times of receipt. */
 const TOLD = [
   'externalRunId',
   'externalAttempt',
@@ -45,7 +45,7 @@ describe.skipIf(!(await has('postgres')))('the order of webhooks', () => {
   afterAll(async () => await server.stop());
 
   let made = 0;
-  /** Of the same repository at a host of its own, so that each order has a connection. */
+  /** Makes a connection of the same repository at a host of its own, so that each order has a connection. */
   const fresh = async (provider: CiProvider, more: object = {}): Promise<Hooked> => {
     made += 1;
     return await hook(server, provider, { repositoryHost: `h${made}.example.com`, ...more });

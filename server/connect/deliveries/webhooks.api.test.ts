@@ -30,7 +30,7 @@ interface Real {
   readonly end: Readonly<Record<string, unknown>>;
 }
 
-/** What the providers publish, and for the others what their documents say. */
+/** These are payloads that the providers publish, and for the others what their documents say. */
 const REAL: readonly Real[] = [
   {
     provider: 'github',

@@ -60,7 +60,7 @@ describe.skipIf(!(await has('postgres')))('attacks with id_tokens', () => {
     const [row] = await server.db.sql`select count(*)::int as n from ci_runs`;
     return row?.['n'];
   };
-  /** Of a repository that nobody has seen. */
+  /** It is of a repository that nobody has seen. */
   const fresh = () => {
     n += 1;
     return { repository: `acme/fresh-${n}`, repository_id: String(50_000 + n) };

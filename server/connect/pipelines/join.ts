@@ -16,7 +16,7 @@ export interface KnownPipeline {
 export interface SeenPipelines {
   /** Pipelines that were found for this connection, each name once a file. */
   readonly found: readonly FoundPipeline[];
-  /** Whether a file that was not seen is gone. */
+  /** True says that a file that was not seen is gone. */
   readonly complete: boolean;
   /** Files that are there and define nothing that could be read: what was known of them stays. */
   readonly unreadable: ReadonlySet<string>;

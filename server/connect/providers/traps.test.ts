@@ -1,4 +1,4 @@
-/** Where payloads are not what they look like. */
+/** These tests have payloads that are not what they look like. */
 import { describe, expect, it } from 'vitest';
 import { accept, settle } from '../runs/accept.ts';
 import type { CiProvider } from './words.ts';

@@ -20,6 +20,6 @@ export type CiStatus = (typeof CI_STATUSES)[number];
 export const FORGES = enumWords(Forge, ForgeSchema);
 export type ForgeId = (typeof FORGES)[number];
 
-/** How a webhook proves where it comes from. */
+/** Schemes say how a webhook proves where it comes from. */
 export const SCHEMES = enumWords(WebhookScheme, WebhookSchemeSchema);
 export type Scheme = (typeof SCHEMES)[number];

@@ -39,8 +39,8 @@ describe.skipIf(!(await has('postgres')))('runs that are silent', () => {
     return String(made.body['id']);
   };
   /**
-   * What a server does in the minute that comes so many hours later, and what follows from it. Returns how
-   * many runs are asked after.
+   * Does what a server does in the minute that comes so many hours later, and what follows from it. Returns
+   * how many runs are asked after.
    */
   const passIn = async (hours: number): Promise<number> => {
     background.later(hours * HOUR_MS);

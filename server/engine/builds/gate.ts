@@ -1,4 +1,6 @@
-/** What builds ask of policies, which the engine may not know: it is handed this as a function. */
+/**
+ * This file says what builds ask of policies, which the engine may not know: it is handed this as a function.
+ */
 import type { Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 

@@ -91,7 +91,7 @@ export function createBuildOffers({
  * Digits of the team's mark, 80 bits: nobody finds an app of his own that gets the mark of another team's.
  */
 const MARK_DIGITS = 20;
-/** What runners take, and what a label of a host name may hold. */
+/** Runners take names of so many characters, and a label of a host name may hold as many. */
 const APP_MAX = 63;
 
 /**

@@ -26,8 +26,8 @@ export interface PhaseRow {
 }
 
 /**
- * With what its item says, the one that stands for it; null while there is none. Runner, attempts, times and
- * output are over all of its items.
+ * The row has what its item says, the one that stands for it; null while there is none. Runner, attempts,
+ * times and output are over all of its items.
  */
 export interface BuildRow
   extends

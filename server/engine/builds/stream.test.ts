@@ -48,7 +48,7 @@ describe.skipIf(!there)('the stream of a build', () => {
     for await (const event of eventsOf(request, signal)) events.push(event);
     return events;
   };
-  /** What a follower has been told by now, and how to wait for more. */
+  /** Returns what a follower has been told by now, and how to wait for more. */
   const follow = (buildId: string) => {
     const told: string[] = [];
     const following = (async () => {

@@ -23,7 +23,7 @@ export interface SubmitItemDeps {
 
 /** Open builds of one environment, the one that holds it included. */
 const OPEN_MAX = 100;
-/** As the environment has it, where a build says nothing else. */
+/** The placement is as the environment has it, where a build says nothing else. */
 export const placementIn = ({ runner }: Environment): Placement => ({
   ...BUILD_PLACEMENT,
   selector: runner ?? {},

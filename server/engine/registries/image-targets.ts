@@ -154,7 +154,7 @@ export function mayBeInsecure(
   return isLoopback(host) || insecureRegistries.includes(host);
 }
 
-/** Of a team without a registry, where the installation has none either. */
+/** This is said of a team without a registry, where the installation has none either. */
 export const WITHOUT_REGISTRY =
   'images of its builds have nowhere to go: the team has no registry, and this installation has none of its own. Add one with: svc registries add --team <team_id> --host <host>; or let its operator install docker-registry and start the server again, or name one in LOCAL_REGISTRY';
 

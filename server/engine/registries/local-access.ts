@@ -1,7 +1,8 @@
 /**
- * Who reads and writes what in the service's local registry. A build gets a credential with its lease; for it
- * the registry's token protocol (distribution.github.io/distribution/spec/auth/token) gives tokens that are
- * good for the images of the build's team, and for nothing else. With the lease ends the credential.
+ * This file decides who reads and writes what in the service's local registry. A build gets a credential with
+ * its lease; for it the registry's token protocol (distribution.github.io/distribution/spec/auth/token) gives
+ * tokens that are good for the images of the build's team, and for nothing else. With the lease ends the
+ * credential.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { randomUUID, timingSafeEqual } from 'node:crypto';

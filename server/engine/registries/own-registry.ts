@@ -79,9 +79,9 @@ async function answerOf(program: string, args: readonly string[]): Promise<strin
 }
 
 /**
- * Where `LOCAL_REGISTRY` is `auto`, with its port, which is chosen now if it was not before. Undefined: none
- * is to be started, or there is no program. Servers that share their work with others start none: each would
- * have its own, and an image of one could not be pulled by the offer of another.
+ * Prepares the registry where `LOCAL_REGISTRY` is `auto`, with its port, which is chosen now if it was not
+ * before. Undefined: none is to be started, or there is no program. Servers that share their work with others
+ * start none: each would have its own, and an image of one could not be pulled by the offer of another.
  */
 export async function prepareOwnRegistry(config: Place): Promise<OwnRegistry | undefined> {
   if (!startsItsOwn(config)) return undefined;

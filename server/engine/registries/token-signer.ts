@@ -19,7 +19,7 @@ import type { Secrets } from '../../base/secrets.ts';
 
 const ROOT = 'svc registry root';
 const SIGNER = 'svc registry tokens';
-/** In a folder of its own, so that the registry can be given the folder and nothing else of ours. */
+/** It lies in a folder of its own, so that the registry can be given the folder and nothing else of ours. */
 export const rootCertificateFile = (dataDir: string): string => join(dataDir, 'registry', 'tokens.crt');
 
 export interface TokenSigner {

@@ -1,7 +1,7 @@
 /**
- * Whether a team's work is stuck because no runner takes it:
+ * This file decides whether a team's work is stuck because no runner takes it:
  *
- *     fine ──work waited 60 s, no runner able──> degraded ──one able again, in two calls──> fine
+ * fine ──work waited 60 s, no runner able──> degraded ──one able again, in two calls──> fine
  *
  * One row per team, changed by one statement a transition, so that any number of workers watch and each entry
  * and each end is noted, and told, once. Teams that paused their runners themselves are left alone while one

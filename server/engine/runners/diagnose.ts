@@ -22,7 +22,7 @@ export interface DiagnoseDeps {
   readonly sql: SqlTag;
   readonly clock: Clock;
   readonly limits: HealthLimits;
-  /** Whether each variable that matters to runners is set, whatever to. */
+  /** It says whether each variable that matters to runners is set, whatever to. */
   readonly configured: Readonly<Record<string, boolean>>;
   readonly liveWaitMs: number;
 }

@@ -116,8 +116,8 @@ function tokenInvalid(): Error {
 }
 
 /**
- * Whether it may still make a runner, or did so a short while ago. What it is good for is decided where it is
- * used up.
+ * Returns whether it may still make a runner, or did so a short while ago. What it is good for is decided
+ * where it is used up.
  */
 async function isTokenKnown(sql: SqlTag, token: string): Promise<boolean> {
   const [row] = await sql<Array<{ known: boolean }>>`

@@ -42,7 +42,7 @@ export interface RunnersDeps {
   readonly queue: WorkQueue;
   readonly settings: WorkSettings;
   readonly runnersPerTeamMax: number;
-  /** Whether each variable that matters to runners is set, by its name: shown in diagnoses. */
+  /** It says by name whether each variable that matters to runners is set, as diagnoses show it. */
   readonly configured: Readonly<Record<string, boolean>>;
   /** A live diagnosis waits so long at most, 20 s by default. */
   readonly liveWaitMs?: number;

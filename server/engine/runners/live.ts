@@ -25,7 +25,7 @@ export interface RosterWatcher {
 
 interface RosterState {
   readonly event: MessageInitShape<typeof RunnersEventSchema>;
-  /** Of all that it shows besides the times of the last contact. */
+  /** It is a print of all that it shows besides the times of the last contact. */
   readonly print: string;
   readonly atMs: number;
 }

@@ -169,8 +169,8 @@ export const runnerEvents = pgTable(
 );
 
 /**
- * Whether a team's work is stuck because no runner takes it; one row per team that ever was. See
- * runners/degraded.ts.
+ * The table says whether a team's work is stuck because no runner takes it; one row per team that ever was.
+ * See runners/degraded.ts.
  */
 export const runnerTeamHealth = pgTable(
   'runner_team_health',

@@ -42,7 +42,7 @@ interface ItemFacts extends PoolFacts {
   readonly boundTo: string | null;
   readonly kind: 'run' | 'build';
   readonly selector: Selector;
-  /** Where no runner has what it asks for: a label that none has at all, if there is one. */
+  /** It is a label that no runner has at all, if there is one, where none has what the item asks for. */
   readonly missing: string | null;
   readonly groupExists: boolean;
   /** The service's pool holds so many items of its team at most; it is set when that much is held. */
@@ -107,9 +107,9 @@ function limitReached(sql: SqlTag): Fragment {
 const BEFORE_MAX = 100;
 
 /**
- * How many items of other teams are granted before the item `i` if nothing else comes: the item has its turn
- * when the pool's time has come to that of its team and the items of its own before it, and until then each
- * other team gets what its weight gives it, if it has as much.
+ * Returns how many items of other teams are granted before the item `i` if nothing else comes: the item has
+ * its turn when the pool's time has come to that of its team and the items of its own before it, and until
+ * then each other team gets what its weight gives it, if it has as much.
  */
 function itemsBefore(sql: SqlTag): Fragment {
   return sql`(
@@ -138,7 +138,7 @@ const ENVIRONMENT_BUSY: Waiting = {
     'another build of its environment is at work; it starts when that one has ended, or cancel that one',
 };
 
-/** What is the matter with a pool where no runner is able, for its own team. */
+/** Returns what is the matter with a pool where no runner is able, for its own team. */
 export function blockedWaiting(
   blocked: Blocked,
   { enrolled, seen, reasons }: Pick<PoolFacts, 'enrolled' | 'seen' | 'reasons'>,
@@ -168,7 +168,7 @@ export function blockedWaiting(
 
 const OR_REVOKE = ', or revoke it with: svc runners revoke, after which any other runner may take the build';
 
-/** What keeps the one runner that may have an item, and how it is helped. */
+/** Returns what keeps the one runner that may have an item, and how it is helped. */
 function boundBlocked(
   blocked: Blocked,
   { reasons }: Pick<PoolFacts, 'reasons'>,

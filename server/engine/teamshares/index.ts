@@ -61,7 +61,7 @@ async function sharesOf({ sql }: Database, teamId: string): Promise<PoolShares> 
   return shown(PoolSharesSchema, { teamId, runs: of('run'), builds: of('build') });
 }
 
-/** With the weights of the turns that the team waits for already. */
+/** Stores shares, with the weights of the turns that the team waits for already. */
 async function setShares({ sql }: Database, teamId: string, rows: readonly ShareRow[]): Promise<void> {
   await sql`
     with given as (

@@ -4,8 +4,8 @@ import { id } from '../../base/db/columns.ts';
 import { teams } from '../../kit/resource/schema.ts';
 
 /**
- * What a team has of the service's own pool, where staff said otherwise than the default: weight 1 and no
- * limit.
+ * The table says what a team has of the service's own pool, where staff said otherwise than the default:
+ * weight 1 and no limit.
  */
 export const teamShares = pgTable(
   'team_shares',

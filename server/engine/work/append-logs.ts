@@ -267,7 +267,7 @@ function joined(pieces: readonly LogPiece[]): Buffer {
   return Buffer.from(first.data.buffer, first.data.byteOffset, first.data.length);
 }
 
-/** What a runner says of the whole output of a grant, and what is stored of it. */
+/** An ending is what a runner says of the whole output of a grant, with what is stored of it. */
 interface Ending {
   readonly id: string;
   readonly epoch: number;
@@ -330,7 +330,7 @@ async function digestOf(sql: SqlTag, ending: Ending): Promise<string> {
   return await reading;
 }
 
-/** Of what counts as output: a line of the runner's about it lies behind. */
+/** It digests what counts as output: a line of the runner's about it lies behind. */
 async function readDigest(sql: SqlTag, { id, epoch, bytes }: Ending): Promise<string> {
   const hash = createHash('sha256');
   for (let from = 0; ;) {

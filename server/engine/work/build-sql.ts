@@ -14,7 +14,7 @@ import type { ImageEvidence } from '../evidence/index.ts';
 import { DEPLOYING, PUBLISHING } from './words.ts';
 import type { Fragment } from '../../base/sql.ts';
 
-/** Whether it is the turn of the build whose item is `w`. */
+/** Returns whether it is the turn of the build whose item is `w`. */
 export function isTurn(sql: SqlTag): Fragment {
   return sql`
     not exists (

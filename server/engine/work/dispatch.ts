@@ -74,7 +74,7 @@ export function intervals(settings: WorkSettings): MessageInitShape<typeof Inter
   return { heartbeatMs: settings.heartbeatMs, pollWaitMs: settings.pollWaitMs, leaseMs: settings.leaseMs };
 }
 
-/** Who a gateway speaks for, and the nonce of the request that it carries out. */
+/** Returns who a gateway speaks for, and the nonce of the request that it carries out. */
 function callerOf(caller: Caller | undefined): RunnerRef & { readonly nonce: Nonce | undefined } {
   if (caller === undefined || caller.runnerId === '')
     throw apiError('validation_failed', 'caller is missing: a gateway names the runner it speaks for');
@@ -172,7 +172,7 @@ function pollCall(deps: DispatchDeps): One<'poll'> {
   });
   return async ({ caller, kind, pollId, slots, notReady }) => {
     const runner = callerOf(caller);
-    // Of a gateway that does not know yet. Not held: the next poll gets the gate's own answer.
+    // It is the poll of a gateway that does not know yet. Not held: the next poll gets the gate's own answer.
     if (deps.features.gate.state('host.runners') !== 'open') return { mayReceive: false, hold: false };
     const wantsWork = slots > 0 && notReady.length === 0;
     const input = { ...runner, kind: kindWord(kind), pollId, notReady, wantsWork };

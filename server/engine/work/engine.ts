@@ -41,7 +41,7 @@ export interface Engine {
 export const enrollPort = port<DispatchDeps['enroll']>('enrollment of runners');
 export const buildOfferPort = port<DispatchDeps['buildOffer']>('offers of builds');
 
-/** What contradicts itself is refused when settings are read. */
+/** Settings that contradict each other are refused when they are read. */
 function checkTimes({ dispatch }: SettingsOf<typeof workSettings>, problem: (text: string) => void): void {
   if (dispatch.leaseMs < 3 * dispatch.heartbeatMs)
     problem(

@@ -17,8 +17,8 @@ export interface FeatureGates {
 }
 
 /**
- * How long a gateway waits for a change that does not come: within the second in which every replica follows
- * a switch.
+ * A gateway waits so long for a change that does not come: within the second in which every replica follows a
+ * switch.
  */
 export const WATCH_MS = 1_000;
 

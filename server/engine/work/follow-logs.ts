@@ -97,7 +97,7 @@ export async function* followOutput(
   if (!signal.aborted) yield* reader.end();
 }
 
-/** How long to wait before the next look, when nobody in this process says that something came. */
+/** Returns how long to wait before the next look, when nobody in this process says that something came. */
 export function nextPauseMs(pauseMs: number, some: boolean): number {
   return some ? POLL_FIRST_MS : Math.min(pauseMs * 1.5, POLL_MAX_MS);
 }

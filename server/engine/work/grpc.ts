@@ -224,7 +224,7 @@ export function serveHealth(server: Server, services: readonly string[]): Health
 export interface ReflectionOptions {
   /** Names that are listed. */
   readonly services: readonly string[];
-  /** What can be looked up, and all that it imports. */
+  /** Collects what can be looked up, and all that it imports. */
   readonly files: readonly DescFile[];
   readonly isAllowed: (metadata: Metadata) => boolean;
 }

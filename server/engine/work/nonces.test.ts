@@ -23,7 +23,7 @@ const fresh = (more: Partial<Nonce> = {}): Nonce => ({
   ...more,
 });
 
-/** As a statement does that acts for a call. Rejects when that cannot be known any more. */
+/** Does as a statement that acts for a call. Rejects when that cannot be known any more. */
 function createStore(sql: SqlTag) {
   return {
     use: async (nonce: Nonce): Promise<boolean> => {

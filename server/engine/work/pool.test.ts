@@ -1,4 +1,4 @@
-/** Which runners a team's work goes to, and what happens to it when that changes. */
+/** These tests show which runners a team's work goes to, and what happens to it when that changes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { rerouteStrays, rerouteTeam } from './pool.ts';

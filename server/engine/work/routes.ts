@@ -15,7 +15,7 @@ import { given } from '../../kit/resource/index.ts';
 import type { Fragment } from '../../base/sql.ts';
 import type { Selector } from './schema.ts';
 
-/** Where an item stands among others, and how long it may be there. */
+/** A placement says where an item stands among others, and how long it may be there. */
 export interface Placement {
   readonly selector: Selector;
   /** Among what its team has waiting, the highest first. */

@@ -163,7 +163,7 @@ export const workItems = pgTable(
     index('work_items_hint')
       .on(t.hintDueAt)
       .where(sql`${t.state} = 'queued'`),
-    // Those alone that may not wait for ever.
+    // It holds those alone that may not wait for ever.
     index('work_items_queue_expiry')
       .on(t.queueExpiresAt)
       .where(sql`${t.state} = 'queued' and ${t.attempt} = 0 and ${t.queueExpiresAt} is not null`),
@@ -210,7 +210,7 @@ export const workRoutes = pgTable(
       .references(() => teams.id, { onDelete: 'cascade' }),
     kind: text('kind', { enum: ['run', 'build'] }).notNull(),
     selector: jsonb('selector').$type<Selector>().notNull(),
-    /** Of the selector, whose text may be longer than a row of an index. */
+    /** It is a digest of the selector, whose text may be longer than a row of an index. */
     hash: text('hash')
       .notNull()
       .generatedAlwaysAs(sql`md5(selector::text)`),
@@ -265,8 +265,8 @@ export const workLeases = pgTable(
     runnerId: id('runner_id').notNull(),
     grantedAt: instant('granted_at').notNull(),
     /**
-     * In no index, so that a renewal writes this narrow row and nothing else; the sweeper reads those that
-     * are open.
+     * The column is in no index, so that a renewal writes this narrow row and nothing else; the sweeper reads
+     * those that are open.
      */
     expiresAt: instant('expires_at').notNull(),
     /** First heartbeat that named it. */

@@ -4,7 +4,7 @@
  */
 
 export const defaultWorkSettings = {
-  /** How long an offer stands without a heartbeat that names it. */
+  /** An offer stands so long without a heartbeat that names it. */
   offerMs: 15_000,
   /** Length of a lease from the renewing call. */
   leaseMs: 60_000,
@@ -27,7 +27,7 @@ export const defaultWorkSettings = {
   silentMs: 60_000,
   /** Work that waited longer than this with nobody to take it degrades its team. */
   stuckMs: 60_000,
-  /** How often teams and runners are looked at for what only time changes. */
+  /** Teams and runners are looked at this often for what only time changes. */
   watchEveryMs: 5_000,
   /** A team that becomes degraded again within this time is not told of again. */
   notifyAgainMs: 600_000,

@@ -182,7 +182,7 @@ function askedColumns({ work, keyed }: Submission) {
 /** These are the columns of the route of a row of `fitting`. */
 const wanted = (sql: SqlTag) => ({ pool: sql`f.pool`, kind: sql`f.kind`, selector: sql`f.selector` });
 
-/** Where the items of `asked` go, and how many may wait there. */
+/** Selects where the items of `asked` go, and how many may wait there. */
 const queues = (sql: SqlTag, { queuedMax }: WorkSettings) => sql`
   select q.team_id, q.kind, p.pool, p.shared, least(${queuedMax}::int, l.queued_max) as queued_max, l.run_timeout_seconds_max as timeout_max, (
     select count(*)::int from (

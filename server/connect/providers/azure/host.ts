@@ -1,5 +1,5 @@
 /**
- * Azure Repos as the host of a repository. Its Git API lists a folder in one answer, however large it is, and
+ * This adapter speaks to Azure Repos. Its Git API lists a folder in one answer, however large it is, and
  * reads blobs by their id.
  */
 import type { ForgeApi } from '../forges/call.ts';

@@ -1,6 +1,6 @@
 /**
- * Bitbucket Cloud as the host of a repository. Its source API has sizes and no ids of contents: a file counts
- * as unchanged within one commit alone. Its answer about a run of Pipelines has other statuses than its
+ * This adapter speaks to Bitbucket Cloud. Its source API has sizes and no ids of contents: a file counts as
+ * unchanged within one commit alone. Its answer about a run of Pipelines has other statuses than its
  * webhooks: a state, and inside of it a stage or a result.
  */
 import type { ForgeApi } from '../forges/call.ts';

@@ -1,7 +1,7 @@
 /**
- * GitHub as the host of a repository. Its Git database has trees, read without `recursive` (any value of it
- * would mean all of the repository), and blobs by their sha. It never answers the secret of a webhook, so
- * what is there is always written anew. A run is read like its webhook.
+ * This adapter speaks to GitHub. Its Git database has trees, read without `recursive` (any value of it would
+ * mean all of the repository), and blobs by their sha. It never answers the secret of a webhook, so what is
+ * there is always written anew. A run is read like its webhook.
  */
 import type { ForgeApi } from '../forges/call.ts';
 import { at, text } from '../read.ts';

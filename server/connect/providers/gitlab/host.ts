@@ -1,7 +1,7 @@
 /**
- * GitLab as the host of a repository. Its API lists a folder in pages of 100, and reads blobs by their id;
- * sizes are known when a file is read. A pipeline with its jobs is read like its webhook. Statuses of commits
- * are jobs that GitLab shows in a pipeline of its own making.
+ * This adapter speaks to GitLab. Its API lists a folder in pages of 100, and reads blobs by their id; sizes
+ * are known when a file is read. A pipeline with its jobs is read like its webhook. Statuses of commits are
+ * jobs that GitLab shows in a pipeline of its own making.
  */
 import type { ForgeApi } from '../forges/call.ts';
 import { at, idOf, text } from '../read.ts';
