@@ -1,11 +1,12 @@
 /**
- * How the gates of platform features stand, for a gateway that is a process of its own: it asks the servers
- * (WatchFeatures) over and over and keeps the last answer as long as none answers.
+ * This file follows the gates of platform features for a gateway that is a process of its own: it asks the
+ * servers (WatchFeatures) over and over and keeps the last answer as long as none answers.
  *
  * What must hold: the process's own RUNNERS_ENABLED closes the gates whatever servers say, and is all there
  * is to go by before the first answer. A server that lags behind another one must not turn an answer back: of
  * two answers the later revision counts, unless the older one is all that has been heard for a while (a
  * restored database begins to count anew).
+ *
  */
 import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import type { Gate } from '@svc/proto/http/call.ts';
@@ -21,7 +22,7 @@ const PACE_MS = 100;
 /** After a failure, with jitter: the dispatch client passes over servers that are down for as long. */
 const RETRY_MS = 500;
 /**
- * For how long after a later revision an earlier one is taken for a server that lags. Servers follow each
+ * An earlier revision is taken for a server that lags for so long after a later one. Servers follow each
  * other within a second.
  */
 const LAG_MS = 5_000;

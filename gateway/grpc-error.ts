@@ -13,9 +13,9 @@ export function errorFromTrailers(metadata: Metadata): ApiError | undefined {
 }
 
 /**
- * What the runner is told when no server could be asked. Never a 401: a gateway with a wrong token must not
- * make runners believe that they are refused. Without a cause, so that an outage is one line in the log for
- * each server and second, not one for each call.
+ * Makes the error that tells the runner that no server could be asked. It is never a 401: a gateway with a
+ * wrong token must not make runners believe that they are refused. It has no cause, so that an outage is one
+ * line in the log for each server and second, not one for each call.
  */
 export function noServer(): ApiError {
   return apiError('unavailable', 'no server answers at the moment; try again', { retryAfterMs: 1_000 });

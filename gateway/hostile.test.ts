@@ -43,11 +43,11 @@ beforeEach(() => {
 const good = (options?: Parameters<typeof signed>[2]): Request => signed(key, HEARTBEAT, options);
 const input = (request: Request, change: (value: string) => string | undefined): Request =>
   changed(request, 'signature-input', change);
-/** The request with other bytes in its signature. */
+/** Gives the request other bytes in its signature. */
 const altered = (request: Request, change: (bytes: Buffer) => Buffer): Request =>
   changed(request, 'signature', signatureBytes(change));
 const flipped = (request: Request): Request => altered(request, (bytes) => ((bytes[5]! ^= 1), bytes));
-/** The request with one more line. */
+/** Gives the request one more line. */
 const plus = (request: Request, line: string): Request => ({ ...request, lines: [...request.lines, line] });
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 const reached = () =>

@@ -135,8 +135,8 @@ const POLL_RPCS: Readonly<Record<PollKind, RpcInfo>> = {
 };
 
 /**
- * What a held poll is told when its gate closes: what its next call will hear from the gate itself, so that a
- * runner has one case to know.
+ * Makes the error that a held poll is told when its gate closes: its next call will hear the same from the
+ * gate itself, so that a runner has one case to know.
  */
 function refusalOf(rpc: RpcInfo, gate: (rpc: RpcInfo) => RpcGate): ApiError | undefined {
   return gateRefusal(gate(rpc), rpc.feature);

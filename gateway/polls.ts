@@ -23,8 +23,8 @@ import { within } from './within.ts';
 /** Polls of one runner held at once; the oldest gives way to a new one. */
 const POLLS_PER_RUNNER_MAX = 16;
 /**
- * How long a poll whose time is up waits for what is under way for it. Below the second that answers come
- * early by.
+ * A poll whose time is up waits so long for what is under way for it. That is below the second that answers
+ * come early by.
  */
 const LATE_ANSWER_MS = 500;
 /** Asks that nobody told of, at once: what a broken broker may cost the database. */

@@ -18,7 +18,7 @@ import { startGateway, type Gateway } from './index.ts';
 import { VERIFICATION_LIMITS } from './verification.ts';
 
 /**
- * How long a start waits to hear what is switched off, so that it does not show for a moment what it must
+ * A start waits so long to hear what is switched off, so that it does not show for a moment what it must
  * hide.
  */
 const FIRST_WORD_MS = 3_000;

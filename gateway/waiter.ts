@@ -25,7 +25,7 @@ export interface PollAsk {
    * answered as soon as the server has answered.
    */
   readonly untilMs: number;
-  /** Whether the caller is gone, and who is told. */
+  /** It knows whether the caller is gone, and who is told. */
   readonly call: Pick<UnaryCall, 'aborted' | 'onAborted'>;
 }
 
@@ -46,9 +46,9 @@ export class Waiter {
   /** The runner changed while the server was being asked: ask again. */
   again = false;
   pool: Pool | undefined = undefined;
-  /** Where the server last said that the runner may receive work. */
+  /** The server last said that the runner may receive work of this pool. */
   poolId: string | undefined = undefined;
-  /** Of the request, until the server was asked for the first time. */
+  /** The nonce of the request is kept until the server was asked for the first time. */
   nonce: Nonce | undefined;
   disarm = (): void => undefined;
   resolve!: (offer: Offer | undefined) => void;

@@ -29,7 +29,9 @@ export class FakeBroker {
     this.pass({ workId, poolId, kind, count: 1 });
   }
 
-  /** To every gateway that is subscribed and in reach; thrown away when there is none. */
+  /**
+   * Gives the hint to every gateway that is subscribed and in reach. It is thrown away when there is none.
+   */
   pass(hint: WorkHint): void {
     for (const { key, gateway, listener } of this.subscriptions)
       if (gateway.up && !gateway.refusing && key === `${hint.kind} ${hint.poolId}`) listener.onHint(hint);

@@ -22,7 +22,7 @@ export interface Setting<T> {
   read(text: string | undefined): T | Wrong;
 }
 
-/** What is wrong with a value, in words that follow its name. */
+/** It says what is wrong with a value, in words that follow its name. */
 export class Wrong {
   readonly why: string;
 

@@ -1,4 +1,7 @@
-/** What things are called at the broker, and the two exchanges, which every process declares alike. */
+/**
+ * This file knows what things are called at the broker, and declares the two exchanges, as every process
+ * does.
+ */
 import type { Channel } from 'rabbitmq-client';
 import type { WorkKind } from './queue.ts';
 

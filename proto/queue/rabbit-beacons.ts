@@ -21,7 +21,10 @@ export interface BeaconsOptions {
   readonly log: QueueLog;
   /** Both connections stand and control events arrive. */
   isConnected(): boolean;
-  /** To oneself, and to all if this is a server. Resolves when the broker has taken them. */
+  /**
+   * Sends a beacon to oneself, and one to all if this is a server. It resolves when the broker has taken
+   * them.
+   */
   send(): Promise<unknown>;
   onSilence(of: Beacon): void;
 }

@@ -24,7 +24,7 @@ const RETRY_MS = 2_000;
 /** 60 s: a queue that was declared, but never consumed, goes by itself. */
 const ARGUMENTS = { 'x-expires': 60_000 } as const;
 const TELL_EVERY_MS = 5_000;
-/** What the client says of calls whose channel was closed by another one. */
+/** The client says this of calls whose channel was closed by another one. */
 const CHANNEL_CLOSED = 'CH_CLOSE';
 
 export interface QueueWanted {

@@ -27,7 +27,7 @@ export const FIELD_LENGTH_MAX = 4096;
 export const LIFETIME_SECONDS_MAX = 60;
 /** A `created` older than this is refused. */
 export const AGE_SECONDS_MAX = 60;
-/** How far `created` may lie ahead of the verifier's clock, and how long past `expires` is forgiven. */
+/** `created` may lie so far ahead of the verifier's clock, and so long past `expires` is forgiven. */
 export const SKEW_SECONDS_MAX = 30;
 
 export const SIGNATURE_REASONS = [
@@ -73,7 +73,7 @@ export function signsBody(method: string): boolean | undefined {
   return BODY_OF_METHOD.get(method);
 }
 
-/** What is present besides the components that every request covers. */
+/** These may be present besides the components that every request covers. */
 export interface CoveredOptions {
   readonly body: boolean;
   readonly contentEncoding: boolean;

@@ -1,6 +1,6 @@
 /**
- * What the engine says of an image that it has built: its platform, the type of its manifest, and the image
- * that it was built on. Only what is certain is said, and a build does not fail for want of it.
+ * This file reads what the engine says of an image that it has built: its platform, the type of its manifest,
+ * and the image that it was built on. Only what is certain is said, and a build does not fail for want of it.
  */
 import { parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
 import { errorText } from '../platform/errors.ts';

@@ -40,7 +40,7 @@ export interface ContainedBuild {
   host: ContainedHost;
   store: TeamStore;
   baseImages: BaseImages;
-  /** What is in the machine's engine, and whose it is. */
+  /** They know what is in the machine's engine, and whose it is. */
   images: TeamImages;
   /** Destinations besides public addresses that the operator allows to builds. */
   allowedEgress: readonly Endpoint[];
@@ -93,8 +93,8 @@ export function engineEnv(context: BuildContext): Record<string, string> {
     ...base(context, ENGINE_NAMES),
     ...(home === undefined ? {} : { HOME: home }),
     DOCKER_BUILDKIT: '1',
-    // With its own attestations Docker pushes an index, whose digest is not that of the image that runs. Old
-    // ones ignore the name.
+    // Docker would push its own attestations with an index, whose digest is not that of the image that runs.
+    // Old ones ignore the name.
     BUILDX_NO_DEFAULT_ATTESTATIONS: '1',
   };
 }

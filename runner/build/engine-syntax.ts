@@ -80,7 +80,9 @@ export function problemOfSyntax(
   return undefined;
 }
 
-/** What Dockerfiles must do without on this version, each with the least version that reads it. */
+/**
+ * Lists by name what Dockerfiles must do without on this version, each with the least version that reads it.
+ */
 export function unreadSyntax(engine: Engine['name'], version: string): string[] {
   return FEATURES.flatMap(({ name, since: { [engine]: floor } }) =>
     floor !== undefined && isBelow(version, floor) ? [`${name} (from ${engine} ${short(floor)})`] : [],

@@ -34,7 +34,7 @@ const DENIED =
   /Authentication failed|could not read (?:Username|Password)|terminal prompts disabled|Permission denied|HTTP (?:401|403)|returned error: (?:401|403)|Authorization error/i;
 const UNKNOWN_HOST = /Host key verification failed|No .* host key is known/i;
 
-/** What to do where a server gave no access; empty where it failed for another reason. */
+/** Says what to do where a server gave no access. It is empty where it failed for another reason. */
 export function accessHint(source: SourcePlan, url: string, tail: string): string {
   const { token, sshKey } = source;
   const isUnknown = UNKNOWN_HOST.test(tail);

@@ -51,7 +51,7 @@ export interface SourcePlan {
   target?: string;
   submodules: boolean;
   cloneDepth: number;
-  /** Of the commits that are cloned. */
+  /** It is true where the tags of the commits that are cloned come with them. */
   tags: boolean;
   username?: string;
   token?: string;
@@ -267,8 +267,8 @@ export function tagOf({ tag, commitInTag }: ImagePlan, commit: string): string {
 }
 
 /**
- * What the names of images begin with for which the build may use its credentials: in a registry that teams
- * share, its team's own.
+ * Makes the beginning of the names of images for which the build may use its credentials: in a registry that
+ * teams share, its team's own.
  */
 export function reachOf({ host, home, guarded }: ImagePlan): string {
   return `${guarded ? home : host}/`;

@@ -96,7 +96,7 @@ function hint(result: ProcessResult, image: ImagePlan): string {
   return plainHttpHint(result, image.host);
 }
 
-/** What a registry lacks that was added as one with a certificate. */
+/** Says what a registry lacks that was added as one with a certificate. */
 export function plainHttpHint({ tail }: Pick<ProcessResult, 'tail'>, host: string): string {
   if (!/HTTP response to HTTPS client/i.test(tail)) return '';
   const again = 'remove the registry and add it again with --insecure';

@@ -1,6 +1,6 @@
 /**
- * Strict command-line flags: an unknown flag, a missing value or a stray argument is an error with a
- * suggestion.
+ * This file reads command-line flags strictly: an unknown flag, a missing value or a stray argument is an
+ * error with a suggestion.
  */
 
 import type { CommandIo } from './command-io.ts';

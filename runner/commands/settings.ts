@@ -12,7 +12,7 @@ import type { RunnerConfig } from '../disk/identity.ts';
 import { LOG_LEVELS } from '../platform/log.ts';
 import { errorText } from '../platform/errors.ts';
 
-/** A setting of `run`: a flag, and the variable of its name. */
+/** Makes a setting of `run`: a flag, and the variable of its name. */
 function setting(name: string, help: string, more: Partial<FlagSpec> = {}): FlagSpec {
   return { name, env: `SVC_RUNNER_${name.toUpperCase().replaceAll('-', '_')}`, help, ...more };
 }
@@ -81,7 +81,7 @@ const NUMBERS = {
   },
 } as const satisfies Record<string, { help: string; bounds: readonly [number, number]; fallback: string }>;
 
-/** The name of the flag of a key in the config file. */
+/** Makes the name of the flag of a key in the config file. */
 const flagName = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 function numberFlag(key: keyof typeof NUMBERS): FlagSpec {

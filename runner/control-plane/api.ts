@@ -22,7 +22,7 @@ import { wireJson, type CallName, type Calls } from './wire.ts';
 const MEBIBYTE = 1_048_576;
 /** An offer carries up to 128 variables of 32 KiB, each byte of which may take six characters in JSON. */
 const replyBytesMax = (name: CallName): number => (name.endsWith('poll') ? 32 : 1) * MEBIBYTE;
-/** Time limit of one attempt. A poll adds its waiting time. */
+/** Gives the time limit of one attempt, to which a poll adds its waiting time. */
 const attemptMs = (name: CallName): number =>
   name === 'heartbeat' || name.endsWith('poll') ? 10_000 : 20_000;
 

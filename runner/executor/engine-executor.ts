@@ -5,7 +5,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { WorkRef } from '../control-plane/work-ref.ts';
-import { failureText, runCommand } from './command.ts';
+import { failureText, type CommandResult } from './command.ts';
 import { runEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
 import type { EngineCgroups } from './engine-cgroup.ts';
@@ -162,7 +162,7 @@ export class EngineExecutor implements Executor {
     }
   }
 
-  #call(...args: string[]): ReturnType<typeof runCommand> {
+  #call(...args: string[]): Promise<CommandResult> {
     const { engine } = this.#options;
     return runEngine(engine, engine.timeouts.callMs, ...args);
   }

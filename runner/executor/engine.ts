@@ -1,4 +1,4 @@
-/** A container engine of this machine, podman or docker, and the start of its command line. */
+/** This file knows a container engine of this machine, podman or docker, and begins its command lines. */
 import { runCommand, type CommandResult } from './command.ts';
 
 export type EngineName = 'podman' | 'docker';

@@ -36,8 +36,8 @@ const ETC_BINDS = [
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom'];
 const DEVICE_LINKS = ['/dev/fd', '/dev/stdin', '/dev/stdout', '/dev/stderr'];
 /**
- * Files about the machine as a whole rather than about the sandbox: the list that container runtimes mask,
- * and some more.
+ * These files are about the machine as a whole rather than about the sandbox: the list that container
+ * runtimes mask, and some more.
  */
 const PROC_MASKED =
   'kcore keys key-users kmsg kallsyms latency_stats timer_list timer_stats sched_debug sysrq-trigger kpagecgroup kpagecount kpageflags config.gz iomem ioports vmallocinfo slabinfo modules cmdline'.split(

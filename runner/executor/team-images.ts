@@ -34,7 +34,7 @@ interface Noted extends TeamImage {
 }
 
 interface Notes {
-  /** By the team, then by the name that the team knows it by. */
+  /** The keys are teams, and then the names that a team knows its images by. */
   teams: Record<string, Record<string, Noted>>;
   /** Names in the engine that deploys of earlier versions brought. */
   brought: string[];

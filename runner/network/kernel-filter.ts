@@ -18,7 +18,7 @@ export function missingFilter(): string | undefined {
     : `missing ${missing.join(', ')}; install iptables (Debian: apt-get install iptables)`;
 }
 
-/** What was put, and how this machine's iptables prints it. */
+/** These rules were put, and this machine's iptables prints them so. */
 export interface HeldRules {
   wanted: string;
   printed: string;

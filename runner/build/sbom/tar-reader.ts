@@ -10,7 +10,7 @@ const STREAM_BYTES_MAX = 8 * 1_024 ** 3;
 const ENTRIES_MAX = 2_000_000;
 /** The limit of a pax header, and of a long name. */
 const HEADER_BYTES_MAX = 1_048_576;
-/** Of a body that is read at once. */
+/** The limit of a body that is read at once. */
 export const BODY_BYTES_MAX = 16 * 1_048_576;
 /** Linux takes no longer path. */
 const PATH_LENGTH_MAX = 4_096;

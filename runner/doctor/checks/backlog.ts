@@ -9,8 +9,8 @@ export const backlog: CheckGroup = async (context, check) =>
   await check('backlog', async () => await look(context));
 
 async function look({ paths }: CheckContext): Promise<Finding> {
-  const [grants, results, spools] = await Promise.all([
-    openGrants(paths.journal),
+  const grants = openGrants(paths.journal);
+  const [results, spools] = await Promise.all([
     resultsIn(paths.outbox),
     listSpools(paths.spool).catch((error: unknown) => {
       if (isMissing(error)) return { bytes: 0 };

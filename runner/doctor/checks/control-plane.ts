@@ -179,8 +179,8 @@ async function checkRunner(
 }
 
 /**
- * By a heartbeat without leases, which repeats whether the daemon drains. It has no boot id, which would take
- * the runner over from its daemon. A poll would not do: one of a runner that is not enrolled is empty as
+ * Asks by a heartbeat without leases, which repeats whether the daemon drains. It has no boot id, which would
+ * take the runner over from its daemon. A poll would not do: one of a runner that is not enrolled is empty as
  * well.
  */
 async function askIdentity(

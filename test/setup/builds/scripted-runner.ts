@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import { createIndependentRunner } from '../../e2e/independent-runner.ts';
 import type { Answer } from '../../e2e/independent-runner.ts';
 
-/** How long a poll is held that must bring something. */
+/** A poll that must bring something is held so long. */
 const HELD_MS = 20_000;
 
 export interface Offer {

@@ -54,7 +54,7 @@ export interface Bench {
   /** A server on every address of this machine. */
   readonly hostPort: number;
   hostAddresses(): string[];
-  /** Of the runner that contains. */
+  /** The deployers of the runner that contains. */
   readonly deployers: Deployers;
   readonly keeper: Keeper;
   /** Runs a line of sh in the app; returns its output. */
@@ -241,7 +241,7 @@ async function deployApp(parts: Parts, deployers: Deployers, of: AppOf): Promise
   try {
     const { network, warnings } = await deployers.admit(target, plan.shared);
     if (warnings.length > 0) throw new Error(warnings.join('; '));
-    // As that of a build which was not published.
+    // The name is that of a build which was not published.
     const built = localTag(plan.id, plan.epoch);
     const tagged = await changeNames(engine.engine, CALL_MS, 'tag', image, built);
     if (tagged.code !== 0) throw new Error(failureText(tagged));

@@ -29,9 +29,9 @@ export interface Kept {
 }
 
 export interface ImageBench {
-  /** In the image that team_a built. */
+  /** The secret is in the image that team_a built. */
   readonly secret: string;
-  /** Of the registry, which takes team_a's credentials and no others. */
+  /** The host of the registry, which takes team_a's credentials and no others. */
   readonly host: string;
   readonly shop: Kept;
   /** An image that nothing of the runner has made. */
