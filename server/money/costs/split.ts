@@ -42,8 +42,8 @@ export function createSplitter({ granted, bought }: Credit, net = 0n): (row: Day
     const parts: Part[] = [{ coveredBy: 'included', ms: includedMs }];
     let left = ms - includedMs;
     for (const [coveredBy, end] of ends) {
-      // Less than a millisecond's price at the end of a credit covers nothing; the adjustment of the month has
-      // it.
+      // Less than a millisecond's price at the end of a credit covers nothing; the adjustment of the month
+      // has it.
       const room = price === 0n || end <= position ? 0n : (end - position) / price;
       const covered = room > BigInt(left) ? left : Number(room);
       parts.push({ coveredBy, ms: covered });
