@@ -44,10 +44,10 @@ export async function readStates(sql: SqlTag): Promise<StoredStates> {
   return {
     revision: rows[0]?.installation ?? noRevision(),
     switches: new Map(
-      moved.map(({ installation: _, state, revision, ...change }) => [
-        change.key,
-        { state, revision, lastChange: change },
-      ]),
+      moved.map((row) => {
+        const { installation: _, state, revision, ...lastChange } = row;
+        return [lastChange.key, { state, revision, lastChange }] as const;
+      }),
     ),
   };
 }
