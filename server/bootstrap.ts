@@ -48,7 +48,7 @@ const FIRST_START = { kind: 'system', id: 'first_start', display: 'first start' 
 /** The password's hash is made before the lock is taken, and another server may hold it for as long. */
 const LOCK_WAIT = '60s';
 
-/** Returns what was made, or undefined when an earlier start had done it. */
+/** Returns what it made, or undefined when an earlier start had done it. */
 export async function bootstrap(deps: BootstrapDeps): Promise<Bootstrap | undefined> {
   const { db, secrets } = deps;
   if (await isDone(db, secrets)) return undefined;

@@ -54,7 +54,7 @@ import { createSecrets, loadKek } from './base/secrets.ts';
 export interface RunningServer {
   readonly port: number;
   readonly baseUrl: string;
-  /** It is the port of the internal gRPC, where that is served. */
+  /** Port of the internal gRPC, when it is served. */
   readonly internalPort: number | undefined;
   /**
    * Registry to which images of teams without a registry of their own go; it is empty where they go nowhere.

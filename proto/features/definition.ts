@@ -1,4 +1,4 @@
-/** How a platform feature is declared. */
+/** Types say how a platform feature is declared. */
 
 /**
  * Maturity, from least to most stable; `deprecated` counts as less stable than any. Says nothing about

@@ -14,18 +14,13 @@ interface Series {
   sumMs: number;
 }
 
-export interface Durations {
-  readonly metric: Metric;
-  observe(
-    call: { readonly rpc: string; readonly protocol: string; readonly status: number },
-    ms: number,
-  ): void;
-}
-
-export function createDurations(name: string, help: string): Durations {
+export function createDurations(name: string, help: string) {
   const series = new Map<string, Series>();
 
-  const observe: Durations['observe'] = ({ rpc, protocol, status }, ms) => {
+  const observe = (
+    { rpc, protocol, status }: Omit<Series['labels'], 'status'> & { readonly status: number },
+    ms: number,
+  ): void => {
     const key = `${rpc} ${protocol} ${status}`;
     let one = series.get(key);
     if (one === undefined) {

@@ -1,6 +1,5 @@
 /**
- * A button of the console: `look` names its kinds in styles/controls.css, and `waits` says that it does
- * nothing now.
+ * A button of the console has a `look`, whose kinds are in styles/controls.css, and `waits` while it does nothing.
  */
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 
@@ -16,7 +15,7 @@ interface ButtonProps extends Omit<
   readonly waits?: boolean;
   /** Its name for who cannot see what is around it. */
   readonly label?: string | undefined;
-  /** What stands on it, in place of children. */
+  /** The text on it, in place of children. */
   readonly text?: ComponentChildren;
   readonly children?: ComponentChildren;
 }

@@ -14,7 +14,7 @@ export interface ConsolePage {
   /** Key of the platform feature that it belongs to; it is in the navigation only while that is on. */
   readonly feature?: string;
   /**
-   * Whether the server answers what it shows; it is in the navigation only then, and says itself when it is
+   * Tells whether the server answers what the page shows; it is in the navigation only then, and says itself when it is
    * not there.
    */
   readonly isThere?: () => Promise<boolean>;

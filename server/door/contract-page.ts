@@ -75,8 +75,8 @@ interface Operation {
 }
 
 /**
- * By path and verb, not by what the document says of features: a gate without its mark must hide all the
- * same. What is no RPC has the mark alone.
+ * Operations are told apart by path and verb, and not by what the document says of features: a gate without
+ * its mark must hide all the same. What is no RPC has the mark alone.
  */
 function operationsOf(full: JsonObject): Operation[] {
   const byRoute = new Map(rpcs.flatMap((rpc) => rpc.routes.map((route) => [routeKey(route), rpc] as const)));

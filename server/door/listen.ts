@@ -65,7 +65,7 @@ export function createPublicDoor(deps: ListenDeps) {
       });
       return opened.port;
     },
-    /** From now on the pages say that the server stops. */
+    /** Makes the pages say from now on that the server stops. */
     announceStop: (): void => {
       stopping = true;
     },

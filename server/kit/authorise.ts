@@ -118,8 +118,8 @@ function roleInsufficient(message: string, details: Readonly<Record<string, unkn
 }
 
 /**
- * For what the system does by itself to one team, and for jobs that were bound to it: nothing is refused
- * there.
+ * This scope is for what the system does by itself to one team, and for jobs that were bound to it: it
+ * refuses nothing.
  */
 export function systemScope(teamId: string): TeamScope {
   const scope: Omit<TeamScope, symbol> = {
@@ -138,7 +138,7 @@ function requireCredentialScope(caller: Caller, scope: string): void {
   });
 }
 
-/** For RPCs whose team stands in the body: the same answers as for a team in the path. */
+/** RPCs whose team stands in the body call this, and give the same answers as for a team in the path. */
 export function requireTeam(scope: TeamScope, teamId: string): string {
   if (!scope.teamIds.includes(teamId)) throw notFound('team');
   scope.require(teamId);

@@ -77,7 +77,8 @@ export interface TeamScope {
 }
 
 /**
- * Of a call with an Idempotency-Key on an RPC that stores it in its own statement. See kit/idempotency.ts.
+ * This is for a call with an Idempotency-Key on an RPC that stores it in its own statement. See
+ * kit/idempotency.ts.
  */
 export interface IdempotencyClaim {
   /** `user:<id>`, `user:<id>/<team id>` of a narrowed key, `ci_job:<credential id>` */

@@ -33,8 +33,8 @@ export function createCredentialChanges(): CredentialChanges {
     },
     onChange: (listener) => void listeners.push(listener),
     start: async (db) => {
-      // What was sent while the connection was down is lost: after each (re)connect anything may have
-      // changed.
+      // Messages that were sent while the connection was down are lost, so that after each (re)connect
+      // anything may have changed.
       const listener = await db.listen(
         CREDENTIAL_CHANNEL,
         (payload) => publish(parse(payload)),

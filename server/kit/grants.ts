@@ -1,7 +1,7 @@
 /**
- * What a credential gives to others is bounded by what it may do itself. Owners and admins are made by people
- * alone; an API key gives a role only when it holds every scope that the role brings, so that nobody gets
- * through somebody else what the key was not trusted with.
+ * A credential gives nothing to others that it may not do itself. Owners and admins are made by people alone;
+ * an API key gives a role only when it holds every scope that the role brings, so that nobody gets through
+ * somebody else what the key was not trusted with.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Caller, Role } from './context.ts';

@@ -1,4 +1,4 @@
-/** What is used, what it costs, and who pays. */
+/** This area is about what is used, what it costs, and who pays. */
 import type { Area } from '../kit/feature.ts';
 import { adminBillingFeature } from './adminbilling/index.ts';
 import { amountsFeature } from './amounts/index.ts';

@@ -5,9 +5,7 @@ import { addFeatureMetrics } from './metrics.ts';
 import { createOfrep } from './ofrep.ts';
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 import { MANIFEST, type FeatureKey } from '@svc/proto/features/manifest.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Ctx } from '../kit/context.ts';
 import type { Database } from '../base/db/index.ts';
 import type { FeatureGate } from '../kit/feature-gate.ts';
 import type { Secrets } from '../base/secrets.ts';
@@ -35,20 +33,9 @@ export interface PlatformFeaturesDeps {
   onError(error: unknown): void;
 }
 
-export interface PlatformFeatures {
-  readonly gate: FeatureGate;
-  readonly handlers: Handlers<Ctx>;
-  /** The present one; never waits. */
-  snapshot(): Snapshot;
-  isEnabled(key: FeatureKey): boolean;
-  /** Grows with each change of a switch. */
-  revision(): number;
-  /** This calls the listener after each new snapshot. Returns the function that ends this. */
-  onChange(listener: () => void): () => void;
-  stop(): Promise<void>;
-}
+export type PlatformFeatures = Awaited<ReturnType<typeof startPlatformFeatures>>;
 
-export async function startPlatformFeatures(deps: PlatformFeaturesDeps): Promise<PlatformFeatures> {
+export async function startPlatformFeatures(deps: PlatformFeaturesDeps) {
   const { db, clock, variables, companionUrl, onError, manifest = MANIFEST } = deps;
   assertManifest(manifest);
   const rules = { manifest, variables };
@@ -59,13 +46,17 @@ export async function startPlatformFeatures(deps: PlatformFeaturesDeps): Promise
     follower,
     companion: createCompanion({ url: companionUrl, clock }),
   });
+  // A gate on a key that the manifest lacks does not compile; were there one, it would be shut.
+  const gate: FeatureGate = { state: (key) => follower.view().gates.get(key) ?? 'hidden' };
   return {
-    // A gate on a key that the manifest lacks does not compile; were there one, it would be shut.
-    gate: { state: (key) => follower.view().gates.get(key) ?? 'hidden' },
+    gate,
     handlers,
-    snapshot: () => follower.view().snapshot,
-    isEnabled: (key) => follower.view().snapshot.isEnabled(key),
-    revision: () => follower.view().revision,
+    /** Returns the present one, and never waits. */
+    snapshot: (): Snapshot => follower.view().snapshot,
+    isEnabled: (key: FeatureKey): boolean => follower.view().snapshot.isEnabled(key),
+    /** Grows with each change of a switch. */
+    revision: (): number => follower.view().revision,
+    /** Calls a listener after each new snapshot. Returns the function that ends this. */
     onChange: follower.onChange,
     stop: follower.stop,
   };

@@ -5,19 +5,7 @@ import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import type { FeatureGate } from '../kit/feature-gate.ts';
 import { assertManifest, lintManifest } from './lint.ts';
 import { resolveFeatures } from './resolve.ts';
-
-function feature(key: string, changes: Partial<FeatureDefinition> = {}): FeatureDefinition {
-  return {
-    key,
-    description: 'A feature.',
-    owner: 'team',
-    since: '1.0.0',
-    lifecycle: 'ga',
-    visibility: 'public',
-    default: 'enabled',
-    ...changes,
-  };
-}
+import { feature } from './testing/feature.ts';
 
 describe('the manifest', () => {
   it('has no problem', () => {

@@ -14,7 +14,7 @@ export interface ManifestProblems {
   readonly warnings: readonly string[];
 }
 
-/** What an earlier manifest must still say: the lifecycles that people have read. */
+/** An earlier manifest is kept for this: the lifecycles that people have read. */
 export type EarlierDefinition = Pick<FeatureDefinition, 'key' | 'lifecycle'>;
 
 /** Whoever depends on a feature of a lower number breaks when that one changes or goes away. */

@@ -33,8 +33,8 @@ const KINDS: Readonly<Record<AuditActor['kind'], ActorKind>> = {
 };
 
 /**
- * What all features would be if this switch stood there. Its revision and its last change are still the
- * present ones.
+ * This computes what all features would be if this switch stood there. Its revision and its last change are
+ * still the present ones.
  */
 export function foresee(
   rules: Rules,

@@ -2,7 +2,7 @@
  * This file tests OFREP at a real door, with any features and any caller. The real clients are in
  * ofrep.api.test.ts.
  */
-import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';
+import type { SwitchState } from '@svc/proto/features/definition.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { createDoor, type CallRecord, type OpenDoor } from '@svc/proto/http/door.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -12,23 +12,14 @@ import type { Caller } from '../kit/context.ts';
 import { createOfrep } from './ofrep.ts';
 import { resolveFeatures } from './resolve.ts';
 import type { Snapshot } from './snapshot.ts';
+import { feature } from './testing/feature.ts';
 
-const define = (key: string, more: Partial<FeatureDefinition> = {}): FeatureDefinition => ({
-  key,
-  description: 'A feature.',
-  owner: 'tests',
-  since: '0.10.0',
-  lifecycle: 'ga',
-  visibility: 'public',
-  default: 'enabled',
-  ...more,
-});
 const MANIFEST = [
-  define('open.on'),
-  define('open.off', { default: 'disabled', lifecycle: 'preview' }),
-  define('secret.on', { visibility: 'internal', lifecycle: 'experimental' }),
-  define('secret.off', { visibility: 'internal', default: 'disabled' }),
-  define('open.blocked', { dependsOn: ['secret.off', 'open.off'] }),
+  feature('open.on'),
+  feature('open.off', { default: 'disabled', lifecycle: 'preview' }),
+  feature('secret.on', { visibility: 'internal', lifecycle: 'experimental' }),
+  feature('secret.off', { visibility: 'internal', default: 'disabled' }),
+  feature('open.blocked', { dependsOn: ['secret.off', 'open.off'] }),
 ];
 const resolve = (states: Readonly<Record<string, SwitchState>> = {}): Snapshot =>
   resolveFeatures(MANIFEST, new Map(Object.entries(states)));

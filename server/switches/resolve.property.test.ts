@@ -8,6 +8,7 @@ import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definit
 import { lintManifest } from './lint.ts';
 import { affectedBy, resolveFeatures } from './resolve.ts';
 import type { ResolvedFeature, Snapshot } from './snapshot.ts';
+import { feature } from './testing/feature.ts';
 import { anyText } from '../../test/setup/any-text.ts';
 
 interface World {
@@ -17,20 +18,7 @@ interface World {
 
 const keyOf = (n: number): string => `f.n${n}`;
 
-function feature(key: string, dependsOn: readonly string[], on = true): FeatureDefinition {
-  return {
-    key,
-    description: 'A feature.',
-    owner: 'team',
-    since: '1.0.0',
-    lifecycle: 'ga',
-    visibility: 'public',
-    default: on ? 'enabled' : 'disabled',
-    dependsOn,
-  };
-}
-
-/** What follows `n` on a ring, each time that it is on it. */
+/** Returns what follows `n` on a ring, each time that it is on it. */
 function after(ring: readonly number[], n: number): number[] {
   return ring.flatMap((one, place) => (one === n ? ring[(place + 1) % ring.length]! : []));
 }
@@ -60,15 +48,14 @@ const anyWorld: fc.Arbitrary<World> = fc.integer({ min: 1, max: 300 }).chain((si
     })
     .map(({ edges, rings, strangers, offByDefault, moved, order }) => ({
       manifest: order.map((n) =>
-        feature(
-          keyOf(n),
-          [
+        feature(keyOf(n), {
+          dependsOn: [
             ...edges.filter(([from, to]) => from === n && to !== n).map(([, to]) => keyOf(to)),
             ...rings.flatMap((ring) => after(ring, n)).map(keyOf),
             ...strangers.filter(([from]) => from === n).map(([, key]) => `no.such${key}`),
           ],
-          !offByDefault.includes(n),
-        ),
+          default: offByDefault.includes(n) ? 'disabled' : 'enabled',
+        }),
       ),
       states: new Map(moved.map(([n, state]) => [keyOf(n), state])),
     }));
@@ -204,7 +191,9 @@ describe('resolveFeatures', () => {
       manifest: fc.array(
         fc
           .tuple(anyKey, fc.array(anyKey, { maxLength: 5 }), fc.boolean())
-          .map(([key, needs, on]) => feature(key, needs, on)),
+          .map(([key, needs, on]) =>
+            feature(key, { dependsOn: needs, default: on ? 'enabled' : 'disabled' }),
+          ),
         { maxLength: 40 },
       ),
       states: fc

@@ -1,23 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';
 import { affectedBy, resolveFeatures } from './resolve.ts';
+import { feature } from './testing/feature.ts';
 
 /** Features that are on, from `key: what it depends on`. */
 function manifestOf(dependencies: Readonly<Record<string, readonly string[]>>): FeatureDefinition[] {
-  return Object.entries(dependencies).map(([key, dependsOn]) => feature(key, dependsOn));
-}
-
-function feature(key: string, dependsOn: readonly string[]): FeatureDefinition {
-  return {
-    key,
-    description: 'A feature.',
-    owner: 'team',
-    since: '1.0.0',
-    lifecycle: 'ga',
-    visibility: 'public',
-    default: 'enabled',
-    dependsOn,
-  };
+  return Object.entries(dependencies).map(([key, dependsOn]) => feature(key, { dependsOn }));
 }
 
 function off(...keys: readonly string[]): Map<string, SwitchState> {
@@ -28,7 +16,9 @@ describe('resolveFeatures', () => {
   it('resolves a chain of 10,000 features without running out of stack, and blocks all of it by its root', () => {
     const key = (n: number): string => `chain.n${n}`;
     // The first depends on the second and so on: the worst order for a resolver that recurses.
-    const chain = Array.from({ length: 10_000 }, (_, n) => feature(key(n), n < 9_999 ? [key(n + 1)] : []));
+    const chain = Array.from({ length: 10_000 }, (_, n) =>
+      feature(key(n), { dependsOn: n < 9_999 ? [key(n + 1)] : [] }),
+    );
     expect(resolveFeatures(chain, new Map()).features.filter(({ enabled }) => !enabled)).toEqual([]);
     const broken = resolveFeatures(chain, off(key(9_999)));
     expect(broken.get(key(0))).toMatchObject({
@@ -41,8 +31,10 @@ describe('resolveFeatures', () => {
 
   it('survives a cycle of 10,000 features, and spares what lies beside it', () => {
     const key = (n: number): string => `ring.n${n}`;
-    const ring = Array.from({ length: 10_000 }, (_, n) => feature(key(n), [key((n + 1) % 10_000)]));
-    const snapshot = resolveFeatures([...ring, feature('ring.beside', [])], new Map());
+    const ring = Array.from({ length: 10_000 }, (_, n) =>
+      feature(key(n), { dependsOn: [key((n + 1) % 10_000)] }),
+    );
+    const snapshot = resolveFeatures([...ring, feature('ring.beside')], new Map());
     expect(snapshot.features.filter(({ reason }) => reason === 'cycle_detected')).toHaveLength(10_000);
     expect(snapshot.get('ring.beside').enabled).toBe(true);
   });
@@ -51,9 +43,9 @@ describe('resolveFeatures', () => {
     // 2^40 paths lead from the top to the bottom: whoever walks them does not return.
     const rungs = Array.from({ length: 40 }, (_, n) => {
       const below = n < 39 ? [`left.n${n + 1}`, `right.n${n + 1}`] : ['bottom.end'];
-      return [feature(`left.n${n}`, below), feature(`right.n${n}`, below)];
+      return [feature(`left.n${n}`, { dependsOn: below }), feature(`right.n${n}`, { dependsOn: below })];
     }).flat();
-    const snapshot = resolveFeatures([...rungs, feature('bottom.end', [])], off('bottom.end'));
+    const snapshot = resolveFeatures([...rungs, feature('bottom.end')], off('bottom.end'));
     expect(snapshot.get('left.n0')).toMatchObject({
       blockedBy: ['left.n1', 'right.n1'],
       rootCauses: ['bottom.end'],
@@ -77,7 +69,7 @@ describe('resolveFeatures', () => {
   });
 
   it('counts the first of two definitions of a key', () => {
-    const manifest = [feature('a.b', []), { ...feature('a.b', ['no.such']), lifecycle: 'planned' as const }];
+    const manifest = [feature('a.b'), feature('a.b', { dependsOn: ['no.such'], lifecycle: 'planned' })];
     const snapshot = resolveFeatures(manifest, new Map());
     expect(snapshot.features).toHaveLength(1);
     expect(snapshot.get('a.b')).toMatchObject({ enabled: true, lifecycle: 'ga' });
@@ -94,53 +86,25 @@ describe('affectedBy', () => {
   });
   const resolve = (...keys: readonly string[]) => resolveFeatures(manifest, off(...keys));
 
+  const wentDown = { enabledBefore: true, enabledAfter: false, reasonBefore: 'enabled' };
+  const blockedBy = (...keys: readonly string[]) => ({
+    reasonAfter: 'dependency_disabled',
+    blockedBy: keys,
+  });
+
   it('names everything that goes down with a switch, in the order of the manifest', () => {
     expect(affectedBy(resolve(), resolve('app.store'))).toEqual([
-      {
-        key: 'app.page',
-        enabledBefore: true,
-        enabledAfter: false,
-        reasonBefore: 'enabled',
-        reasonAfter: 'dependency_disabled',
-        blockedBy: ['app.api'],
-      },
-      {
-        key: 'app.api',
-        enabledBefore: true,
-        enabledAfter: false,
-        reasonBefore: 'enabled',
-        reasonAfter: 'dependency_disabled',
-        blockedBy: ['app.store'],
-      },
-      {
-        key: 'app.store',
-        enabledBefore: true,
-        enabledAfter: false,
-        reasonBefore: 'enabled',
-        reasonAfter: 'disabled',
-        blockedBy: [],
-      },
-      {
-        key: 'app.both',
-        enabledBefore: true,
-        enabledAfter: false,
-        reasonBefore: 'enabled',
-        reasonAfter: 'dependency_disabled',
-        blockedBy: ['app.store'],
-      },
+      { key: 'app.page', ...wentDown, ...blockedBy('app.api') },
+      { key: 'app.api', ...wentDown, ...blockedBy('app.store') },
+      { key: 'app.store', ...wentDown, reasonAfter: 'disabled', blockedBy: [] },
+      { key: 'app.both', ...wentDown, ...blockedBy('app.store') },
     ]);
   });
 
   it('tells of a switch that is moved to no effect, because the reason is another one', () => {
+    const before = { enabledBefore: false, enabledAfter: false, reasonBefore: 'disabled' };
     expect(affectedBy(resolve('app.store', 'app.page'), resolve('app.store'))).toEqual([
-      {
-        key: 'app.page',
-        enabledBefore: false,
-        enabledAfter: false,
-        reasonBefore: 'disabled',
-        reasonAfter: 'dependency_disabled',
-        blockedBy: ['app.api'],
-      },
+      { key: 'app.page', ...before, ...blockedBy('app.api') },
     ]);
   });
 

@@ -15,11 +15,11 @@ export interface StoredSwitch {
 export interface StoredStates {
   /** Grows by one with each change of any switch. */
   readonly revision: number;
-  /** Those that were ever moved; may hold keys that have left the manifest since. */
+  /** Switches that were ever moved; they may have keys that have left the manifest since. */
   readonly switches: ReadonlyMap<string, StoredSwitch>;
 }
 
-/** Columns of a `Change` of `platform_feature_changes c`. */
+/** Selects the columns of a `Change` of `platform_feature_changes c`. */
 const columnsOf = (sql: SqlTag) => sql`
     c.id, c.at, c.key, c.from_state as "from", c.to_state as "to", c.revision_from as "revisionFrom", c.revision_to as "revisionTo", c.reason,
     json_build_object('kind', c.actor_kind, 'id', c.actor_id, 'display', c.actor_display) as actor, c.source, c.request_id as "requestId", c.affected`;
@@ -44,10 +44,10 @@ export async function readStates(sql: SqlTag): Promise<StoredStates> {
   return {
     revision: rows[0]?.installation ?? noRevision(),
     switches: new Map(
-      moved.map(({ installation: _, state, revision, ...change }) => [
-        change.key,
-        { state, revision, lastChange: change },
-      ]),
+      moved.map((row) => {
+        const { installation: _, state, revision, ...lastChange } = row;
+        return [lastChange.key, { state, revision, lastChange }] as const;
+      }),
     ),
   };
 }

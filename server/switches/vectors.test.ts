@@ -62,7 +62,7 @@ describe('the conformance vectors', () => {
       // @ts-expect-error -- keys of the vectors are not in the manifest of the product
       expect(snapshot.isEnabled(feature.key)).toBe(feature.enabled);
     }
-    // As entries, because `__proto__` as a key would be lost in a comparison of objects.
+    // This compares entries, because `__proto__` as a key would be lost in a comparison of objects.
     expect(publicFeatures(snapshot).map(({ key }) => [key, true])).toEqual(Object.entries(vector.public));
     for (const key of vector.unknown ?? []) {
       expect(snapshot.get(key)).toEqual({

@@ -1,5 +1,5 @@
 /**
- * What a runner waits for when a build has ended: its report, while the images of the builds before are
+ * Measures what a runner waits for when a build has ended: its report, while the images of the builds before are
  * catalogued in the same process (a list of 400 packages, two statements and a passport each), beside reports
  * that bring no list, of images that nobody catalogues.
  */

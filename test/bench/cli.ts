@@ -1,5 +1,5 @@
 /**
- * How long a person waits for `svc --version`, beside the shortest thing that node can do. Interleaved, so
+ * Measures how long a person waits for `svc --version`, beside the shortest thing that node can do. Interleaved, so
  * that both see the same machine.
  */
 import { execFileSync } from 'node:child_process';

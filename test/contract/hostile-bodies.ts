@@ -61,7 +61,7 @@ export function oneOfEachShape(rpcs: readonly RpcInfo[], wanted: readonly string
   return rpcs.filter((rpc) => ofShapes.has(rpc) || wanted.includes(rpc.id));
 }
 
-/** Returns whole repetitions of a part within so many bytes. */
+/** Repeats a part as often as it is whole within so many bytes. */
 function filled(part: string | Buffer, bytes: number): Buffer {
   const one = Buffer.from(part);
   return Buffer.alloc(Math.floor(bytes / one.length) * one.length, one);

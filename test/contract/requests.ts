@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 
 export interface ValidRequest {
   /**
-   * Fields of the message by their JSON names; the matrix puts them into the path, the query and the body.
+   * Makes the fields of the message by their JSON names; the matrix puts them into path, query and body.
    */
   readonly fields: (world: World) => Record<string, unknown> | Promise<Record<string, unknown>>;
   /**

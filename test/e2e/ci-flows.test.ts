@@ -132,7 +132,7 @@ describe('flows of external CI', () => {
     });
   };
 
-  /** What people read of the timeline, without what differs from one round to the next. */
+  /** Returns what people read of the timeline, without what differs from one round to the next. */
   const told = async ({ environment }: Place) =>
     (await platform.sdk.timeline.get(environment.id, { limit: 200 })).entries.map((entry: TimelineEntry) => {
       const { kind, name, status, attempt, commitSha, branch, reason, provider } = entry;

@@ -17,7 +17,7 @@ const renewed = (work: string, ms: number): RunnerEntry & Stamp => {
   return { event: 'heartbeat', sentWall: WALL + ms, leases, ...at(ms + 1) };
 };
 
-/** Three bytes of the first grant. */
+/** They are three bytes of the first grant. */
 const lateOutput = (work: string, ms: number): OutputRow => {
   const pieces = { offsets: [0], lengths: [3], sha256: 'x' };
   return { work, epoch: 1, ...pieces, lastAt: WALL + ms };

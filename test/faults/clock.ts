@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 
-/** Where the process with this name looks for how wrong its clock is, in milliseconds. */
+/** Returns where the process with this name looks for how wrong its clock is, in milliseconds. */
 export function clockFile(folder: string, name: string): string {
   return join(folder, `${name}.clock`);
 }

@@ -1,5 +1,5 @@
 /**
- * When each simulator really executed what, reconstructed from its journal and from what the rig did to its
+ * Tells when each simulator really executed what, reconstructed from its journal and from what the rig did to its
  * process.
  */
 import type { RigEntry, RunnerEntry } from './entries.ts';

@@ -33,8 +33,7 @@ export function summarise({ history, rest, tookMs, violations, crashes }: Verdic
 }
 
 /**
- * When each run was first acknowledged, when it was first offered, and when a runner first learned that its
- * report counts.
+ * Tells when each run was first acknowledged, when it was first offered, and when a runner first learned that its report counts.
  */
 function timesOf(history: History): {
   readonly submitted: ReadonlyMap<string, number>;

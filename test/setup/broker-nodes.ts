@@ -74,7 +74,7 @@ interface Place {
 export interface BrokerNodesOptions {
   readonly count: number;
   /**
-   * With links between the nodes that can be made silent. Each takes time from whatever the nodes agree on.
+   * The links between the nodes can be made silent. Each takes time from whatever the nodes agree on.
    */
   readonly links?: boolean;
 }

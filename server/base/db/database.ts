@@ -50,8 +50,9 @@ export interface Database {
    */
   afterRollback(action: () => Promise<void>): void;
   /**
-   * On a connection of its own, which comes back by itself. NOTIFY is a hint: what is sent while it is down
-   * is lost. `onReady` runs after each (re)connect, to read the state again. The channel is a plain name.
+   * Listens on a connection of its own, which comes back by itself. NOTIFY is a hint: what is sent while it
+   * is down is lost. `onReady` runs after each (re)connect, to read the state again. The channel is a plain
+   * name.
    */
   listen(channel: string, onPayload: (payload: string) => void, onReady: () => void): Promise<Listener>;
   /** Waits `graceMs` for what runs, then cuts. */
@@ -67,7 +68,7 @@ export interface DatabaseOptions {
   readonly replicaUrl?: string | undefined;
   /** Of all hosts this one alone, as `hostName` writes it. */
   readonly only?: string;
-  /** Which hosts are taken when the address does not say. Default `primary`. */
+  /** Hosts that are taken when the address does not say. Default `primary`. */
   readonly target?: Target;
   /** Connections, at least 2. Default 10. */
   readonly max?: number;

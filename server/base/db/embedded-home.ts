@@ -91,8 +91,8 @@ function copied({ root, version }: Binaries): Binaries {
 }
 
 /**
- * Where PostgreSQL finds the folder that it is started in. Other systems than Linux have no such name: there
- * the path must be reachable.
+ * This is the name by which PostgreSQL finds the folder that it is started in. Other systems than Linux have
+ * no such name: there the path must be reachable.
  */
 export function dataArgument(folder: string, { uid }: Identity): string {
   return uid !== undefined && process.platform === 'linux' ? '/proc/self/cwd' : folder;

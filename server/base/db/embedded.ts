@@ -183,8 +183,8 @@ interface Postmaster {
 const isPostmaster = (pid: number): boolean => isAlive(pid) && isPostgres(pid);
 
 /**
- * Of a cluster that runs already, from the first and the fourth line of its pid file. Removes the file when
- * it is stale.
+ * This reads the process and port of a cluster that runs already, from the first and the fourth line of its
+ * pid file. It removes the file when it is stale.
  */
 async function running(cluster: Cluster): Promise<Postmaster | undefined> {
   const pidFile = join(cluster.data, 'postmaster.pid');

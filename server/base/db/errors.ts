@@ -1,4 +1,4 @@
-/** What the database refused, in terms that the rest of the server decides by. */
+/** This file says what the database refused, in terms that the rest of the server decides by. */
 import { ApiError, apiError } from '@svc/proto/http/errors.ts';
 
 interface DriverError extends Error {

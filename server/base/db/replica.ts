@@ -41,7 +41,7 @@ interface Following {
 }
 
 export function followReplica(replica: Pick<Pool, 'run' | 'end'>, { primary, onError }: Following): Replica {
-  /** When the primary was last where the replica is now, at least. */
+  /** Time at which the primary was last where the replica is now, at least. */
   let reachedAt = Number.NEGATIVE_INFINITY;
   let samples: readonly Sample[] = [];
   const tellWrong = onceWhileWrong(onError);

@@ -111,7 +111,7 @@ export async function grantToWorkRole(sql: SqlTag): Promise<void> {
     [
       `grant usage on schema public to ${WORK_ROLE}`,
       `grant usage, select on all sequences in schema public to ${WORK_ROLE}`,
-      // For what is made by hand or by a test between two migrations.
+      // This is for tables that are made by hand or by a test between two migrations.
       `alter default privileges in schema public grant select, insert, update, delete on tables to ${WORK_ROLE}`,
       ...statements,
     ].join('; '),

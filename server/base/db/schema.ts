@@ -21,7 +21,7 @@ export const databaseGeneration = pgTable(
   {
     one: integer('one').primaryKey(),
     generation: integer('generation').notNull(),
-    /** What `database_origin()` answered when the generation began. */
+    /** Answer of `database_origin()` when the generation began. */
     madeFor: text('made_for').notNull(),
   },
   (t) => [

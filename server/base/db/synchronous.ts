@@ -1,7 +1,7 @@
 /**
- * Whether a promotion would lose what was acknowledged. It would where there is a standby for which commits
- * do not wait. One machine without a standby has nothing that could be promoted: it is not warned of, and
- * counts as synchronous.
+ * This file finds out whether a promotion would lose what was acknowledged. It would where there is a standby
+ * for which commits do not wait. One machine without a standby has nothing that could be promoted: it is not
+ * warned of, and counts as synchronous.
  */
 import { Gauge, type Registry } from 'prom-client';
 import { startLoop, type Loop } from '../loop.ts';

@@ -11,7 +11,7 @@ export interface NewEvent {
   readonly at: Date;
 }
 
-/** In the transaction of what has happened. */
+/** This is called in the transaction of what has happened. */
 export async function addEvent(
   { sql }: Database,
   { teamId, kind, key, payload, at }: NewEvent,

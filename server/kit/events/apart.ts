@@ -38,8 +38,8 @@ export async function publishApart({ db, effects, onError }: EffectsDeps): Promi
 }
 
 /**
- * What failed because of others (a lock that is held, a deadlock, no time) is not divided: each half would
- * wait as long.
+ * Events are not divided when they failed because of others (a lock that is held, a deadlock, no time), since
+ * each half would wait as long.
  */
 async function divide(sql: SqlTag, effect: EventEffect, ids: readonly string[]): Promise<readonly Failure[]> {
   const error = await attempt(sql, effect, sql`select * from outbox where id = any(${ids}::text[])`);

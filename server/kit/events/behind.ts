@@ -13,8 +13,8 @@ interface Until {
 }
 
 /**
- * Whether something that happened in the team before this time is not published yet, so that what comes of it
- * by these effects is not there.
+ * This says whether something that happened in the team before this time is not published yet, so that what
+ * comes of it by these effects is not there.
  */
 export async function isBehind(sql: SqlTag, { teamId, until, effects }: Until): Promise<boolean> {
   const names = effects.map((effect) => effectName(sql, effect));

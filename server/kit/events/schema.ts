@@ -22,7 +22,7 @@ export const outbox = pgTable(
 );
 
 /**
- * What one effect could not do with an event whose other effects are done; see parked.ts. A row goes away
+ * Each row is an effect that failed on an event whose other effects are done; see parked.ts. A row goes away
  * with its effect.
  */
 export const outboxParked = pgTable(

@@ -14,4 +14,4 @@ export {
 } from './store.ts';
 export type { NewJob } from './store.ts';
 export { createWorker, startWorker } from './worker.ts';
-export type { Worker, WorkerDeps } from './worker.ts';
+export type { WorkerDeps } from './worker.ts';

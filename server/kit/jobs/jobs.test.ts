@@ -57,7 +57,7 @@ describe.skipIf(!postgresHere)('jobs', () => {
     return job;
   };
   const keys = (claimed: readonly Claimed[]) => claimed.map(({ key }) => String(key)).sort();
-  /** As if so much time had passed. */
+  /** This makes it look as if so much time had passed. */
   const pass = async (ms: number) =>
     void (await db.sql`update jobs set due_at = due_at - ${ms}::float8 * interval '1 millisecond'`);
   const stored = async () =>

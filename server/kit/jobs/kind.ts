@@ -10,7 +10,7 @@ export interface Job<P extends Payload = Payload> {
   readonly kind: string;
   readonly key: string | null;
   readonly payload: P;
-  /** With the one that runs now. */
+  /** Attempts so far, with the one that runs now. */
   readonly attempts: number;
   /**
    * Rises with each claim: what a job writes elsewhere may check it, so that a worker that was taken for lost
@@ -19,7 +19,7 @@ export interface Job<P extends Payload = Payload> {
   readonly epoch: number;
   readonly version: number;
   readonly lastError: string | null;
-  /** How long it waits if this attempt fails. Undefined: this is the last one. */
+  /** Wait before the next attempt if this one fails; it is undefined for the last one. */
   readonly retryInMs: number | undefined;
 }
 

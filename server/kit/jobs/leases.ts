@@ -20,12 +20,6 @@ interface Claim {
   readonly limitMs: number;
 }
 
-export interface Leases {
-  /** The signal is aborted when the job is not this worker's any more. */
-  add(job: Claimed, claim: Claim): { readonly lost: AbortSignal; end(): void };
-  renew(): Promise<void>;
-}
-
 interface Lease {
   readonly job: Claimed;
   /** Time by `performance.now()`, as the next one. */
@@ -34,7 +28,7 @@ interface Lease {
   readonly loss: AbortController;
 }
 
-export function createLeases(sql: SqlTag, leaseMs: number): Leases {
+export function createLeases(sql: SqlTag, leaseMs: number) {
   const leases = new Set<Lease>();
   const lose = (lease: Lease): void => {
     if (leases.delete(lease)) lease.loss.abort();
@@ -50,13 +44,14 @@ export function createLeases(sql: SqlTag, leaseMs: number): Leases {
       else lose(lease);
   };
   return {
-    add: (job, { askedAt, limitMs }) => {
+    /** The signal is aborted when the job is not this worker's any more. */
+    add: (job: Claimed, { askedAt, limitMs }: Claim) => {
       const [endsAt, goodUntil] = [askedAt + limitMs, askedAt + leaseMs];
       const lease = { job, endsAt, goodUntil, loss: new AbortController() };
       leases.add(lease);
       return { lost: lease.loss.signal, end: () => void leases.delete(lease) };
     },
-    renew: async () => {
+    renew: async (): Promise<void> => {
       try {
         await ask();
       } finally {

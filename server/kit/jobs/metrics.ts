@@ -31,7 +31,11 @@ export function addJobMetrics(registry: Registry, deps: JobMetricsDeps): Require
   const labelNames = ['kind'];
   // The figures of one scrape are those of one look.
   const figures = sharedCall(
-    async () => await jobFigures(deps.sql).catch((error: unknown) => void deps.onError(error)),
+    async () =>
+      await jobFigures(deps.sql).catch((error: unknown) => {
+        deps.onError(error);
+        return undefined;
+      }),
   );
   for (const [name, of, help] of STANDING) {
     new Gauge({

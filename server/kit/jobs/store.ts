@@ -12,7 +12,7 @@ export interface NewJob {
   /** It is null for work of the installation. */
   readonly teamId: string | null;
   readonly kind: string;
-  /** What the job is about, with the name of what that is: lanes of all kinds are one set. */
+  /** Subject of the job, with a word for its kind, since lanes of all kinds are one set. */
   readonly lane: string;
   readonly key?: string;
   readonly payload?: Payload;

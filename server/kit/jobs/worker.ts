@@ -48,18 +48,6 @@ export interface WorkerDeps {
   onEnd?(kind: string, outcome: Outcome): void;
 }
 
-export interface Worker {
-  /**
-   * Ends the jobs that are done, claims as many as there is room for, and begins them. Returns how many were
-   * claimed.
-   */
-  pass(): Promise<number>;
-  /** Keeps those that are at work. */
-  renew(): Promise<void>;
-  /** Resolves when those that were begun have ended. */
-  settled(): Promise<void>;
-}
-
 export interface WorkerOptions {
   /** Jobs at work are given back then. */
   readonly signal: AbortSignal;
@@ -67,7 +55,7 @@ export interface WorkerOptions {
   readonly onFree?: () => void;
 }
 
-export function createWorker(deps: WorkerDeps, { signal, onFree }: WorkerOptions): Worker {
+export function createWorker(deps: WorkerDeps, { signal, onFree }: WorkerOptions) {
   const { sql } = deps.db;
   setMaxListeners(0, signal); // Each job at work listens.
   const lines = new Map(deps.kinds.map((kind) => [kind.kind, { kind, atWork: new Set<Promise<void>>() }]));
@@ -99,7 +87,11 @@ export function createWorker(deps: WorkerDeps, { signal, onFree }: WorkerOptions
     line.atWork.add(work);
   };
   return {
-    pass: async () => {
+    /**
+     * Ends the jobs that are done, claims as many as there is room for, and begins them. Returns how many
+     * were claimed.
+     */
+    pass: async (): Promise<number> => {
       await finish();
       const free = [...lines.values()].filter(({ kind, atWork }) => atWork.size < kind.concurrency);
       if (free.length === 0) return 0;
@@ -118,8 +110,10 @@ export function createWorker(deps: WorkerDeps, { signal, onFree }: WorkerOptions
       isBusy = claimed.length > 0;
       return claimed.length;
     },
+    /** Keeps those that are at work. */
     renew: leases.renew,
-    settled: async () => {
+    /** Resolves when those that were begun have ended. */
+    settled: async (): Promise<void> => {
       await Promise.all([...lines.values()].flatMap(({ atWork }) => [...atWork]));
       await finish();
     },

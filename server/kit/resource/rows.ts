@@ -59,7 +59,7 @@ export interface Rows<T extends TeamTable> {
   find(who: Who, id: string): Promise<RowOf<T>>;
   /** The same, locked until the transaction ends. */
   lock(who: Who, id: string): Promise<RowOf<T>>;
-  /** For lists whose length a limit keeps small. `max`: default 1,000. */
+  /** Lists rows whose number a limit keeps small; `max` is 1,000 unless it is given. */
   list(who: Who, query: Query & { readonly max?: number }): Promise<Array<RowOf<T>>>;
   page(
     who: Pager,

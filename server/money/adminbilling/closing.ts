@@ -4,10 +4,8 @@
  */
 import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { Database } from '../../base/db/index.ts';
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { databaseNow } from '../../base/sql.ts';
-import type { Pricing } from '../plans/index.ts';
 import {
   closeDue,
   closedSince,
@@ -16,15 +14,12 @@ import {
   rehearse,
   unsettledMonth,
   waitingFor,
+  type Closing,
   type Waiting,
 } from '../statements/index.ts';
 import { addTask, createNotes, endTask, runningTask, type BillingTask } from './tasks.ts';
 
-export interface ClosingDeps {
-  readonly db: Database;
-  readonly pricing: Pricing;
-  readonly onError: (error: unknown) => void;
-}
+type ClosingDeps = Omit<Closing, 'onProgress'>;
 
 /**
  * The one that is at work, or a new one. Throws `state_conflict` when the only month that is due waits for

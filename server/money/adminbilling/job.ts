@@ -9,7 +9,7 @@ import { followLooks } from './reconciling.ts';
 import { BILLING_TASK_JOB, failTask, Lost, takeTask, type BillingTask, type TaskJob } from './tasks.ts';
 
 const HOUR_MS = 3_600_000;
-/** For a database that is away: some two hours. */
+/** These attempts last for some two hours while the database is away. */
 const ATTEMPTS = 24;
 /** One of each kind is at work. */
 const KINDS = 3;

@@ -35,7 +35,10 @@ const KEPT = '90 days';
 
 export type Begun = Pick<BillingTask, 'kind'> & Partial<Pick<BillingTask, 'since'>>;
 
-/** With its job, in the transaction of what belongs to it. Undefined: one of its kind is at work already. */
+/**
+ * This adds a task with its job, in the transaction of what belongs to it. It returns undefined when one of
+ * its kind is at work already.
+ */
 export async function addTask(ctx: Ctx, begun: Begun): Promise<BillingTask | undefined> {
   const createdAt = ctx.clock.now();
   const made = { ...begun, id: newId('btk', createdAt.getTime()), createdAt };
@@ -57,7 +60,7 @@ function jobOf({ id, kind }: Pick<BillingTask, 'id' | 'kind'>) {
   return { teamId: null, kind: BILLING_TASK_JOB, key: id, lane: `${BILLING_TASK_JOB} ${kind}`, payload };
 }
 
-/** In the transaction that added it. */
+/** This is called in the transaction that added the task. */
 export async function withLooks(
   { orm }: Pick<Database, 'orm'>,
   { id }: BillingTask,

@@ -55,7 +55,7 @@ export function liveOf(all: readonly Subscribed[]): readonly Subscribed[] {
   return all.filter(({ status }) => LIVE.includes(status));
 }
 
-/** What counts, by what was known before. */
+/** Returns the plan and standing that count, by what was known before. */
 export function standingOf(all: readonly Subscribed[], before: AccountPlan, now: Date): AccountPlan {
   const [live] = liveOf(all);
   if (live === undefined) {

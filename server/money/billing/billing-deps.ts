@@ -9,7 +9,7 @@ export interface BillingDeps extends Pick<System, 'db' | 'clock' | 'onError'> {
   readonly followPlans: FollowPlans;
 }
 
-/** What an event comes to, in the transaction that ends it. */
+/** Effects of an event, done in the transaction that ends it. */
 export type Effects = (tx: Change) => Promise<void>;
 
 export interface Change {

@@ -21,7 +21,7 @@ import type { CheckRedirects } from './redirects.ts';
 export interface CheckoutDeps extends BillingDeps {
   readonly beginPurchase: BeginPurchase;
   readonly check: CheckRedirects;
-  /** Where people come back to when they name no address. */
+  /** Returns the address that people come back to when they name none. */
   readonly home: () => string;
 }
 
@@ -41,7 +41,10 @@ function refuseNarrowed({ caller }: Ctx): void {
   );
 }
 
-/** What the provider did not do, in words for the caller. The rest is for those who run the installation. */
+/**
+ * This tells the caller in words what the provider did not do. The rest is for those who run the
+ * installation.
+ */
 async function toCaller<T>({ onError }: Pick<BillingDeps, 'onError'>, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -138,7 +138,8 @@ describe.skipIf(!postgresHere)('payments', () => {
       await forged(undefined, 100_000),
       await forged(customer, 100_000, 'chk_00000000000000000000000000'),
     ];
-    // As if the answer of its making were lost: then the row decides whose it may be, and over how much.
+    // It looks as if the answer of its making were lost: then the row decides whose it may be, and over how
+    // much.
     await shop.server.db.sql`
       update billing_checkouts set state = 'creating', session_id = null, url = null where id = ${checkout}`;
     sessions.push(

@@ -21,7 +21,7 @@ import { endCheckout, findCheckout } from './checkouts-store.ts';
 import { accountOf, customerOf } from './customers.ts';
 import { addEvents, type ClaimedEvent } from './events.ts';
 import { invoiceStatement, settleInvoice } from './invoicing.ts';
-import { invoicePaidBack, partOf, type Taxed } from './paid-back.ts';
+import { invoicePaidBack, partOf } from './paid-back.ts';
 import { feesOf } from './plan-fees.ts';
 import type { ProviderDispute, ProviderSession } from './provider.ts';
 import { settleSession } from './settle-session.ts';
@@ -55,7 +55,7 @@ const charge: Handler = async (deps, { objectId, lane }) => {
     return await invoicePaidBack(deps, { paymentId: found.paymentId, lane }, back);
   }
   return both(await settleSession(deps, paid), async ({ db, now: at, eventId }) => {
-    await refund(db, { purchase: paid.id, totalCents: partOf(given, creditOf(paid)), at, eventId });
+    await refund(db, { purchase: paid.id, totalCents: partOf(given, paid), at, eventId });
   });
 };
 
@@ -75,15 +75,9 @@ async function paidSession({ provider }: BillingDeps, paymentId: string) {
   return found?.mode === 'payment' ? found : undefined;
 }
 
-const creditOf = ({ amountCents, totalCents, currency }: ProviderSession): Taxed => ({
-  amountCents,
-  totalCents,
-  currency,
-});
-
 function disputed({ id, state, amountCents }: ProviderDispute, paid: ProviderSession): Effects {
   return async ({ db, now: at, eventId }) => {
-    const cents = partOf(amountCents, creditOf(paid));
+    const cents = partOf(amountCents, paid);
     const of = { purchase: paid.id, dispute: id, cents, at, eventId };
     if (state === 'open') await disputeOpened(db, of);
     if (state === 'won') await disputeWon(db, of);
@@ -240,6 +234,8 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   'svc.surplus': surplus,
 };
 
-/** By what an event says that it is: a word of others, which may be that of any property. */
+/**
+ * Finds the handler by what an event says that it is: a word of others, which may be that of any property.
+ */
 export const handlerOf = (type: string): Handler | undefined =>
   Object.hasOwn(HANDLERS, type) ? HANDLERS[type] : undefined;

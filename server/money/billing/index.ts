@@ -46,7 +46,7 @@ export interface Reconciling {
   assertConfigured(): void;
   /** Begins in a transaction; workers take its looks when that has ended. */
   begin(db: Database, now: Date): Promise<Looks>;
-  /** Of those that were begun at that moment. */
+  /** Counts the looks that were begun at that moment and are left. */
   left(sql: SqlTag, now: Date): Promise<LooksLeft>;
 }
 

@@ -16,12 +16,7 @@ const LOOKS_MS = 60_000;
  */
 const LIMITS_MS = 60 * 60_000;
 
-export interface BillingLoops {
-  /** Something waits to be handled. */
-  wake(): void;
-  readonly feature: Pick<Feature, 'loops' | 'purges'>;
-}
-
+/** Returns the loops, and `wake` for when something waits to be handled. */
 export function startBillingLoops(
   {
     db,
@@ -30,7 +25,7 @@ export function startBillingLoops(
     followPlans,
   }: Pick<System, 'db' | 'clock' | 'onError'> & { readonly followPlans: FollowPlans },
   deps: BillingDeps | undefined,
-): BillingLoops {
+): { readonly wake: () => void; readonly feature: Pick<Feature, 'loops' | 'purges'> } {
   const limits = (): Running =>
     startLoop({ everyMs: LIMITS_MS, onError, run: async () => await followPlans(db.sql, 'all') });
   if (deps === undefined) return { wake: () => undefined, feature: { loops: [limits] } };

@@ -11,7 +11,7 @@ import { accountOf } from './customers.ts';
 import type { ProviderInvoice } from './provider.ts';
 
 export interface PlanFee {
-  /** Of the provider's invoice, and of what went back of it. */
+  /** Id of the provider's invoice, or of what went back of it. */
   readonly id: string;
   readonly plan: string;
   /** Without taxes; below 0 for what went back. */

@@ -35,7 +35,7 @@ export interface ProviderSubscription {
   readonly itemId: string | undefined;
   readonly lookupKey: string | undefined;
   readonly cancelAt: Date | undefined;
-  /** When what is not paid became due. */
+  /** Time at which the unpaid amount became due. */
   readonly failedSince: Date | undefined;
 }
 

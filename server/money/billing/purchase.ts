@@ -25,7 +25,7 @@ import {
 import { addEvents } from './events.ts';
 import { isFailure, type ProviderSession, type SessionOrder } from './provider.ts';
 
-/** What is bought, and where people come back to. */
+/** A wish says what is bought, and where people come back to. */
 export type Wish = Pick<
   Checkout,
   'userId' | 'kind' | 'plan' | 'teamId' | 'amountCents' | 'successUrl' | 'cancelUrl'

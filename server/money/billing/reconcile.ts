@@ -11,7 +11,7 @@ import { GRACE_MS, REMINDER_MS } from './account-plan.ts';
 const CHECKOUT_MS = 10 * 60_000;
 const ACCOUNT_MS = 24 * 60 * 60_000;
 const INVOICE_MS = 24 * 60 * 60_000;
-/** In one pass of those that are due; what staff asks for is all of them. */
+/** One pass takes so many of those that are due; when staff ask, it takes all of them. */
 const TAKE = 500;
 
 export interface Looks {

@@ -49,7 +49,7 @@ async function usedSeconds(
   return Number(row?.ms ?? 0) / 1_000;
 }
 
-/** For somebody who may see the team. */
+/** This is shown to somebody who may see the team. */
 export async function teamBilling(
   { charges, currency }: Pricing,
   ctx: Ctx,

@@ -1,4 +1,4 @@
-/** What comes in under the provider's name, and what it may do. */
+/** This file tests what comes in under the provider's name, and what it may do. */
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';

@@ -1,4 +1,4 @@
-/** What people do with budgets: set and delete. */
+/** People set and delete budgets. */
 import { eq, sql } from 'drizzle-orm';
 import { SetRequestSchema } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import type { DeleteRequest, SetRequest } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';

@@ -1,4 +1,4 @@
-/** Budgets over the real door: whose they are, what is refused, and what they say of the month. */
+/** Asks for budgets over the real door: whose they are, what is refused, and what they say of the month. */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ describe.skipIf(!postgresHere)('budgets', () => {
   let environmentId: string;
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  /** Time of today at the first price, 0.0001 a second. */
+  /** Uses time of today at the first price, 0.0001 a second. */
   const used = async (ms: number, of: { environment?: string; project?: string } = {}): Promise<void> => {
     const { environment = '', project = '' } = of;
     await server.db.sql`

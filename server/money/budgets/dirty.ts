@@ -9,7 +9,7 @@ import type { SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../../kit/feature.ts';
 import type { Fragment } from '../../base/sql.ts';
 
-/** In the order of teams, so that two writers wait for each other and never in a circle. */
+/** Marks in the order of teams, so that two writers wait for each other and never in a circle. */
 function mark(sql: SqlTag, teams: Fragment): Fragment {
   return sql`insert into spend_dirty (team_id) ${teams} order by 1 on conflict (team_id) do update set team_id = excluded.team_id where false`;
 }
@@ -19,7 +19,7 @@ export async function markDirty(sql: SqlTag, teamIds: readonly string[]): Promis
 }
 
 /**
- * CTE `spend_dirtied`: teams of the metered work and of the changes of plan (a new one may begin with a
+ * The CTE `spend_dirtied` marks teams of the metered work and of the changes of plan (a new one may begin with a
  * payment that failed) among the outbox rows of the CTE `published`. Of an installation that charges all of
  * them, since a plan may refuse more; else those with budgets.
  */

@@ -61,7 +61,7 @@ export async function hold(tx: Database, measuring: Measuring): Promise<Measures
 }
 
 /**
- * As `evaluate`. A team on which it fails keeps the others from nothing: each goes by itself then, and one
+ * Does what `evaluate` does. A team on which it fails keeps the others from nothing: each goes by itself then, and one
  * that fails stays marked.
  */
 export async function evaluateAll(
@@ -97,7 +97,7 @@ export async function takeTurn(
     ? await teamsPaidWith(sql, { teamIds, before: monthAt(now).end })
     : teamIds.map((teamId) => ({ teamId, payerId: null }));
   const keys = [...new Set(paid.map(({ teamId, payerId }) => payerId ?? teamId))].toSorted();
-  // In one order, so that two evaluations wait for each other and never in a circle.
+  // They are taken in one order, so that two evaluations wait for each other and never in a circle.
   await sql`select pg_advisory_xact_lock(hashtextextended('spend ' || k, 0)) from unnest(${keys}::text[]) k`;
 }
 

@@ -1,7 +1,7 @@
-/** What is made of a budget's limit and of what was spent. */
+/** Computes figures of a budget's limit and of what was spent. */
 import { minorUnit } from '../amounts/index.ts';
 
-/** In percent of the limit; people are told at each of them. */
+/** They are percents of the limit; people are told at each of them. */
 const THRESHOLDS = [50, 80, 100] as const;
 const WARNING = 80;
 const EXCEEDED = 100;
@@ -39,7 +39,7 @@ export function stateOf({
 
 const unitsOf = (currency: string): number => Number(10n ** 12n / minorUnit(currency));
 
-/** Minor units of an amount in major ones; undefined: they are not whole. */
+/** Returns an amount of major units in minor ones, or undefined where they are not whole. */
 export function wholeCents(major: number, currency: string): number | undefined {
   const units = unitsOf(currency);
   const cents = Math.round(major * units) + 0; // No minus before 0.

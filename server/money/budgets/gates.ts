@@ -1,5 +1,5 @@
 /**
- * Gates of new work: a row for each scope that is held, with its cause and the figures that a refusal names.
+ * Gates refuse new work: there is a row for each scope that is held, with its cause and the figures that a refusal names.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { appendAudit } from '../../kit/ledger/index.ts';
@@ -28,7 +28,7 @@ export async function moveGates(tx: Database, evaluated: Evaluated): Promise<voi
     ...payers.flatMap((payer) => planGates(payer, evaluated)),
   ];
   const of = [...new Set([...teamIds, ...payers.flatMap((payer) => payer.teamIds)])];
-  // Last, and in the order of teams: the head of a chain stays locked until the end.
+  // This comes last, and in the order of teams: the head of a chain stays locked until the end.
   for (const { action, teamId, ...moved } of await move(tx.sql, { wanted, of, ...evaluated })) {
     const { cause, scope, details } = moved;
     const target = String(details['budgetId'] ?? teamId);
@@ -80,7 +80,7 @@ interface Moving extends Pick<Evaluated, 'now' | 'month'> {
 }
 
 /**
- * Those of teams that are there. A gate that stays has its newest figures, and in a new month begins anew.
+ * Moves gates of teams that are there. A gate that stays has its newest figures, and in a new month begins anew.
  */
 async function move(sql: SqlTag, { wanted, of, now, month }: Moving): Promise<readonly Moved[]> {
   const rows = wanted.map(({ teamId: team_id, ...gate }) => ({ team_id, ...gate }));

@@ -34,7 +34,7 @@ export interface Measuring extends Pricing {
   readonly teamIds: readonly string[];
   readonly now: Date;
   /**
-   * Which budgets have one; `news`: those that may be exceeded, where nobody was told of that. Default: all.
+   * Budgets that have one: with `news` those that may be exceeded, where nobody was told of that. The default is all.
    */
   readonly forecasts?: 'all' | 'news' | 'none';
 }
@@ -44,7 +44,7 @@ export interface Measures {
   /** Months of those who pay for the teams, with all teams of each; none without a provider. */
   readonly payers: readonly PaidMonth[];
   /**
-   * Those of the teams and of all others of their payers, in the order of teams, projects and environments.
+   * Budgets of the teams and of all others of their payers, in the order of teams, projects and environments.
    */
   readonly budgets: readonly Measured[];
 }
@@ -91,7 +91,7 @@ export async function measure(
 }
 
 interface Figures extends Omit<Measured, 'forecast' | 'refusesAll'> {
-  /** In pico-units. */
+  /** The limit, in pico-units. */
   readonly limit: bigint;
   readonly isForetold: boolean;
 }

@@ -71,7 +71,7 @@ async function markTold(
   return new Set(fresh.map(keyOf));
 }
 
-/** The highest notice of each subject and kind. */
+/** Returns the highest notice of each subject and kind. */
 function highest(notices: readonly Notice[]): readonly Notice[] {
   const top = new Map<string, Notice>();
   for (const notice of notices.toSorted((a, b) => a.threshold - b.threshold))

@@ -17,7 +17,7 @@ import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 export const budgets = teamTable(
   { name: 'budgets', kind: 'budget', prefix: 'bdg' },
   {
-    /** Empty: the whole team, with an empty environment. */
+    /** It is empty for the whole team, with an empty environment. */
     projectId: id('project_id').notNull().default(''),
     environmentId: id('environment_id').notNull().default(''),
     limitCents: bigint('limit_cents', { mode: 'number' }).notNull(),
@@ -36,7 +36,7 @@ export const budgets = teamTable(
   ],
 );
 
-/** What people were told of, once. No row refers to its subject: those of earlier months are purged. */
+/** A row says what people were told of, once. No row refers to its subject: those of earlier months are purged. */
 export const budgetNotices = pgTable(
   'budget_notices',
   {
@@ -44,7 +44,7 @@ export const budgetNotices = pgTable(
     subjectId: id('subject_id').notNull(),
     month: date('month').notNull(),
     kind: text('kind', { enum: ['actual', 'forecast', 'included'] }).notNull(),
-    /** In percent. */
+    /** A percentage of the limit. */
     threshold: integer('threshold').notNull(),
     /**
      * Revision of the budget; or the seconds that the month included, so that people are told anew when that

@@ -31,7 +31,7 @@ export interface Reading {
   readonly payers: readonly PaidMonth[];
 }
 
-/** In the order of teams, projects and environments. */
+/** Reads them in the order of teams, projects and environments. */
 export async function readSpent(
   sql: SqlTag,
   { teamIds, month, payers }: Reading,
@@ -70,7 +70,7 @@ export async function readSpent(
 /** Day, meter, list price, milliseconds. */
 export type Day = readonly [string, string, string, string];
 
-/** By budget; one of which nothing is metered has no entry. */
+/** Reads days by budget; one of which nothing is metered has no entry. */
 export async function readDays(
   sql: SqlTag,
   { of, month }: { readonly of: readonly BudgetRow[]; readonly month: Month },
@@ -87,7 +87,7 @@ export async function readDays(
 }
 
 /**
- * Sums by day and meter for the budgets of a team `t`. `included`: milliseconds of a row of `cost_days d`.
+ * Makes sums by day and meter for the budgets of a team `t`. `included` is the milliseconds of a row of `cost_days d`.
  * Rows of a place and day are few after the first grouping, of which each budget takes its part.
  */
 function byMeter(

@@ -109,7 +109,7 @@ interface Candidate {
   readonly past: readonly string[];
 }
 
-/** For each anomaly those that grew most over their own median, at most three. */
+/** This finds for each anomaly those that grew most over their own median, at most three. */
 export async function contributorsOf(
   { db, teams }: Pick<Ctx, 'db' | 'teams'>,
   { teamId, anomalies }: ContributorsQuestion,

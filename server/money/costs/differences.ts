@@ -12,7 +12,7 @@ export interface Difference {
   readonly table: string;
   /** Parts of the row's key. */
   readonly row: string;
-  /** What is stored, and what it should be. */
+  /** Problem in words: what is stored, and what it should be. */
   readonly problem: string;
 }
 

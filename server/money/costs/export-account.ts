@@ -1,4 +1,4 @@
-/** Who pays for a team's month, and what its statement says of it. */
+/** This file reads who pays for a team's month, and what its statement says of it. */
 import { findUserById } from '../../access/accounts/index.ts';
 import { payingFor } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';

@@ -38,7 +38,7 @@ async function readFees({ reader: { db, teams }, team, since, until }: ExportOf)
     order by f.paid_at, f.invoice_id`;
 }
 
-/** Of the teams that the account paid for then; none for another team. */
+/** The fee is shared by the teams that the account paid for then; another team has no part of it. */
 async function partOf({ reader: { db }, team }: ExportOf, { userId, cents, paidAt }: Fee): Promise<number> {
   // The provider's times are whole seconds.
   const before = new Date(paidAt.getTime() + 1_000);
@@ -66,7 +66,7 @@ async function chargeOf(of: ExportOf, { invoiceId, plan, paidAt }: Fee, cents: n
     billed: list,
     effective: list,
     ...OF_NOTHING,
-    // What went back has an id that begins with that of its invoice.
+    // A fee that went back has an id that begins with that of its invoice.
     invoiceId: invoiceId.split(' ')[0] ?? invoiceId,
     ...unitsOf(list, { meter: `plan.${plan}`, currency }),
   };

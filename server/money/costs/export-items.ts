@@ -17,8 +17,8 @@ interface ItemRow extends Row {
 }
 
 /**
- * How long before a month a report was made that counts in it, because it was published after its own month
- * was closed.
+ * A report may have been made so long before the month in which it counts, because it was published after its
+ * own month was closed.
  */
 const LATE_DAYS = 31;
 

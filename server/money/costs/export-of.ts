@@ -1,6 +1,6 @@
 /**
- * What an export is of, and how its rows are read: in pieces, the next of which is on its way while one is
- * written.
+ * This file says what an export is of, and reads its rows in pieces, the next of which is on its way while
+ * one is written.
  */
 import { addDays } from '../metering/index.ts';
 import type { ExportedTeam } from './charge.ts';

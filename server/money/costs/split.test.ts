@@ -1,4 +1,4 @@
-/** What covers rows, and cells that no spreadsheet takes for a formula. */
+/** This file tests what covers rows, and cells that no spreadsheet takes for a formula. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { freeCell, quoted } from './csv.ts';

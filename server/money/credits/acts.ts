@@ -10,8 +10,15 @@ import { balanceOf } from './blocks.ts';
 
 /** Whose word it is that a month is closed, and that credit was used or has ended. */
 export const BILLING_ACTOR: AuditActor = { kind: 'system', id: 'billing', display: 'billing' };
-/** Whose word it is that something was paid. */
+/** The provider says by this name that something was paid. */
 export const PROVIDER_ACTOR: AuditActor = { kind: 'system', id: 'stripe', display: 'Stripe' };
+
+/** An act that the provider told of has these. */
+export interface FromProvider {
+  readonly at: Date;
+  /** Id of the provider's event; the audit names it. */
+  readonly eventId?: string | undefined;
+}
 
 export interface CreditAct {
   readonly teamId: string;
@@ -47,8 +54,8 @@ export async function record(tx: Database, { teamId, details, at, ...act }: Cred
 }
 
 /**
- * When less than a tenth is left of what there was after the newest purchase; once for each of those. Granted
- * credit alone has no such mark.
+ * This tells when less than a tenth is left of what there was after the newest purchase, once for each
+ * purchase. Granted credit alone has no such mark.
  */
 export async function tellIfLow(
   tx: Database,

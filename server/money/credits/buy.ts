@@ -9,18 +9,15 @@ import { recordAct } from '../../kit/ledger/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change } from '../../kit/resource/index.ts';
 import { moneyOf } from '../amounts/index.ts';
-import { record } from './acts.ts';
+import { record, type FromProvider } from './acts.ts';
 import { restOf, type LedgerEntry } from './blocks.ts';
 import { assertAmount, assertPayable, lockCredit, post, postLocked, type Transfer } from './post.ts';
 
-export interface Purchase {
+export interface Purchase extends FromProvider {
   readonly teamId: string;
   readonly cents: number;
   /** Id of the provider's session that was paid. */
   readonly source: string;
-  readonly at: Date;
-  /** Id of the provider's event; the audit names it. */
-  readonly eventId?: string | undefined;
 }
 
 export interface Purchased {

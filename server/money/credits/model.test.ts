@@ -92,7 +92,7 @@ class Model {
     return this.parts.reduce((sum, { rest }) => sum + rest, 0);
   }
 
-  /** In the order in which they are used. */
+  /** Blocks in the order in which they are used. */
   inOrder(): Part[] {
     const end = ({ expiresAt }: Part) => expiresAt?.getTime() ?? Infinity;
     return this.parts

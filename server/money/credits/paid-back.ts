@@ -5,10 +5,10 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../base/db/index.ts';
-import { record } from './acts.ts';
+import { record, type FromProvider } from './acts.ts';
 import { lockCredit, postLocked } from './post.ts';
 
-export interface PaidBack {
+export interface PaidBack extends FromProvider {
   readonly teamId: string;
   readonly statementId: string;
   readonly kind: 'statement_refund' | 'statement_dispute_lost';
@@ -16,8 +16,6 @@ export interface PaidBack {
   readonly of: string;
   /** Given back of it so far: of two that come in the wrong order the lesser one changes nothing. */
   readonly totalCents: number;
-  readonly at: Date;
-  readonly eventId?: string | undefined;
 }
 
 /** Returns the minor units that are new. */

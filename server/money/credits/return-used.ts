@@ -1,14 +1,12 @@
 /** Credit of a statement that is not owed any more: each block has back what the statement took of it. */
 import type { Database } from '../../base/db/index.ts';
-import { record } from './acts.ts';
+import { record, type FromProvider } from './acts.ts';
 import { balanceOf, drawsOf } from './blocks.ts';
 import { lockCredit, postLocked } from './post.ts';
 
-export interface Returned {
+export interface Returned extends FromProvider {
   readonly teamId: string;
   readonly statementId: string;
-  readonly at: Date;
-  readonly eventId?: string | undefined;
 }
 
 /**

@@ -6,7 +6,7 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../base/db/index.ts';
-import { record, tellIfLow } from './acts.ts';
+import { record, tellIfLow, type FromProvider } from './acts.ts';
 import { leftOf } from './blocks.ts';
 import { lockCredit, postLocked } from './post.ts';
 import { take } from './use.ts';
@@ -53,7 +53,7 @@ async function takeBack(tx: Database, { block, kind, source, cents, at }: Back):
   return { takenCents, shortfallCents };
 }
 
-export interface Refund {
+export interface Refund extends FromProvider {
   /** Source of the purchase. */
   readonly purchase: string;
   /**
@@ -61,8 +61,6 @@ export interface Refund {
    * nothing.
    */
   readonly totalCents: number;
-  readonly at: Date;
-  readonly eventId?: string | undefined;
 }
 
 /** Returns undefined when no such purchase is known (yet). */
@@ -87,15 +85,13 @@ export async function refund(
   });
 }
 
-export interface Dispute {
+export interface Dispute extends FromProvider {
   /** Source of the purchase. */
   readonly purchase: string;
   /** Id of the dispute at the provider. */
   readonly dispute: string;
   /** Disputed of it. */
   readonly cents: number;
-  readonly at: Date;
-  readonly eventId?: string | undefined;
 }
 
 interface HeldPurchase {

@@ -61,7 +61,7 @@ export async function useCredit(db: Database, { teamId, cents, currency, source,
 
 const isGood = ({ expiresAt }: Block, at: Date) => expiresAt === null || expiresAt > at;
 
-/** From what is there, under the lock: that it is refused is a mistake of the program. */
+/** This takes from what is there, under the lock, so that a refusal is a mistake of the program. */
 export async function take(tx: Database, transfer: Omit<NewTransfer, 'from'>): Promise<void> {
   const { outcome } = await postLocked(tx, { ...transfer, from: 'available' });
   if (outcome !== 'posted')

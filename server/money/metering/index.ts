@@ -27,8 +27,8 @@ export { addDays, assertSpan, countDays, DAY_MS, dayOf, monthOf, readDay } from 
 export type { DayField } from './days.ts';
 
 /**
- * What happens with the metering of its event, also where that comes late: budgets mark the teams whose costs
- * have changed.
+ * This effect happens together with the metering of an event, also where that comes late: budgets mark the
+ * teams whose costs have changed.
  */
 export const meteredTogether = port<EventEffect>('with the metering of an event');
 

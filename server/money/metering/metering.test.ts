@@ -1,6 +1,6 @@
 /**
- * What is metered of work that ended: whatever is deleted before its event is published, whoever publishes
- * it, and whatever the server's time zone.
+ * This file tests what is metered of work that ended: whatever is deleted before its event is published,
+ * whoever publishes it, and whatever the server's time zone.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createBuildWorld, type BuildWorld } from '../../../test/setup/builds/build-world.ts';

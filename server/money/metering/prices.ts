@@ -95,7 +95,8 @@ export interface NewPrice {
 }
 
 /**
- * For what is claimed from then on. One statement compares the beginning with the clock that dates claims.
+ * Publishes a price for what is claimed from then on. One statement compares the beginning with the clock
+ * that dates claims.
  */
 export async function publishPrice(
   { sql }: Pick<Database, 'sql'>,

@@ -1,6 +1,6 @@
 /**
- * Which plan an account has, and since when. What counted when is kept for ever: included time is computed
- * from it.
+ * This file keeps which plan an account has, and since when. The history is kept for ever, since included
+ * time is computed from it.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { teamsPaidBy } from '../../access/teams/index.ts';

@@ -6,7 +6,7 @@ import { totalsOf, usageLines } from './lines.ts';
 export interface OpenNet {
   /** Pico-units. */
   readonly net: bigint;
-  /** What the statement will say if nothing comes any more. */
+  /** Amount that the statement will have if nothing comes any more. */
   readonly netCents: number;
 }
 

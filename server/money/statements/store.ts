@@ -72,8 +72,8 @@ function withLines(row: StatementRow, lines: readonly StatementLineRow[]) {
 }
 
 /**
- * From where each is reached. Notices of the provider come in any order, and what is paid or voided has
- * ended.
+ * States from which each one is reached. Notices of the provider come in any order, and what is paid or
+ * voided has ended.
  */
 const FROM = {
   invoiced: ['closed'],

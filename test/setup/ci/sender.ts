@@ -8,11 +8,11 @@ export interface Sending {
   readonly scheme?: 'signature' | 'token';
   /** Default: a new one. */
   readonly deliveryId?: string;
-  /** Of the signature, for those that sign it. Default: now. */
+  /** The time of the signature, for those that sign it. The default is now. */
   readonly at?: Date;
 }
 
-/** What proves a body, and names its delivery where the provider does that in a header. */
+/** Makes the headers that prove a body, and name its delivery where the provider does that in a header. */
 export function proof(
   { provider, secret, scheme = 'signature', deliveryId = randomUUID(), at = new Date() }: Sending,
   body: string,

@@ -1,4 +1,4 @@
-/** What the pipeline would hand to an implementation, for tests that call one directly. */
+/** Makes what the pipeline would hand to an implementation, for tests that call one directly. */
 import { create } from '@bufbuild/protobuf';
 import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';

@@ -1,5 +1,5 @@
 /**
- * Which lines of a long list are in view, and whether the end is held on to: scrolling up lets go of it,
+ * Computes which lines of a long list are in view, and whether the end is held on to: scrolling up lets go of it,
  * coming back to it takes hold again.
  */
 import { useSignal } from '@preact/signals';

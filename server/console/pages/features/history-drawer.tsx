@@ -1,5 +1,5 @@
 /**
- * Who moved a switch, when, why, and what changed with it. Its place is in the address, so that it can be
+ * Shows who moved a switch, when, why, and what changed with it. Its place is in the address, so that it can be
  * linked to.
  */
 import { useSignal } from '@preact/signals';

@@ -1,4 +1,4 @@
-/** What differs between what runs and what a promotion brings, in words. */
+/** Says in words what differs between what runs and what a promotion brings. */
 import type { PromotionArtifactChange, PromotionPackageChanges } from '@svc/sdk';
 
 export interface Difference {

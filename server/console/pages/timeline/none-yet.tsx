@@ -1,4 +1,4 @@
-/** For an environment of which nothing was built or run: how something comes to be here. */
+/** Says how something comes to be here, for an environment of which nothing was built or run. */
 import type { Environment } from '@svc/sdk';
 import { CopyLine } from '../../copy.tsx';
 import { follow } from '../../router.ts';
@@ -33,7 +33,7 @@ export function NoneYet({ environment }: { readonly environment: Environment }) 
   );
 }
 
-/** For the repository that is built here, with the CI system of its host where that is known. */
+/** The command is for the repository that is built here, with the CI system of its host where that is known. */
 function connectCommand({ teamId, repository }: Environment): string {
   const url = new URL(
     repository !== undefined && URL.canParse(repository) ? repository : 'https://github.com/acme/web',
