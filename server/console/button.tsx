@@ -1,4 +1,7 @@
-/** A button of the console: `look` names its kinds in styles/controls.css, and `waits` says that it does nothing now. */
+/**
+ * This is a button of the console. `look` names its kinds in styles/controls.css, and `waits` says that it
+ * does nothing now.
+ */
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 
 type Look = 'danger' | 'icon' | 'primary' | 'quiet' | 'small' | 'wide';
@@ -13,7 +16,7 @@ interface ButtonProps extends Omit<
   readonly waits?: boolean;
   /** Its name for who cannot see what is around it. */
   readonly label?: string | undefined;
-  /** What stands on it, in place of children. */
+  /** Content of the button, in place of children. */
   readonly text?: ComponentChildren;
   readonly children?: ComponentChildren;
 }

@@ -25,7 +25,7 @@ export interface Mutant {
   readonly shows: (violation: Violation, verdict: Verdict) => boolean;
 }
 
-/** What was found of the damage that a mutant does. */
+/** Returns what was found of the damage that a mutant does. */
 export function damageOf(name: MutantName, verdict: Verdict): readonly Violation[] {
   return verdict.violations.filter((violation) => MUTANTS[name].shows(violation, verdict));
 }

@@ -8,11 +8,14 @@ export interface Sending {
   readonly scheme?: 'signature' | 'token';
   /** Default: a new one. */
   readonly deliveryId?: string;
-  /** Of the signature, for those that sign it. Default: now. */
+  /** Time of the signature, for those that sign it. It is now by default. */
   readonly at?: Date;
 }
 
-/** What proves a body, and names its delivery where the provider does that in a header. */
+/**
+ * Returns the headers that are the proof of a body, and that name its delivery where the provider does that
+ * in a header.
+ */
 export function proof(
   { provider, secret, scheme = 'signature', deliveryId = randomUUID(), at = new Date() }: Sending,
   body: string,

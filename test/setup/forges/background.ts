@@ -71,7 +71,7 @@ export async function startBackground(): Promise<Background> {
   const kinds = ciJobKinds(deps);
   const onError = (error: unknown): void => void errors.push(error);
   const { signal } = new AbortController();
-  /** By how much jobs are behind the clock. */
+  /** Time by which jobs are behind the clock. */
   let behindMs = 0;
   const catchUp = async (): Promise<void> => {
     const ms = behindMs;

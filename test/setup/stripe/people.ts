@@ -33,7 +33,7 @@ export interface People {
   /** Pays on the invoice's page. */
   payInvoice(invoiceId: string): void;
   failInvoice(invoiceId: string): void;
-  /** By a bank that answers later. */
+  /** Pays by a bank that answers later. */
   payInvoiceLater(invoiceId: string): { succeed(): void; fail(): void };
   /** A person of the company gives money back, in Stripe's dashboard. Absent amount: all that is left. */
   refund(chargeId: string, amount?: number): Stripe.Refund;

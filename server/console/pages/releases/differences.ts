@@ -1,4 +1,4 @@
-/** What differs between what runs and what a promotion brings, in words. */
+/** These words tell how what a promotion brings differs from what runs. */
 import type { PromotionArtifactChange, PromotionPackageChanges } from '@svc/sdk';
 
 export interface Difference {
