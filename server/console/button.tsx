@@ -1,5 +1,6 @@
 /**
- * A button of the console has a `look`, whose kinds are in styles/controls.css, and `waits` while it does nothing.
+ * This is a button of the console. `look` names its kinds in styles/controls.css, and `waits` says that it
+ * does nothing now.
  */
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 
@@ -15,7 +16,7 @@ interface ButtonProps extends Omit<
   readonly waits?: boolean;
   /** Its name for who cannot see what is around it. */
   readonly label?: string | undefined;
-  /** The text on it, in place of children. */
+  /** Content of the button, in place of children. */
   readonly text?: ComponentChildren;
   readonly children?: ComponentChildren;
 }

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { Button } from './button.tsx';
 
 export interface CopyLineProps {
-  /** The name of it, for who cannot see it. */
+  /** Name of the line, for who cannot see it. */
   readonly name: string;
   readonly text: string;
 }

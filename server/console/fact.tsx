@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 
 interface FactProps {
   readonly name: string;
-  /** The fact itself, in place of children. */
+  /** Known fact, in place of children. */
   readonly of?: ComponentChildren;
   readonly children?: ComponentChildren;
 }

@@ -10,7 +10,7 @@ type Load<Props> = () => Promise<ComponentType<Props>>;
 const TRIES_MAX = 3;
 const TRY_AGAIN_MS = 400;
 
-/** They are kept by the functions that load them. */
+/** Views by the functions that load them. */
 const loaded = new Map<unknown, unknown>();
 
 interface FetchedProps<Props> {

@@ -97,7 +97,7 @@ export async function pause(ms: number, ending: AbortSignal): Promise<void> {
   });
 }
 
-/** The time after which a page asks for what it would be told, while its stream is down. */
+/** Time between two questions of a page while its stream is down. */
 export const ASK_EVERY_MS = 5_000;
 
 export interface StateSource<E> {
@@ -157,7 +157,9 @@ export function followState<E>(source: StateSource<E>): FollowedState {
   };
 }
 
-/** It is for what has no stream of its own: it says at once, and then every so often, that it is time to look. */
+/**
+ * Says at once, and then every so often, that it is time to look. It is for what has no stream of its own.
+ */
 export async function* every(ms: number, ending: AbortSignal): AsyncGenerator<void> {
   while (!ending.aborted) {
     yield;

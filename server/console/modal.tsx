@@ -61,7 +61,7 @@ export function Modal({ class: name, labelledBy, onClose, lightDismiss = false, 
 interface DrawerProps {
   readonly id: string;
   readonly title: ComponentChildren;
-  /** Content beside its title. */
+  /** Content beside the title. */
   readonly aside?: ComponentChildren;
   readonly busy?: boolean;
   readonly onClose: () => void;

@@ -14,8 +14,8 @@ export interface ConsolePage {
   /** Key of the platform feature that it belongs to; it is in the navigation only while that is on. */
   readonly feature?: string;
   /**
-   * Tells whether the server answers what the page shows; it is in the navigation only then, and says itself when it is
-   * not there.
+   * Tells if the server answers what the page shows. It is in the navigation only then, and says itself when
+   * it is not there.
    */
   readonly isThere?: () => Promise<boolean>;
   /** Its code is fetched when somebody opens it. */

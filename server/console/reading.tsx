@@ -1,4 +1,4 @@
-/** Stands in the place of something that is not known: no number, and no empty list. */
+/** These views stand in the place of something that is not known: no number, and no empty list. */
 import type { LastGood } from './last-good.ts';
 import { Notice } from './notice.tsx';
 

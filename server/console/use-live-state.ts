@@ -1,4 +1,4 @@
-/** Keeps what the server tells a part of a page while that is shown. */
+/** This hook follows what the server has told a part of a page while that is shown. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { followState } from './live.ts';

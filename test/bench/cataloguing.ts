@@ -1,7 +1,7 @@
 /**
- * Measures what a runner waits for when a build has ended: its report, while the images of the builds before are
- * catalogued in the same process (a list of 400 packages, two statements and a passport each), beside reports
- * that bring no list, of images that nobody catalogues.
+ * This benchmark is about a runner that waits when a build has ended: its report is taken while the images of
+ * the builds before are catalogued in the same process (a list of 400 packages, two statements and a passport
+ * each), beside reports that bring no list, of images that nobody catalogues.
  */
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';

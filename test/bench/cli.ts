@@ -1,6 +1,6 @@
 /**
- * Measures how long a person waits for `svc --version`, beside the shortest thing that node can do. Interleaved, so
- * that both see the same machine.
+ * This benchmark is about a person who waits for `svc --version`, beside the shortest thing that node can do.
+ * Both are interleaved, so that they see the same machine.
  */
 import { execFileSync } from 'node:child_process';
 import { figure, median, type Figure } from './figure.ts';

@@ -26,7 +26,7 @@ interface Chain {
   readonly fromMs: number;
 }
 
-/** The entries are as if each had been an act: their hashes are right. */
+/** The rows are written as if each had been an act, so that the hashes are right. */
 async function fillLedger(sql: postgres.Sql, { chain, fromMs }: Chain): Promise<void> {
   const [head] = await sql<Array<{ seq: number; hash: string }>>`
     select seq, hash from audit_heads where chain = ${chain}`;

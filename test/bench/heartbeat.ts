@@ -1,6 +1,7 @@
 /**
- * Measures what a heartbeat with one lease writes, beside what it wrote when the expiry of a lease stood in the item's
- * row and in an index of it: bytes of write-ahead log, and how many updates touch no index.
+ * This benchmark is about what a heartbeat with one lease writes, beside what it wrote when the expiry of a
+ * lease stood in the item's row and in an index of it: bytes of write-ahead log, and how many updates touch
+ * no index.
  */
 import { createWorld } from '../setup/work/world.ts';
 import type { World } from '../setup/work/world.ts';

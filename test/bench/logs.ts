@@ -207,7 +207,7 @@ async function tails(stand: Stand, url: string): Promise<readonly [number, numbe
   const small = await runWithOutput(url, stand, 10 * MEBIBYTE);
   const large = await runWithOutput(url, stand, 1024 * MEBIBYTE);
   const took: { small: number[]; large: number[] } = { small: [], large: [] };
-  // They take turns, so that what else the machine does hits both alike; the first ones warm up.
+  // They are read in turns, so that what else the machine does hits both alike; the first ones warm up.
   for (let read = -20; read < TAIL_READS; read += 1) {
     const [s, l] = [await tailMs(stand, small), await tailMs(stand, large)];
     if (read < 0) continue;

@@ -8,7 +8,7 @@ import type postgres from 'postgres';
 
 export const COMMON = 'openssl';
 export const RARE = 'left-pad';
-/** The size of the pool that the other members of each set come from. */
+/** Size of the pool that the other members of each set come from. */
 const LIBRARIES = 1_000;
 const LIBRARIES_OF_SET = 9;
 const ARTIFACTS_OF_SET = 10;

@@ -13,7 +13,7 @@ import { COMMON, fillTeam, RARE, type FilledTeam } from './supply-chain-data.ts'
 const SHORT = 10_000;
 const LONG = 1_000_000;
 const READS = 1_000;
-/** Repetitions of what takes tens of milliseconds. */
+/** Number of reads of what takes tens of milliseconds. */
 const FEW_READS = 200;
 const WARM_UP = 50;
 const ROUNDS = 5;

@@ -42,7 +42,7 @@ interface Load {
   readonly platform: Platform;
   readonly teamId: string;
   readonly runners: readonly BenchRunner[];
-  /** The address of the API, which is the runners' too where both are one process. */
+  /** Client of the API, which is the runners' too where both are one process. */
   readonly client: JsonClient;
 }
 

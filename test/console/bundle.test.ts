@@ -3,7 +3,9 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bundleConsole } from '../../server/console/build.mjs';
 
-/** Measures what every page has before it, and what a page adds, with the pieces that it shares with others. */
+/**
+ * Most bytes that every page has before it, and that a page adds, with the pieces that it shares with others.
+ */
 const SHELL_BYTES_MAX = 25_000;
 const PAGE_BYTES_MAX = 15_000;
 const STYLES_BYTES_MAX = 9_000;

@@ -1,4 +1,4 @@
-/** Checks that a command line which a document shows is one that the programs would take. */
+/** This check tells if a command line that a document shows is one that the programs would take. */
 import { UsageError } from '../../cli/shell/errors.ts';
 import { findNode } from '../../cli/shell/find.ts';
 import { splitGlobals } from '../../cli/shell/globals.ts';

@@ -6,7 +6,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { Environment, TimelineEntry } from '@svc/sdk';
+import type { Environment, SvcSDK, TimelineEntry } from '@svc/sdk';
 import { createSvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { proof } from '../setup/ci/sender.ts';
@@ -17,7 +17,8 @@ import { fakeHooks, githubHooks } from '../setup/forges/github-hooks.ts';
 import { gitlabHooks } from '../setup/forges/gitlab-hooks.ts';
 import { githubClaims, gitlabClaims, startOidcIssuers } from '../setup/oidc-issuer.ts';
 import type { OidcIssuers } from '../setup/oidc-issuer.ts';
-import { startPlatform, type Platform } from './platform.ts';
+import { has } from '../setup/needs.ts';
+import { startTestServer, type TestServer } from '../setup/server.ts';
 import { waitFor } from '../setup/wait-for.ts';
 
 const TOKEN = 'token-of-the-forge';
@@ -37,29 +38,33 @@ interface Place {
   readonly hook: { readonly url: string; readonly secret: string };
 }
 
-describe('flows of external CI', () => {
-  let platform: Platform;
+describe.skipIf(!(await has('postgres')))('flows of external CI', () => {
+  let server: TestServer;
+  let sdk: SvcSDK;
   let issuers: OidcIssuers;
   const forges: FakeForge[] = [];
   beforeAll(async () => {
     issuers = await startOidcIssuers();
-    platform = await startPlatform(issuers.env, 'machine');
+    server = await startTestServer({ env: issuers.env });
+    sdk = createSvcSDK({ baseUrl: server.baseUrl, apiKey: server.first.apiKey });
   }, 120_000);
   afterAll(async () => {
-    await platform.stop();
+    await server.stop();
     await issuers.close();
     for (const forge of forges) await forge.close();
   });
 
   /** A team with an environment and a connection whose subscription the provider was asked for. */
   const place = async (provider: 'github' | 'gitlab', repositoryId: number): Promise<Place> => {
-    const { sdk } = platform;
     const hooks = fakeHooks(TOKEN, 'acme/app');
     const forge = await startFakeForge(
       provider === 'github' ? githubHooks(hooks) : gitlabHooks(hooks, { canSign: true }),
     );
     forges.push(forge);
-    const teamId = await platform.customerTeam(`team-${repositoryId}`);
+    const { id: teamId } = await sdk.teams.create(`team-${repositoryId}`);
+    const staff = createSvcSDK({ baseUrl: server.baseUrl, apiKey: server.first.staffApiKey });
+    const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
+    await staff.adminTeams.setRegion(teamId, region?.id ?? '');
     const project = await sdk.projects.create({ name: 'app', teamId });
     const environment = await sdk.environments.create(project.id, {
       name: 'production',
@@ -125,16 +130,16 @@ describe('flows of external CI', () => {
 
   const settled = async ({ connectionId }: Place): Promise<void> => {
     await waitFor('the deliveries to be read', async () => {
-      const deliveries = await platform.sdk.ci.listDeliveries(connectionId);
+      const deliveries = await sdk.ci.listDeliveries(connectionId);
       const open = deliveries.filter(({ state }) => state === 'received' || state === 'failed');
       if (open.some(({ state }) => state === 'failed')) throw new Error(JSON.stringify(open));
       return open.length === 0 ? deliveries : undefined;
     });
   };
 
-  /** Returns what people read of the timeline, without what differs from one round to the next. */
+  /** Returns what is read by people of the timeline, without what differs from one round to the next. */
   const told = async ({ environment }: Place) =>
-    (await platform.sdk.timeline.get(environment.id, { limit: 200 })).entries.map((entry: TimelineEntry) => {
+    (await sdk.timeline.get(environment.id, { limit: 200 })).entries.map((entry: TimelineEntry) => {
       const { kind, name, status, attempt, commitSha, branch, reason, provider } = entry;
       return { kind, name, status, attempt, commitSha, branch, reason, provider };
     });
@@ -207,7 +212,7 @@ describe('flows of external CI', () => {
             sha: OLD,
           });
           const token = await issuers.sign('github', claims);
-          await call(createSvcSDK({ baseUrl: platform.url, token, maxRetries: 0 }));
+          await call(createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 }));
         };
       const old = (fields: Omit<Shown, 'id'> & { second: number }): Act =>
         hook('workflow_run', run(here, { id: 5001, sha: OLD, ...fields }));
@@ -253,7 +258,7 @@ describe('flows of external CI', () => {
 
     it.each([1, 2, 3])('gives one right timeline, in order %i', async (seed) => {
       const here = await place('github', 1_000 + seed);
-      const build = await platform.sdk.builds.create(here.environment.id);
+      const build = await sdk.builds.create(here.environment.id);
       await perform(acts(here), seed);
       await settled(here);
 
@@ -263,16 +268,16 @@ describe('flows of external CI', () => {
         { ...run, status: 'success', attempt: 2, commitSha: OLD },
         { ...run, status: 'failed', attempt: 1, commitSha: OLD },
       ]);
-      const { entries } = await platform.sdk.timeline.get(here.environment.id);
+      const { entries } = await sdk.timeline.get(here.environment.id);
       expect(entries.filter(({ kind }) => kind === 'build').map(({ id }) => id)).toEqual([build.id]);
 
       const jobs = async (attempt: number) =>
-        (await platform.sdk.ci.listRunJobs(`${here.connectionId}:${attempt}:5001`)).map(
+        (await sdk.ci.listRunJobs(`${here.connectionId}:${attempt}:5001`)).map(
           ({ externalJobId, name, status }) => [externalJobId, name, status],
         );
       expect(await jobs(1)).toEqual([['71', 'test', 'failed']]);
       expect(await jobs(2)).toEqual([['72', 'test', 'success']]);
-      const ledger = await platform.sdk.webhooks.deliveries(here.environment.id, { limit: 200 });
+      const ledger = await sdk.webhooks.deliveries(here.environment.id, { limit: 200 });
       expect(ledger.filter(({ state }) => state === 'ignored')).toHaveLength(1);
       expect(ledger).toHaveLength(13);
       expect(ledger.every(({ repeats }) => repeats === 1)).toBe(true);
@@ -327,8 +332,8 @@ describe('flows of external CI', () => {
               timeout: FETCH_MS,
               env: {
                 PATH: process.env['PATH'],
-                HOME: platform.folder,
-                SVC_BASE_URL: platform.url,
+                HOME: server.dataDir,
+                SVC_BASE_URL: server.baseUrl,
                 SVC_ID_TOKEN: token,
                 GITLAB_CI: 'true',
                 CI: 'true',
@@ -344,7 +349,7 @@ describe('flows of external CI', () => {
           );
         };
       const key: Act = async () =>
-        void (await platform.sdk.ci.report({
+        void (await sdk.ci.report({
           ciConnectionId: here.connectionId,
           externalRunId: '31',
           status: 'running',

@@ -11,7 +11,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleCli, type BundledCli, type Ended } from '../../cli/testing/bundle.ts';
 import { has } from '../setup/needs.ts';
 import { firstSession, join, newKey, PASSWORD, stranger } from '../setup/people.ts';
-import { startTestServer, type TestServer } from '../setup/server.ts';
+import type { TestServer } from '../setup/server.ts';
+import { world } from '../setup/world.ts';
 
 const postgresHere = await has('postgres');
 
@@ -21,13 +22,10 @@ describe.skipIf(!postgresHere)('credentials on the command line and over gRPC', 
   let session: string;
 
   beforeAll(async () => {
-    [cli, server] = await Promise.all([bundleCli(), startTestServer()]);
+    [cli, { server }] = await Promise.all([bundleCli(), world()]);
     session = await firstSession(server);
   });
-  afterAll(async () => {
-    await server?.stop();
-    await cli?.remove();
-  });
+  afterAll(async () => await cli?.remove());
 
   const svc = async (credential: string, ...words: readonly string[]): Promise<Ended> =>
     await cli.run(words, {

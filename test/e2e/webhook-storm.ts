@@ -18,7 +18,7 @@ export interface Storm {
   readonly repository: string;
   readonly perSecond: number;
   readonly seconds: number;
-  /** The number of the first run, so that several storms at one connection do not meet. */
+  /** Number of the first run's id, so that several storms at one connection do not meet. */
   readonly from: number;
 }
 
@@ -127,7 +127,7 @@ export interface Outcome {
   readonly unread: readonly string[];
   /** Runs whose end was acknowledged, and that have not ended. */
   readonly open: readonly string[];
-  /** The time from the call until nothing waited. */
+  /** Time from the call until nothing waited. */
   readonly drainedMs: number;
 }
 

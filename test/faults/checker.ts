@@ -53,7 +53,7 @@ interface Facts {
   readonly sent: ReadonlyMap<string, readonly Sent[]>;
   readonly answered: ReadonlyMap<string, readonly Answered[]>;
   readonly stored: readonly Stored[];
-  /** The time at which the last heartbeat that was answered `ok` had been sent, by work and epoch. */
+  /** Time at which the last heartbeat that was answered `ok` had been sent, by work and epoch. */
   readonly renewedAt: ReadonlyMap<string, number>;
   /** Runner ids by the name of the simulator. */
   readonly runnerIds: ReadonlyMap<string, string>;

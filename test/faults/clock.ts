@@ -4,7 +4,10 @@
  */
 import { join } from 'node:path';
 
-/** Returns where the process with this name looks for how wrong its clock is, in milliseconds. */
+/**
+ * Returns the path that is read by the process with this name to know how wrong its clock is, in
+ * milliseconds.
+ */
 export function clockFile(folder: string, name: string): string {
   return join(folder, `${name}.clock`);
 }

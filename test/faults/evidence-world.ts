@@ -43,7 +43,7 @@ export interface EvidenceWorld extends Pick<TwoServers, 'sql' | 'hold' | 'untilW
   untilDone(kind: string): Promise<void>;
 }
 
-/** It has a clock that was stepped by minutes. */
+/** Tolerance of a clock that was stepped by minutes. */
 const NEARLY_MS = 30_000;
 const REPOSITORY = 'https://git.example.com/acme/web';
 

@@ -1,6 +1,6 @@
 /**
- * Tells when each simulator really executed what, reconstructed from its journal and from what the rig did to its
- * process.
+ * This is what each simulator really executed and when, reconstructed from its journal and from what the rig
+ * did to its process.
  */
 import type { RigEntry, RunnerEntry } from './entries.ts';
 import type { History } from './history.ts';

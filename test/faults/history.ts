@@ -102,7 +102,7 @@ export interface OutputRow {
 export interface History {
   readonly times: Times;
   readonly submits: ReadonlyArray<SubmitEntry & Stamp>;
-  /** They are kept by the name of the simulator's process, which is also its journal's. */
+  /** Entries by the name of the simulator's process, which is also its journal's. */
   readonly runners: ReadonlyMap<string, ReadonlyArray<RunnerEntry & Stamp>>;
   readonly rig: ReadonlyArray<RigEntry & Stamp>;
   readonly items: readonly ItemRow[];

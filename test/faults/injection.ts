@@ -29,7 +29,7 @@ export interface Injectable {
   readonly crashes: string[];
   /** Pools whose queues are meant. */
   readonly poolIds: readonly string[];
-  /** Returns where the process with this name looks for how wrong its clock is. */
+  /** Returns the path that is read by the process with this name to know how wrong its clock is. */
   clockFile(role: string, name: string): string;
   /** Starts it, and again whenever it ends although nobody killed it. */
   up(one: ManagedProcess): Promise<void>;
@@ -44,7 +44,7 @@ type Of<K extends Fault['kind']> = Extract<Fault, { kind: K }>;
 const LEFT_OUT = 'left out: it is down already, or not ours';
 const NOT_IN_REACH = 'left out: the broker is not in reach';
 const CUT_SHORT = 'cut short: the database is away';
-/** The time that the programs promise for a stop under load, and what a busy machine adds. */
+/** Time that the programs promise for a stop under load, with what a busy machine adds. */
 const DRAIN_MS = 30_000;
 
 export async function inject(parts: Injectable, fault: Fault): Promise<void> {
@@ -167,7 +167,10 @@ function target(parts: Injectable, role: string, index: number): ManagedProcess 
   return { server, gateway, runner, pooler }[role]?.[index];
 }
 
-/** The number of processes that are handled; the servers of the database are one, since a failover needs both. */
+/**
+ * Returns the key that a handled process has. The servers of the database are one, since a failover needs
+ * both.
+ */
 const keyOf = (role: string, one: ManagedProcess): string => (role === 'postgres' ? role : one.name);
 
 /** Marks it as handled, unless somebody else has it in hand. */

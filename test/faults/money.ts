@@ -6,7 +6,7 @@ export interface MoneyDifference {
   readonly table: string;
   /** Parts of the row's key. */
   readonly row: string;
-  /** The stored value, and what it should be. */
+  /** Stored value and the one that it should be. */
   readonly problem: string;
 }
 

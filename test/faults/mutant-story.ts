@@ -15,7 +15,7 @@ const MUTANT_SEEDS = 3;
 /** Far beyond what it takes: the machine may be busy with the other tests. */
 export const LIMIT_MS = 300_000;
 
-/** A story depends on what meets what: where nothing did, the next seed is played. */
+/** Plays the next seed where nothing was caught, because what goes wrong depends on what meets what. */
 export async function catchMutant(name: MutantName, shared: SharedSurroundings): Promise<void> {
   const found: string[] = [];
   for (let seed = SEED; seed < SEED + MUTANT_SEEDS; seed += 1) {

@@ -26,7 +26,7 @@ export interface Node {
   /** Folder of its files. */
   readonly data: string;
   readonly process: ManagedProcess;
-  /** Sends it to the postmaster and everything that it started; each of them is a group of its own. */
+  /** Sends it to the postmaster and everything that it started. Each of them is a group of its own. */
   signal(signal: NodeJS.Signals): void;
   /**
    * SIGKILL to the postmaster; what it started ends by itself. Resolves when it is dead and its shell has

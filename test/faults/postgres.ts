@@ -14,7 +14,7 @@ import { startPair } from './postgres-pair.ts';
 import type { Pair } from './postgres-pair.ts';
 
 export interface Cluster {
-  /** The address of a database that is always there, for a superuser; it leads to the primary. */
+  /** Address of a database that is always there, for a superuser. It leads to the primary. */
   readonly adminUrl: string;
   /** Ports of its servers. */
   readonly ports: readonly number[];
@@ -22,7 +22,7 @@ export interface Cluster {
   readonly pair: Pair | undefined;
   /** The primary. Undefined for the machine's own: it may be neither killed nor frozen. */
   readonly process: ManagedProcess | undefined;
-  /** Sends it to the postmaster and everything that it started; each of them is a group of its own. */
+  /** Sends it to the postmaster and everything that it started. Each of them is a group of its own. */
   signal(signal: NodeJS.Signals): void;
   /**
    * SIGKILL to the postmaster; what it started ends by itself. Resolves when it is dead and its shell has

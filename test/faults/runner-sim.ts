@@ -45,7 +45,7 @@ export interface SimConfig {
   readonly longShare: number;
   /** Share of runs that lose their network when they have ended. */
   readonly lateShare: number;
-  /** The time for which they lose it, at least and at most. */
+  /** Least and most time for which they lose it. */
   readonly lateMs: readonly [number, number];
   /** Share of runs that end with an exit code. */
   readonly failShare: number;

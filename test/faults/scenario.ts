@@ -133,7 +133,7 @@ export async function startRigFor(
   });
 }
 
-/** Plays it on a rig that is up, and that earlier scenarios may have lived through. */
+/** The scenario is played on a rig that is up, and that earlier scenarios may have lived through. */
 export async function playOn(
   rig: Rig,
   scenario: Scenario,

@@ -1,6 +1,7 @@
 /**
- * Decides from a seed what happens to which part and when. Faults come in rounds: each round holds every kind once,
- * in an order of its own, so that a short schedule has seen them all; the parts of a kind take turns.
+ * The schedule is made from a seed: it says what happens to which part and when. Faults come in rounds: each
+ * round holds every kind once, in an order of its own, so that a short schedule has seen them all; the parts
+ * of a kind take turns.
  */
 import { randomOf } from './random.ts';
 import type { Random } from './random.ts';
@@ -149,8 +150,8 @@ export const needsCluster = (rows: readonly FaultName[]): boolean =>
   rows.some((row) => CLUSTER_FAULTS.includes(row));
 
 /**
- * Faults that are mixed when no row is named. A broken cluster takes half a minute to be whole again, so its rows are
- * run by themselves.
+ * Rows that are mixed when none is named. A broken cluster takes half a minute to be whole again, so its rows
+ * are run by themselves.
  */
 export const MIXED_ROWS: readonly FaultName[] = ROWS.filter((row) => !CLUSTER_FAULTS.includes(row));
 

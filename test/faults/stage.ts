@@ -1,6 +1,6 @@
 /**
- * Adds to a rig that is up what one scenario needs: teams, environments, runner simulators, a submitter and
- * journals of its own. A rig may carry one scenario after the other: what belongs to the teams of earlier
+ * A stage is what one scenario adds to a rig that is up: teams, environments, runner simulators, a submitter
+ * and journals of its own. A rig may carry one scenario after the other: what belongs to the teams of earlier
  * ones has been judged, and everything else is this one's.
  */
 import { mkdirSync, readdirSync } from 'node:fs';
@@ -41,7 +41,7 @@ export interface StageOptions {
   readonly sims: SimBehaviour;
 }
 
-/** The folder of the rig, for the scenario that is under way. */
+/** Parts of the rig, for the scenario that is under way. */
 export interface RigParts {
   readonly folder: string;
   readonly bundles: Bundles;

@@ -31,7 +31,7 @@ const NO_PROJECT = `prj_${'0'.repeat(26)}`;
 type Outcome = Extract<SubmitEntry, { event: 'outcome' }>;
 
 export interface Submissions {
-  /** The team is another one than its own when one is named. */
+  /** Submits a run, which is for another team than its own when one is named. */
   run(i: number, command: readonly string[], teamId?: string): Submission;
   project(i: number): Submission;
   /** An environment of a project that does not exist: its transaction begins and is rolled back. */

@@ -33,7 +33,8 @@ export function summarise({ history, rest, tookMs, violations, crashes }: Verdic
 }
 
 /**
- * Tells when each run was first acknowledged, when it was first offered, and when a runner first learned that its report counts.
+ * Returns the times at which each run was first acknowledged, was first offered, and a runner first learned
+ * that its report counts.
  */
 function timesOf(history: History): {
   readonly submitted: ReadonlyMap<string, number>;

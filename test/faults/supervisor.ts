@@ -12,7 +12,7 @@ export interface Supervisor {
   readonly handled: Set<string>;
   /** Processes that ended although nobody killed them, with the end of what they printed. */
   readonly crashes: string[];
-  /** The folder of the scenario that is under way. */
+  /** Journal of the scenario that is under way. */
   journal: Journal<RigEntry> | undefined;
   /** Starts it, and again whenever it ends although nobody killed it. */
   up(one: ManagedProcess): Promise<void>;

@@ -74,7 +74,8 @@ interface Place {
 export interface BrokerNodesOptions {
   readonly count: number;
   /**
-   * The links between the nodes can be made silent. Each takes time from whatever the nodes agree on.
+   * True for links between the nodes that can be made silent. Each takes time from whatever the nodes agree
+   * on.
    */
   readonly links?: boolean;
 }

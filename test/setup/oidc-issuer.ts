@@ -24,7 +24,7 @@ export interface OidcIssuers {
   readonly url: string;
   /** Settings of a server that takes their tokens. */
   readonly env: Readonly<Record<string, string>>;
-  /** The environment of a job at GitHub that may ask for tokens; these have the claims that `mints` was given. */
+  /** Environment of a job at GitHub that may ask for tokens. These have the claims that `mints` was given. */
   readonly githubEnv: Readonly<Record<string, string>>;
   /** Returns how often the keys were read. */
   reads(name: IssuerName): number;

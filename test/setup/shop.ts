@@ -65,7 +65,7 @@ export interface Shop {
   heard(): Promise<void>;
   /** Everything that is open is read again, as staff ask for it. Returns the task when it is done. */
   reconcile(): Promise<Readonly<Record<string, unknown>>>;
-  /** Does what the loop does by itself at this moment, with all that comes of it. */
+  /** Looks at what the loop would look at by itself at this moment, and does what comes of it. */
   look(): Promise<void>;
   plan(buyer: Buyer): Promise<Record<string, unknown>>;
   /** Minor units of credit. */

@@ -38,7 +38,7 @@ export async function waitFor<T>(
       const about = typeof what === 'string' ? what : JSON.stringify(what());
       throw new Error(`waited ${withinMs} ms for ${about}; last seen: ${JSON.stringify(seen)}`, { cause });
     }
-    // It looks less often for what has not come for a while: some looks start processes.
+    // A value that has not come for a while is looked for less often, because some looks start processes.
     const waitedMs = performance.now() - startMs;
     await new Promise((resolve) => setTimeout(resolve, Math.min(POLL_MS + waitedMs / 20, POLL_MS_MAX)));
   }

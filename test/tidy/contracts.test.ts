@@ -10,7 +10,7 @@ import type { Source } from './sources.ts';
 
 type Storey = Pick<Declared, 'name' | 'contracts'> & { readonly on: Readonly<Record<string, Storey>> };
 
-/** Options say how RPCs are described; they belong to no feature. */
+/** Package that says how RPCs are described. It belongs to no feature. */
 const OPTIONS = 'options';
 const CONTRACT = /^proto\/svc\/([a-z]+)\/v1\/[a-z]+\.proto$/;
 

@@ -1,6 +1,6 @@
 /**
- * Checks what linters do not see: who may import whom (DESIGN 3), sizes, banned words. Each check says how
- * many files it read, because a check that silently reads nothing is green for ever.
+ * These checks see what linters do not: who may import whom (DESIGN 3), sizes, banned words. Each check says
+ * how many files it read, because a check that silently reads nothing is green for ever.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -8,11 +8,14 @@ export interface Sending {
   readonly scheme?: 'signature' | 'token';
   /** Default: a new one. */
   readonly deliveryId?: string;
-  /** The time of the signature, for those that sign it. The default is now. */
+  /** Time of the signature, for those that sign it. It is now by default. */
   readonly at?: Date;
 }
 
-/** Makes the headers that prove a body, and name its delivery where the provider does that in a header. */
+/**
+ * Returns the headers that are the proof of a body, and that name its delivery where the provider does that
+ * in a header.
+ */
 export function proof(
   { provider, secret, scheme = 'signature', deliveryId = randomUUID(), at = new Date() }: Sending,
   body: string,

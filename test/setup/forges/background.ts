@@ -2,11 +2,12 @@
 import { createSafeFetch } from '../../../server/base/safe-fetch.ts';
 import { createSecrets, loadKek } from '../../../server/base/secrets.ts';
 import type { Secrets } from '../../../server/base/secrets.ts';
-import { commitStatusJob, wantCommitStatus } from '../../../server/connect/commitstatus/handler.ts';
+import { commitStatusJob } from '../../../server/connect/commitstatus/handler.ts';
+import { wantCommitStatus } from '../../../server/connect/commitstatus/wanted.ts';
 import { subscribeJob, unsubscribeJob } from '../../../server/connect/connections/webhook/subscribe.ts';
 import type { SubscriptionDeps } from '../../../server/connect/connections/webhook/subscribe.ts';
 import { discoverJob } from '../../../server/connect/discovery/handler.ts';
-import { pollJob } from '../../../server/connect/runs/health.ts';
+import { pollJob } from '../../../server/connect/runs/health-poll.ts';
 import { createWorker } from '../../../server/kit/jobs/index.ts';
 import type { JobKind } from '../../../server/kit/jobs/index.ts';
 import { systemClock } from '../../../server/base/clock.ts';
@@ -70,7 +71,7 @@ export async function startBackground(): Promise<Background> {
   const kinds = ciJobKinds(deps);
   const onError = (error: unknown): void => void errors.push(error);
   const { signal } = new AbortController();
-  /** The time by which jobs are behind the clock. */
+  /** Time by which jobs are behind the clock. */
   let behindMs = 0;
   const catchUp = async (): Promise<void> => {
     const ms = behindMs;

@@ -1,7 +1,7 @@
 /** GitHub's statuses of commits, with the limits that GitHub has. */
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 
-/** Keeps of the statuses that were posted what a host of any kind keeps. */
+/** Statuses that were posted, as a host of any kind keeps them. */
 export interface FakeCommits {
   readonly token: string;
   /** Path of the repository. Others are not there. */

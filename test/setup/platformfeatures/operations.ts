@@ -25,7 +25,7 @@ export interface Operations {
   get(key: string): Promise<Feature>;
   history(key: string, query?: string): Promise<Array<Record<string, unknown>>>;
   resolved(options?: CallOptions): Promise<TestResponse>;
-  /** The kinds of rows that a change writes. */
+  /** Counts the rows that a change has written. */
   counts(): Promise<Record<string, number>>;
   /** Every switch to its default. */
   reset(): Promise<void>;

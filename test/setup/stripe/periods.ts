@@ -27,7 +27,7 @@ function periodStart(anchor: number, recurring: Stripe.Price.Recurring, n: numbe
   }
 }
 
-/** Returns where the period ends that lasts at `now`. */
+/** Returns the end that the period has which lasts at `now`. */
 export function periodEnd(anchor: number, recurring: Stripe.Price.Recurring, now: number): number {
   // Anchors lie at most one period ahead.
   let n = -1;

@@ -33,7 +33,7 @@ interface Listed {
 
 export interface Pages<T> {
   readonly path: string;
-  /** They stand in the order in which they were made; lists show the newest first. */
+  /** Entries in the order in which they were made. Lists show the newest first. */
   readonly all: Iterable<T>;
 }
 

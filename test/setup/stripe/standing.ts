@@ -47,7 +47,7 @@ export function endSubscription(
     feedback_option: null,
     reason,
   };
-  // The rest that is owed waits for a person; nothing is tried any more.
+  // The rest that is still owed waits for a person. Nothing is tried any more.
   for (const invoice of world.tables.invoice.values()) {
     if (subscriptionOf(world, invoice) !== subscription) continue;
     if (invoice.status !== 'open' && invoice.status !== 'draft') continue;

@@ -69,7 +69,7 @@ export interface World {
   /** Answers of the cards that customers left. A customer who left none has no entry. */
   readonly cards: Map<string, 'works' | 'declines'>;
   readonly settings: Settings;
-  /** The request that is being answered, for the events that it causes. */
+  /** Request that is being answered, for the events that it causes. */
   request: Stripe.Event.Request | null;
   /** Address of the counterpart itself, for its pages. */
   origin: string;

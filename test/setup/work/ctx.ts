@@ -1,4 +1,6 @@
-/** Makes what the pipeline would hand to an implementation, for tests that call one directly. */
+/**
+ * These are the contexts that the pipeline would hand to an implementation, for tests that call one directly.
+ */
 import { create } from '@bufbuild/protobuf';
 import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';

@@ -1,6 +1,6 @@
 /**
- * Computes which lines of a long list are in view, and whether the end is held on to: scrolling up lets go of it,
- * coming back to it takes hold again.
+ * This hook knows the lines of a long list that are in view, and if the end is held on to: scrolling up lets
+ * go of it, coming back to it takes hold again.
  */
 import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';

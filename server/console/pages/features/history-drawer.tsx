@@ -1,6 +1,6 @@
 /**
- * Shows who moved a switch, when, why, and what changed with it. Its place is in the address, so that it can be
- * linked to.
+ * This drawer tells who moved a switch, when, why, and what changed with it. Its place is in the address, so
+ * that it can be linked to.
  */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';

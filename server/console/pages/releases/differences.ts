@@ -1,4 +1,4 @@
-/** Says in words what differs between what runs and what a promotion brings. */
+/** These words tell how what a promotion brings differs from what runs. */
 import type { PromotionArtifactChange, PromotionPackageChanges } from '@svc/sdk';
 
 export interface Difference {

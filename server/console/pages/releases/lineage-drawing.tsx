@@ -11,7 +11,7 @@ const BOX_PX = 26;
 const COLUMN_PERCENT = 5;
 /** Distance between the edge of a box and the place inside of it where the line leaves it. */
 const LEAVES_PX = 8;
-/** Lines that merge run here, and boxes end where they leave them room. */
+/** Places where lines that merge run, and where boxes end that leave them room. */
 const MERGE_PERCENT = 97;
 const BOXES_PERCENT = 95;
 const NAME_CHARS_MAX = 80;

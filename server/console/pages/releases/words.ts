@@ -21,7 +21,7 @@ type StateWord = readonly [word: string, tone: Tone];
 export interface Column {
   readonly environment: Environment;
   readonly promotions: readonly Promotion[];
-  /** It is true when these are all that there are. */
+  /** True where these are all that there are. */
   readonly isWhole: boolean;
   /** It is undefined where nothing is known to run. */
   readonly running: RunningImage | undefined;
@@ -69,7 +69,7 @@ export function isNewest({ running }: Column, { approvedAt }: Promotion): boolea
 }
 
 export interface Cell {
-  /** Returns what runs, if it is of the release. */
+  /** Running image, if it is of the release. */
   readonly runs: RunningImage | undefined;
   /** The newest promotion of the release, unless what runs says more. */
   readonly promotion: Promotion | 'unread' | undefined;

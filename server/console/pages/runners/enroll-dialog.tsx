@@ -29,7 +29,8 @@ export function EnrollDialog({ team, roster }: EnrollDialogProps) {
   const name = useSignal('');
   const token = useSignal<RunnersCreateEnrollTokenResponse | undefined>(undefined);
   const { busy, problem, run } = useWork();
-  // Runners that are here when the token is made: whoever else appears afterwards came by it, or by another one.
+  // These runners are here when the token is made: whoever else appears afterwards came by it, or by another
+  // one.
   const before = useRef<ReadonlySet<string>>(new Set());
   const create = async (): Promise<void> =>
     await run(async () => {

@@ -1,4 +1,4 @@
-/** Shows how a runner is, in a word beside a mark, and below it what to do. */
+/** This view says how a runner is, in a word beside a mark, and below it what to do. */
 import type { Runner } from '@svc/sdk';
 import { Ago, At } from '../../time.tsx';
 import { counted } from '../../words.ts';

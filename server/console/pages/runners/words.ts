@@ -9,7 +9,7 @@ export interface HealthWords {
   readonly tone: Tone;
   /** Followed by `since` as a time, where there is one. */
   readonly since?: string | undefined;
-  /** Advice, or what it means. Text between backquotes is typed. */
+  /** Advice on what to do, or the meaning. Text between backquotes is typed. */
   readonly advice: string;
 }
 

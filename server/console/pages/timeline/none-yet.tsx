@@ -1,4 +1,6 @@
-/** Says how something comes to be here, for an environment of which nothing was built or run. */
+/**
+ * This view is for an environment of which nothing was built or run. It says how something comes to be here.
+ */
 import type { Environment } from '@svc/sdk';
 import { CopyLine } from '../../copy.tsx';
 import { follow } from '../../router.ts';
@@ -33,7 +35,10 @@ export function NoneYet({ environment }: { readonly environment: Environment }) 
   );
 }
 
-/** The command is for the repository that is built here, with the CI system of its host where that is known. */
+/**
+ * Returns the command that connects the repository that is built here, with the CI system of its host where
+ * that is known.
+ */
 function connectCommand({ teamId, repository }: Environment): string {
   const url = new URL(
     repository !== undefined && URL.canParse(repository) ? repository : 'https://github.com/acme/web',

@@ -85,9 +85,9 @@ export function reasonOf(entry: TimelineEntry): string {
 }
 
 export interface Times {
-  /** The time from when it began to wait until it ran, or until now. It is undefined where that was not told. */
+  /** Time from when it began to wait until it ran, or until now. It is undefined where that was not told. */
   readonly waitedMs: number | undefined;
-  /** The time from when it began to run until its end, or until now. */
+  /** Time from when it began to run until its end, or until now. */
   readonly ranMs: number | undefined;
   /** One of the two goes on. */
   readonly goesOn: boolean;
@@ -164,7 +164,7 @@ export function commitWords(entries: readonly TimelineEntry[]): string {
   return counts.filter(Boolean).join(', ');
 }
 
-/** Says what came at once, for who cannot see it: the first two and how many more. */
+/** Returns words that tell what came at once to who cannot see it: the first two and how many more. */
 export function newsWords(changed: readonly TimelineEntry[]): string {
   const named = changed.slice(0, 2).map((entry) => `${entry.name}: ${statusOf(entry)[0].toLowerCase()}`);
   const more = changed.length - named.length;
