@@ -2,12 +2,11 @@
 import { createSafeFetch } from '../../../server/base/safe-fetch.ts';
 import { createSecrets, loadKek } from '../../../server/base/secrets.ts';
 import type { Secrets } from '../../../server/base/secrets.ts';
-import { commitStatusJob } from '../../../server/connect/commitstatus/handler.ts';
-import { wantCommitStatus } from '../../../server/connect/commitstatus/wanted.ts';
+import { commitStatusJob, wantCommitStatus } from '../../../server/connect/commitstatus/handler.ts';
 import { subscribeJob, unsubscribeJob } from '../../../server/connect/connections/webhook/subscribe.ts';
 import type { SubscriptionDeps } from '../../../server/connect/connections/webhook/subscribe.ts';
 import { discoverJob } from '../../../server/connect/discovery/handler.ts';
-import { pollJob } from '../../../server/connect/runs/health-poll.ts';
+import { pollJob } from '../../../server/connect/runs/health.ts';
 import { createWorker } from '../../../server/kit/jobs/index.ts';
 import type { JobKind } from '../../../server/kit/jobs/index.ts';
 import { systemClock } from '../../../server/base/clock.ts';
