@@ -1,7 +1,8 @@
 /**
- * Lists every platform feature. It is the one place to add a key: gates in the contracts, the CLI's check, the resolver,
- * the console and the documentation follow. It lies beside the contracts because both ends of the wire need
- * it: the generator refuses a gate on an unknown key, and the CLI must know which keys it may expect to see.
+ * Lists every platform feature. It is the one place to add a key: gates in the contracts, the CLI's check,
+ * the resolver, the console and the documentation follow. It lies beside the contracts because both ends of
+ * the wire need it: the generator refuses a gate on an unknown key, and the CLI must know which keys it may
+ * expect to see.
  */
 import type { FeatureDefinition } from './definition.ts';
 

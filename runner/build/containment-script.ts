@@ -1,10 +1,12 @@
 /**
  * The shell scripts that hold an engine's call in namespaces of its own, with util-linux and iproute2 alone.
  *
- *   STAGE   as the daemon's user, in a mount namespace of its own: what the call may see is bound to numbered places that another user can reach
- *   ENTER   all namespaces; waits until the daemon has mapped the users (`up`, `go`), and becomes root of the new user namespace
- *   SETUP   a fresh root in memory with nothing but programs, this team's store and what the call was given; pivots into it, and waits until
- *           the daemon has put its listeners into the network (`ready`, `go`)
+ *   STAGE   as the daemon's user, in a mount namespace of its own: what the call may see is bound to numbered
+ *           places that another user can reach
+ *   ENTER   all namespaces; waits until the daemon has mapped the users (`up`, `go`), and becomes root of the
+ *           new user namespace
+ *   SETUP   a fresh root in memory with nothing but programs, this team's store and what the call was given;
+ *           pivots into it, and waits until the daemon has put its listeners into the network (`ready`, `go`)
  *
  * Then the engine runs below pid 1: when it ends, or the daemon dies, the kernel ends everything that it
  * left. Descriptor 3 is a socket to the daemon.

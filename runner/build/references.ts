@@ -176,7 +176,8 @@ class Stages {
   count = 0;
 
   /**
-   * @param heredocs The file may hold some: then lines that look like stages may be text, and no stage excuses what could be an id.
+   * @param heredocs The file may hold some: then lines that look like stages may be text, and no stage
+   *   excuses what could be an id.
    */
   constructor(heredocs: boolean) {
     this.#heredocs = heredocs;

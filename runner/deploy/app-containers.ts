@@ -4,7 +4,8 @@
  *
  *   svc-app-<app>        the one that serves
  *   svc-app-<app>.next   is being tried
- *   svc-app-<app>.old    served until a moment ago; goes when `next` has taken its place, comes back when it has not
+ *   svc-app-<app>.old    served until a moment ago; goes when `next` has taken its place, comes back when it
+ *                        has not
  *
  * Whatever moment a daemon is killed at, `restoreApps` finds from the names alone what should serve.
  */

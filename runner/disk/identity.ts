@@ -69,7 +69,8 @@ export interface DataPaths {
 }
 
 /**
- * @param folder May be relative to the working directory; the paths are not, because commands that are given them run elsewhere.
+ * @param folder May be relative to the working directory; the paths are not, because commands that are given
+ *   them run elsewhere.
  */
 export function dataPaths(folder: string): DataPaths {
   const dataDir = resolve(folder);

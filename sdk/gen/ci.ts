@@ -567,13 +567,13 @@ export interface CiConnection {
   /** Mapping of webhooks of the provider `generic`; absent when they come in the shape of this service. */
   readonly genericMapping?: GenericMapping;
   /**
-   * In the answer to CreateConnection alone, for a repository that was connected already: what was given and
-   * is otherwise there.
+   * What was given and is otherwise there: in the answer to CreateConnection alone, for a repository that was
+   * connected already.
    */
   readonly notTaken: readonly NotTaken[];
   /**
-   * In the answers to CreateConnection, and to an UpdateConnection that changed mode or project: what is to
-   * be done for its runs to be seen, a sentence each, with the command.
+   * What is to be done for its runs to be seen, a sentence each, with the command: in the answers to
+   * CreateConnection, and to an UpdateConnection that changed mode or project.
    */
   readonly nextSteps: readonly string[];
 }
@@ -724,7 +724,7 @@ export interface CiListPipelinesResponse {
 
 /** One page. */
 export interface CiListRunJobsResponse {
-  /** In the order in which they became known. */
+  /** Jobs in the order in which they became known. */
   readonly jobs: readonly CiJob[];
   /** Cursor of the next page; absent on the last one. */
   readonly nextCursor?: string;
@@ -937,7 +937,7 @@ export type CommitStatusMode = 'auto' | 'always' | 'never';
  */
 export type ConnectionStatus = 'active' | 'paused' | 'error';
 
-/** By what a deployment was known. */
+/** Evidence by which a deployment was known. */
 export interface DeployEvidence {
   /** Line of the file, from 1. */
   readonly line: number;

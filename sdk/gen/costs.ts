@@ -290,7 +290,7 @@ export interface CostDifference {
  *
  * - `days`: By day, meter, price, project, environment and runner, with what was included and paid from
  * credit.
- * - `items`: For each accepted report one row, or several where it was paid in different ways.
+ * - `items`: Each accepted report is one row, or several where it was paid in different ways.
  */
 export type CostExportDetail = 'days' | 'items';
 
@@ -492,7 +492,7 @@ export type CreditKind =
 /**
  * Method of a forecast.
  *
- * - `weekdays`: For each day that is left the median of its weekday in four weeks.
+ * - `weekdays`: Each day that is left costs the median of its weekday in four weeks.
  * - `linear`: Each day costs as much as those up to now; it is used with less than 14 days of history.
  */
 export type ForecastMethod = 'weekdays' | 'linear';

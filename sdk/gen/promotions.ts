@@ -446,9 +446,9 @@ export interface PromotionsListResponse {
  *
  * - `promotion`: A promotion brought it.
  * - `approved`: By a build whose deploy somebody approved.
- * - `direct`: By a build that deployed by itself.
+ * - `direct`: A build that deployed by itself brought it.
  * - `rollback`: A rollback brought it.
- * - `elsewhere`: By somebody who completed a promotion that no build of the platform deploys.
+ * - `elsewhere`: Somebody completed a promotion that no build of the platform deploys.
  */
 export type RunningHow = 'promotion' | 'approved' | 'direct' | 'rollback' | 'elsewhere';
 

@@ -216,8 +216,8 @@ export interface RunnersUpdateParams {
  * - `not_ready`: In contact, and cannot take work: `not_ready` says why.
  * - `flagged`: Refused new work after divergence strikes.
  * - `revoked`: Revoked.
- * - `version_too_old`: In contact, with a version below the least that is served: it finishes what it holds
- * and receives nothing new until it is upgraded.
+ * - `version_too_old`: It is in contact, with a version below the least that is served: it finishes what it
+ * holds and receives nothing new until it is upgraded.
  */
 export type Health =
   | 'never_seen'
@@ -350,8 +350,8 @@ export interface RunnersDiagnoseResponse {
   /** Latest runner events of the team, newest first, at most 100. */
   readonly events: readonly RunnerEvent[];
   /**
-   * For each variable of the server that matters to runners, true if it is set, whatever to; false if the
-   * default holds. Values are never shown.
+   * Says for each variable of the server that matters to runners: true if it is set, whatever to; false if
+   * the default holds. Values are never shown.
    */
   readonly configured: Readonly<Record<string, boolean>>;
   /** True if a runner answered in time, when `live` was asked for. */

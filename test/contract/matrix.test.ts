@@ -35,6 +35,8 @@ let world: World;
 let counted: CountedStatements;
 let counting: Program;
 let countedUrl: string;
+/** The server that is called. */
+let baseUrl: string;
 
 interface Reply {
   readonly status: number;
@@ -73,7 +75,6 @@ async function call(
   rpc: RpcInfo,
   fields: Record<string, unknown>,
   credential: string | undefined,
-  baseUrl = platform.url,
 ): Promise<Reply> {
   const { path, method, body } = httpRequest(rpc, fields);
   const response = await fetch(`${baseUrl}${path}`, {
@@ -174,6 +175,7 @@ describe.runIf(postgresThere)('the contract matrix', () => {
       LOCAL_REGISTRY: '127.0.0.1:5000',
     });
     countedUrl = (await counting.says(/listening on (http:\/\/\S+)/, 60_000))[1] ?? '';
+    baseUrl = platform.url;
     world = await makeWorld(platform, database.url);
   }, 120_000);
 
@@ -400,6 +402,7 @@ describe.runIf(postgresThere)('the contract matrix', () => {
   describe('lets the right caller through', () => {
     const lastOf = ({ id }: RpcInfo): number => REQUESTS[id]?.last ?? 0;
     const order = publicRpcs.toSorted((a, b) => lastOf(a) - lastOf(b));
+    beforeAll(() => void (baseUrl = countedUrl));
     for (const rpc of order) {
       it(rpc.id, async () => {
         const { fields: given, status = rpc.successStatus, as, ...costs } = requestOf(rpc);
@@ -418,7 +421,7 @@ describe.runIf(postgresThere)('the contract matrix', () => {
                   : world.key;
         const before = await authorities(world.sql);
         const { result: reply, statements } = await counted.during(
-          async () => await call(rpc, fields, credential, countedUrl),
+          async () => await call(rpc, fields, credential),
         );
         expect(reply.status, reply.text).toBe(status);
         const kind = rpc.routes[0]?.verb === 'GET' ? 'reading' : 'writing';

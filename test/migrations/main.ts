@@ -1,6 +1,6 @@
 /**
- * `npm run migration`: exit code 1 when the tables of schema.ts are not what the migrations make. `npm run
- * migration expand_<name>`: writes the migration that brings them together. What drizzle cannot say
+ * `npm run migration` ends with 1 when the tables of schema.ts are not what the migrations make, and `npm run
+ * migration expand_<name>` writes the migration that brings them together. What drizzle cannot say
  * (triggers, functions, partitions, rows) is added to that file by hand. A change that takes away what the
  * version before needs is a `contract_<name>`, one release later. Each migration is frozen by its hash in the
  * journal when the next one is written: databases have applied it.
@@ -24,7 +24,7 @@ interface Entry {
   readonly when: number;
   readonly tag: string;
   readonly breakpoints: boolean;
-  /** Absent from the newest: it may still be changed. */
+  /** It is absent from the newest, which may still be changed. */
   readonly hash?: string;
 }
 
@@ -39,7 +39,7 @@ const readJson = (name: string): unknown => JSON.parse(readFileSync(join(meta, n
 const writeJson = (name: string, value: unknown): void =>
   writeFileSync(join(meta, name), `${JSON.stringify(value, undefined, 2)}\n`);
 
-/** Tables of every schema.ts, by file and name, in one order on every machine. */
+/** Reads the tables of every schema.ts, by file and name, in one order on every machine. */
 async function tables(): Promise<Record<string, unknown>> {
   const files = readdirSync(server, { recursive: true, encoding: 'utf8' })
     .filter((path) => /(^|\/)schema\.ts$/.test(path) && !path.includes('node_modules'))

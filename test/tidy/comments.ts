@@ -17,7 +17,7 @@ export interface Comment {
 
 const COMMENT = /\/\*\*(?=\s)([\s\S]*?)\*\/|((?:^[ \t]*\/\/ .*\n?)+)/gm;
 /** Words to a tool, and code alone. */
-const NO_WORDS = /^(oxlint|No TeamScope|@|<|#)|^`[^`]*`$/;
+const NO_WORDS = /^(oxlint|No TeamScope|@|<|#)|^`[^`]*`$|\$\{/;
 
 export function commentsOf({ text }: Source): Comment[] {
   return [...text.matchAll(COMMENT)].flatMap((match) => {

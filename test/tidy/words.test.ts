@@ -4,7 +4,7 @@ import { commentsOf, isFragment } from './comments.ts';
 import { sources } from './sources.ts';
 
 const COLUMNS_MAX = 110;
-const IS_COMMENT = /^\s*(\/\/|\/?\*)/;
+const IS_COMMENT = /^\s*(\/\/|\/\*\*|\*) /;
 /** A reason that a check reads, on one line. */
 const IS_REASON = /^\/\/ No TeamScope: /;
 

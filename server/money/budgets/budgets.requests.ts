@@ -1,4 +1,4 @@
-/** Lists valid requests of each RPC, for the tests of the contract. */
+/** There is a valid request of each RPC, for the tests of the contract. */
 import { once, team } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 

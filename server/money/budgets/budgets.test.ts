@@ -1,4 +1,4 @@
-/** Asks for budgets over the real door: whose they are, what is refused, and what they say of the month. */
+/** Budgets over the real door are of their team, refuse what they must, and say how the month goes. */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -19,9 +19,9 @@ export async function markDirty(sql: SqlTag, teamIds: readonly string[]): Promis
 }
 
 /**
- * The CTE `spend_dirtied` marks teams of the metered work and of the changes of plan (a new one may begin with a
- * payment that failed) among the outbox rows of the CTE `published`. Of an installation that charges all of
- * them, since a plan may refuse more; else those with budgets.
+ * The CTE `spend_dirtied` marks teams of the metered work and of the changes of plan (a new one may begin
+ * with a payment that failed) among the outbox rows of the CTE `published`. Of an installation that charges
+ * all of them, since a plan may refuse more; else those with budgets.
  */
 export function spendDirtied({ charges }: { readonly charges: boolean }): EventEffect {
   return (sql) => {

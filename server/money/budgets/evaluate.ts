@@ -61,8 +61,8 @@ export async function hold(tx: Database, measuring: Measuring): Promise<Measures
 }
 
 /**
- * Does what `evaluate` does. A team on which it fails keeps the others from nothing: each goes by itself then, and one
- * that fails stays marked.
+ * Does what `evaluate` does. A team on which it fails keeps the others from nothing: each goes by itself
+ * then, and one that fails stays marked.
  */
 export async function evaluateAll(
   deps: EvaluateDeps & { onError(error: unknown): void },

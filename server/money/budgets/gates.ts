@@ -1,5 +1,6 @@
 /**
- * Gates refuse new work: there is a row for each scope that is held, with its cause and the figures that a refusal names.
+ * Gates refuse new work: there is a row for each scope that is held, with its cause and the figures that a
+ * refusal names.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { appendAudit } from '../../kit/ledger/index.ts';
@@ -80,7 +81,8 @@ interface Moving extends Pick<Evaluated, 'now' | 'month'> {
 }
 
 /**
- * Moves gates of teams that are there. A gate that stays has its newest figures, and in a new month begins anew.
+ * Moves gates of teams that are there. A gate that stays has its newest figures, and in a new month begins
+ * anew.
  */
 async function move(sql: SqlTag, { wanted, of, now, month }: Moving): Promise<readonly Moved[]> {
   const rows = wanted.map(({ teamId: team_id, ...gate }) => ({ team_id, ...gate }));

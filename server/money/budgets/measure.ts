@@ -34,7 +34,8 @@ export interface Measuring extends Pricing {
   readonly teamIds: readonly string[];
   readonly now: Date;
   /**
-   * Budgets that have one: with `news` those that may be exceeded, where nobody was told of that. The default is all.
+   * Budgets that have one: with `news` those that may be exceeded, where nobody was told of that. The default
+   * is all.
    */
   readonly forecasts?: 'all' | 'news' | 'none';
 }

@@ -36,7 +36,10 @@ export const budgets = teamTable(
   ],
 );
 
-/** A row says what people were told of, once. No row refers to its subject: those of earlier months are purged. */
+/**
+ * A row says what people were told of, once. No row refers to its subject: those of earlier months are
+ * purged.
+ */
 export const budgetNotices = pgTable(
   'budget_notices',
   {

@@ -87,8 +87,9 @@ export async function readDays(
 }
 
 /**
- * Makes sums by day and meter for the budgets of a team `t`. `included` is the milliseconds of a row of `cost_days d`.
- * Rows of a place and day are few after the first grouping, of which each budget takes its part.
+ * Makes sums by day and meter for the budgets of a team `t`. `included` is the milliseconds of a row of
+ * `cost_days d`. Rows of a place and day are few after the first grouping, of which each budget takes its
+ * part.
  */
 function byMeter(
   sql: SqlTag,

@@ -73,7 +73,7 @@ function Lines({ log, drawn, number, ended }: LinesProps) {
         class="log"
         role="region"
         aria-label={`Output of build ${number}`}
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keys must reach what scrolls
         tabIndex={0}
         onScroll={onScroll}
       >

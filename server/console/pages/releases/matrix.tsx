@@ -48,7 +48,7 @@ export function Matrix({ project, of, doubtful }: MatrixProps) {
           class="matrix-frame"
           role="region"
           aria-labelledby="matrix-title"
-          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by the keyboard
+          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keys must reach what scrolls
           tabIndex={0}
         >
           <Table releases={shown} project={project} columns={of.columns} doubtful={doubtful} />

@@ -97,7 +97,7 @@ export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
  */
 export type ListResponse = Message<"svc.buildsteps.v1.ListResponse"> & {
   /**
-   * In the order in which they run.
+   * Steps in the order in which they run.
    *
    * @generated from field: repeated svc.buildsteps.v1.BuildStep build_steps = 1;
    */
@@ -209,7 +209,7 @@ export const MoveRequestSchema: GenMessage<MoveRequest> = /*@__PURE__*/
  */
 export type MoveResponse = Message<"svc.buildsteps.v1.MoveResponse"> & {
   /**
-   * In the order in which they run.
+   * Steps in the order in which they run.
    *
    * @generated from field: repeated svc.buildsteps.v1.BuildStep build_steps = 1;
    */

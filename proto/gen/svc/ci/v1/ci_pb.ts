@@ -168,16 +168,16 @@ export type CiConnection = Message<"svc.ci.v1.CiConnection"> & {
   genericMapping?: GenericMapping | undefined;
 
   /**
-   * In the answer to CreateConnection alone, for a repository that was connected already: what was given and
-   * is otherwise there.
+   * What was given and is otherwise there: in the answer to CreateConnection alone, for a repository that was
+   * connected already.
    *
    * @generated from field: repeated svc.ci.v1.NotTaken not_taken = 21;
    */
   notTaken: NotTaken[];
 
   /**
-   * In the answers to CreateConnection, and to an UpdateConnection that changed mode or project: what is to
-   * be done for its runs to be seen, a sentence each, with the command.
+   * What is to be done for its runs to be seen, a sentence each, with the command: in the answers to
+   * CreateConnection, and to an UpdateConnection that changed mode or project.
    *
    * @generated from field: repeated string next_steps = 22;
    */
@@ -538,7 +538,7 @@ export const DiscoveredPipelineSchema: GenMessage<DiscoveredPipeline> = /*@__PUR
   messageDesc(file_svc_ci_v1_ci, 6);
 
 /**
- * By what a deployment was known.
+ * Evidence by which a deployment was known.
  *
  * @generated from message svc.ci.v1.DeployEvidence
  */
@@ -2130,7 +2130,7 @@ export const ListRunJobsRequestSchema: GenMessage<ListRunJobsRequest> = /*@__PUR
  */
 export type ListRunJobsResponse = Message<"svc.ci.v1.ListRunJobsResponse"> & {
   /**
-   * In the order in which they became known.
+   * Jobs in the order in which they became known.
    *
    * @generated from field: repeated svc.ci.v1.CiJob jobs = 1;
    */

@@ -1336,7 +1336,7 @@ export enum ForecastMethod {
   UNSPECIFIED = 0,
 
   /**
-   * For each day that is left the median of its weekday in four weeks.
+   * Each day that is left costs the median of its weekday in four weeks.
    *
    * @generated from enum value: FORECAST_METHOD_WEEKDAYS = 1;
    */
@@ -1411,7 +1411,7 @@ export enum CostExportDetail {
   DAYS = 1,
 
   /**
-   * For each accepted report one row, or several where it was paid in different ways.
+   * Each accepted report is one row, or several where it was paid in different ways.
    *
    * @generated from enum value: COST_EXPORT_DETAIL_ITEMS = 2;
    */

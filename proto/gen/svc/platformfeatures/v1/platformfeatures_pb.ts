@@ -1071,11 +1071,11 @@ export const PlatformFeaturesService: GenService<{
     output: typeof HistoryResponseSchema;
   },
   /**
-   * Switches a feature, which is then on or off. With `If-Match` (or `revision`) the change is refused when somebody else
-   * changed the feature in the meantime. Setting the state that it has already changes nothing and leaves no
-   * history. With `dryRun` nothing is written: the answer tells which features would change. Errors, in the
-   * order of the checks: `feature_unknown` (404), `reason_required` (400), `feature_not_toggleable` (409),
-   * `precondition_failed` (412, details hold the `current` feature).
+   * Switches a feature, which is then on or off. With `If-Match` (or `revision`) the change is refused when
+   * somebody else changed the feature in the meantime. Setting the state that it has already changes nothing
+   * and leaves no history. With `dryRun` nothing is written: the answer tells which features would change.
+   * Errors, in the order of the checks: `feature_unknown` (404), `reason_required` (400),
+   * `feature_not_toggleable` (409), `precondition_failed` (412, details hold the `current` feature).
    *
    * @generated from rpc svc.platformfeatures.v1.PlatformFeaturesService.SetState
    */

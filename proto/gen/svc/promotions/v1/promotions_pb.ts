@@ -1290,7 +1290,7 @@ export enum RunningHow {
   APPROVED = 2,
 
   /**
-   * By a build that deployed by itself.
+   * A build that deployed by itself brought it.
    *
    * @generated from enum value: RUNNING_HOW_DIRECT = 3;
    */
@@ -1304,7 +1304,7 @@ export enum RunningHow {
   ROLLBACK = 4,
 
   /**
-   * By somebody who completed a promotion that no build of the platform deploys.
+   * Somebody completed a promotion that no build of the platform deploys.
    *
    * @generated from enum value: RUNNING_HOW_ELSEWHERE = 5;
    */

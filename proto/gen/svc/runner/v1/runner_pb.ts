@@ -5,9 +5,9 @@
 // The machine side of runners is what a runner daemon calls. Calls go outwards alone; the control plane never
 // connects to a runner.
 //
-// Calls come in this order: `Enroll` once, with a one-shot token and the runner's own public key. Then, every call
-// signed (RFC 9421 with Ed25519, RFC 9530 digest of the body): `Heartbeat` every 15 seconds from start to
-// stop, carrying every lease held; `Poll` (and `BuildPoll`) for work, held open up to 50 seconds; for each
+// Calls come in this order: `Enroll` once, with a one-shot token and the runner's own public key. Then, every
+// call signed (RFC 9421 with Ed25519, RFC 9530 digest of the body): `Heartbeat` every 15 seconds from start
+// to stop, carrying every lease held; `Poll` (and `BuildPoll`) for work, held open up to 50 seconds; for each
 // offer a heartbeat that names it within 15 seconds, which turns the offer into a lease of 60 seconds; `Logs`
 // while it runs; `Report` once at the end, repeated until it is answered. Every write carries the `epoch` of
 // the grant: a call with an older epoch changes nothing. Every request accepts an empty object where that

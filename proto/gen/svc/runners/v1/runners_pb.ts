@@ -519,8 +519,8 @@ export type DiagnoseResponse = Message<"svc.runners.v1.DiagnoseResponse"> & {
   events: RunnerEvent[];
 
   /**
-   * For each variable of the server that matters to runners, true if it is set, whatever to; false if the
-   * default holds. Values are never shown.
+   * Says for each variable of the server that matters to runners: true if it is set, whatever to; false if
+   * the default holds. Values are never shown.
    *
    * @generated from field: map<string, bool> configured = 7;
    */
@@ -1251,8 +1251,8 @@ export enum Health {
   REVOKED = 8,
 
   /**
-   * In contact, with a version below the least that is served: it finishes what it holds and receives nothing
-   * new until it is upgraded.
+   * It is in contact, with a version below the least that is served: it finishes what it holds and receives
+   * nothing new until it is upgraded.
    *
    * @generated from enum value: HEALTH_VERSION_TOO_OLD = 9;
    */
