@@ -2,8 +2,8 @@
  * Makes, names, reads and writes Ed25519 keys, and refuses the weak ones.
  *
  * @noble/ed25519 makes keys and judges public keys at enrollment; signing and verifying use node:crypto,
- * which is about ten times faster. node:crypto accepts small-order public keys, under which one signature fits
- * any message, so a key must pass `assertStrongPublicKey` before it is ever stored.
+ * which is about ten times faster. node:crypto accepts small-order public keys, under which one signature
+ * fits any message, so a key must pass `assertStrongPublicKey` before it is ever stored.
  *
  */
 import { createHash, createPrivateKey, createPublicKey, randomBytes, type KeyObject } from 'node:crypto';
