@@ -7,7 +7,7 @@ import { examine } from './doctor.ts';
 import { diskFull, isConnectionError, isWrongDatabase, SessionRefused } from './base/db/index.ts';
 import { createLog, scrub } from '@svc/proto/process/log.ts';
 import { stopOnSignals } from '@svc/proto/process/stop-on-signals.ts';
-import { startSystem, type RunningServer } from './system.ts';
+import { migrateOnly, startSystem, type RunningServer } from './system.ts';
 
 function readOrExplain(): Config | undefined {
   try {
@@ -81,6 +81,11 @@ async function main(): Promise<void> {
     return;
   }
   const log = createLog({ level: config.logLevel });
+  if (config.migrate === 'only') {
+    await migrateOnly(config, log);
+    process.stdout.write('the database has all migrations of this version\n');
+    return;
+  }
   const server = await startSystem(config, { log, startGateway });
   stopOnSignals(() => server.stop(), log);
   if (server.firstStart !== undefined) process.stdout.write(welcome(config, server.firstStart));

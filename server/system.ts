@@ -293,7 +293,7 @@ async function openStore(
   await assertSession({ ...limits, url: direct, setting, mayBeShared: false });
   // Before anything is written: migrations run where the listener's setting leads.
   await assertOneDatabase({ ...config, databaseUrl: url });
-  const { role, installation } = await settleTables(direct, log);
+  const { role, installation } = await settleTables(direct, config, log);
   if (direct !== url)
     await assertSession({ ...limits, role, url, setting: 'DATABASE_URL', mayBeShared: true });
   const db = openDatabase({
@@ -318,11 +318,22 @@ interface Settled {
   readonly installation: string | undefined;
 }
 
-/** This settles the tables as their owner. */
-async function settleTables(url: string, log: Logger): Promise<Settled> {
-  const owner = openDatabase({ url, max: 1, name: 'svc-migrate' });
+/** Applies the migrations that are due, and starts nothing. */
+export async function migrateOnly(config: Config, log: Logger): Promise<void> {
+  const stops: Array<() => Promise<void>> = [];
   try {
-    await migrate(owner);
+    await openStore(config, { log, onError: (error) => log.warn({ err: error }) }, stops);
+  } finally {
+    for (const stop of stops.toReversed()) await stop();
+  }
+}
+
+/** This settles the tables as their owner. */
+async function settleTables(url: string, config: Config, log: Logger): Promise<Settled> {
+  const applied = await migrate(url, { applies: config.migrate !== 'off' });
+  if (applied.length > 0) log.info({ applied }, 'migrations were applied');
+  const owner = openDatabase({ url, max: 1, name: 'svc-owner' });
+  try {
     const { role, problem } = await prepareWorkRole(owner);
     if (problem !== undefined) log.warn(problem);
     return { role, installation: await installationOf(owner) };

@@ -72,6 +72,12 @@ export const PROCESS_SETTINGS = {
     fallback: './.svc',
     parse: (given) => resolve(given),
   }),
+  migrate: choice('MIGRATE', {
+    about:
+      'Migrations of the database: `auto` applies at start what is due, `only` applies it and ends, `off` refuses to start while something is due.',
+    values: ['auto', 'only', 'off'],
+    fallback: 'auto',
+  }),
   databaseUrl: optional('DATABASE_URL', {
     about:
       'PostgreSQL. Several hosts may be named, with their ports: `postgres://user:password@h1:5432,h2:5432/name`. The first that accepts and takes writes is used, and the next one when it is lost; `target_session_attrs=any` takes a standby too, `read-write` asks for one that writes.',

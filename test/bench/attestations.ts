@@ -183,7 +183,7 @@ async function signing(): Promise<Figure> {
   const db = openDatabase({ url: database.url, max: 4 });
   const sql = postgres(database.url, { max: 1, onnotice: () => undefined });
   try {
-    await migrate(db);
+    await migrate(database.url);
     await sql`insert into regions (id, name, operator) values ('reg_1', 'r', 'service')`;
     await sql`insert into teams (id, name, region_id, created_at) values ('team_1', 'bench', 'reg_1', now())`;
     await sql`create table bare (id text primary key, bundle bytea not null, at timestamptz not null default now())`;

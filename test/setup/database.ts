@@ -53,10 +53,8 @@ export async function makeTemplate(prefix: string): Promise<void> {
   if (process.env[TEMPLATE] !== undefined || !(await answers(DATABASE_URL))) return;
   const name = `${prefix}_template`;
   await asAdmin(`create database ${name}`);
-  // Past the pooler, which would keep a connection: a database that is in use cannot be copied.
-  const db = openDatabase({ url: addressOf(name), max: 1 });
-  await migrate(db);
-  await db.close(1_000);
+  // It goes past the pooler, which would keep a connection: a database that is in use cannot be copied.
+  await migrate(addressOf(name));
   process.env[TEMPLATE] = name;
 }
 
@@ -94,8 +92,9 @@ async function createDatabase(prefix: string, template?: string): Promise<NewDat
 /** Migrated and open. */
 export async function createTestDatabase(options: Partial<DatabaseOptions> = {}): Promise<TestDatabase> {
   const { url, drop } = await createMigratedDatabase();
+  // Without a template it is empty.
+  if (process.env[TEMPLATE] === undefined) await migrate(url);
   const db = openDatabase({ url, max: 5, ...options });
-  await migrate(db);
   return {
     url,
     db,

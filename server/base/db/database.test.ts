@@ -2,11 +2,15 @@
  * This file tests the database handle against a real PostgreSQL: values, transactions, waiting, listening, a
  * database that goes away.
  */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { and, arrayContains, eq, gt, sql as fragment } from 'drizzle-orm';
 import { bigint, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '@svc/proto/http/errors.ts';
 import {
+  createEmptyDatabase,
   createMigratedDatabase,
   createTestDatabase,
   type TestDatabase,
@@ -234,22 +238,99 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
   });
 
   it('applies migrations once, whoever starts first', async () => {
-    const copies = [1, 2, 3].map(() => openDatabase({ url: test.url, max: 2 }));
-    expect(await Promise.all(copies.map(async (db) => await migrate(db)))).toEqual([0, 0, 0]);
-    await Promise.all(copies.map(async (db) => await db.close(500)));
+    const { url, drop } = await createEmptyDatabase();
+    const applied = (await Promise.all([1, 2, 3].map(async () => await migrate(url)))).flat();
+    expect(applied.toSorted()).toEqual([...new Set(applied)].toSorted());
+    expect(applied).toContain('0000_init');
+    await drop();
+  });
+
+  describe('with migrations outside of a transaction', () => {
+    let folder: string;
+    let empty: Awaited<ReturnType<typeof createEmptyDatabase>>;
+    const write = (files: ReadonlyArray<readonly [tag: string, sql: string]>): void => {
+      mkdirSync(join(folder, 'meta'), { recursive: true });
+      const entries = files.map(([tag], idx) => ({
+        idx,
+        version: '7',
+        when: idx + 1,
+        tag,
+        breakpoints: true,
+      }));
+      const journal = { version: '7', dialect: 'postgresql', entries };
+      writeFileSync(join(folder, 'meta', '_journal.json'), JSON.stringify(journal));
+      for (const [tag, sql] of files) writeFileSync(join(folder, `${tag}.sql`), sql);
+    };
+    const indexes = async (): Promise<string[]> => {
+      const db = openDatabase({ url: empty.url, max: 2 });
+      const rows = await db.sql<Array<{ name: string }>>`
+        select i.indexrelid::regclass::text as name from pg_index i join pg_class c on c.oid = i.indrelid
+        where c.relname = 'things' and i.indisvalid order by 1`;
+      await db.close(500);
+      return rows.map(({ name }) => name);
+    };
+    beforeEach(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'svc-migrations-'));
+      empty = await createEmptyDatabase();
+    });
+    afterEach(async () => {
+      rmSync(folder, { recursive: true });
+      await empty.drop();
+    });
+
+    const TABLE = ['0000_init', 'create table things (id text primary key, name text)'] as const;
+    const INDEX = [
+      '0001_expand_names',
+      '-- svc: outside a transaction\ncreate index concurrently things_name on things (name)',
+    ] as const;
+    const FAILS = [
+      '0002_expand_more',
+      'create table more (id text);\n--> statement-breakpoint\nselect 1 / 0',
+    ] as const;
+
+    it('applies each once, and those before one that fails stay', async () => {
+      write([TABLE, INDEX, FAILS]);
+      await expect(migrate(empty.url, { folder })).rejects.toThrow(/division by zero/);
+      expect(await indexes()).toEqual(['things_name', 'things_pkey']);
+      write([TABLE, INDEX]);
+      expect(await migrate(empty.url, { folder })).toEqual([]);
+    });
+
+    it('builds an index anew whose build was cut off', async () => {
+      write([TABLE]);
+      expect(await migrate(empty.url, { folder })).toEqual(['0000_init']);
+      const db = openDatabase({ url: empty.url, max: 2 });
+      await db.sql`insert into things values ('1', 'one'), ('2', 'one')`;
+      // One that cannot be built leaves what a cut one does.
+      await expect(
+        db.sql.unsafe('create unique index concurrently things_name on things (name)'),
+      ).rejects.toThrow();
+      await db.close(500);
+      expect(await indexes()).toEqual(['things_pkey']);
+      write([TABLE, INDEX]);
+      expect(await migrate(empty.url, { folder })).toEqual(['0001_expand_names']);
+      expect(await indexes()).toEqual(['things_name', 'things_pkey']);
+    });
+
+    it('is refused by what it lacks where nothing is to be applied', async () => {
+      write([TABLE, INDEX]);
+      await expect(migrate(empty.url, { folder, applies: false })).rejects.toThrow(
+        'the database lacks 0000_init, 0001_expand_names, and MIGRATE is off',
+      );
+    });
   });
 
   describe('whose migrations this version does not know', () => {
     const trying = async (change: string): Promise<string> => {
       const other = await createMigratedDatabase();
+      await migrate(other.url);
       const db = openDatabase({ url: other.url, max: 1 });
-      await migrate(db);
       await db.sql.unsafe(change);
-      const outcome = await migrate(db).then(
-        (count) => `${count} applied`,
+      await db.close(500);
+      const outcome = await migrate(other.url).then(
+        ({ length }) => `${length} applied`,
         (error: unknown) => String(error),
       );
-      await db.close(500);
       await other.drop();
       return outcome;
     };

@@ -79,8 +79,8 @@ describe.skipIf(!(await has('replication')))('a primary and its standby', () => 
     pair = cluster.pair!;
     [closed = 0] = await freePorts(1);
     name = new URL((await createDatabase(cluster)).url).pathname.slice(1);
+    await migrate(addressOf(pair.ports));
     const owner = openDatabase({ url: addressOf(pair.ports), max: 2 });
-    await migrate(owner);
     await owner.sql`create table written (id text primary key)`;
     await owner.close();
     // Commits wait until it has them, not until it shows them.

@@ -1,14 +1,17 @@
-/**
- * Applies server/migrations in order, all or nothing, under an advisory lock: any number of servers may start
- * at once.
- */
+/** Applies server/migrations in order, under an advisory lock: any number of servers may start at once. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
+import { isRetryable } from './errors.ts';
 import { grantToWorkRole, prepareWorkRole } from './role.ts';
+import type { SqlTag } from './statement.ts';
 
+/** A statement may build an index of a big table. */
+const STATEMENT_MS = 3_600_000;
 /** Any fixed number that nothing else in this database locks. */
 const LOCK_KEY = 7_205_759_403;
 
@@ -75,28 +78,102 @@ function refuseOthers(migrations: readonly Migration[], applied: readonly Applie
   }
 }
 
-/**
- * This runs as the tables' owner. It also makes the role of the running server and settles its rights.
- * Returns how many were applied.
- */
-export async function migrate(db: Database, folder: string = migrationsFolder()): Promise<number> {
-  const migrations = readMigrations(folder);
-  const { role } = await prepareWorkRole(db);
-  return await db.transact(async ({ sql }) => {
-    await sql.unsafe("set local statement_timeout = '10min'; set local lock_timeout = '2min'");
-    await sql`select pg_advisory_xact_lock(${LOCK_KEY})`;
-    await sql`create table if not exists schema_migrations (at bigint primary key, hash text not null, tag text, applied_at timestamptz not null default now())`;
-    // Databases of earlier versions have no names.
-    await sql`alter table schema_migrations add column if not exists tag text`;
-    const applied = await sql<Applied[]>`select at, hash, tag from schema_migrations order by at`;
-    refuseOthers(migrations, applied);
-    const done = new Set(applied.map(({ at }) => at));
-    const due = migrations.filter(({ at }) => !done.has(at));
-    for (const { at, hash, tag, statements } of due) {
-      for (const statement of statements) await sql.unsafe(statement);
-      await sql`insert into schema_migrations (at, hash, tag) values (${at}, ${hash}, ${tag})`;
+/** Its statements run one by one, each by itself, as `create index concurrently` has to. */
+const OUTSIDE = /^\s*-- svc: outside a transaction$/m;
+/** Others of the table wait behind whoever waits for its lock, so that one lets go soon and asks again. */
+const LOCK_TRIES = 60;
+const LOCK_PAUSE_MS = 1_000;
+
+/** Migrations that were not applied yet. */
+async function findDue(sql: SqlTag, migrations: readonly Migration[]): Promise<readonly Migration[]> {
+  await sql`create table if not exists schema_migrations (at bigint primary key, hash text not null, tag text, applied_at timestamptz not null default now())`;
+  // Databases of earlier versions have no names.
+  await sql`alter table schema_migrations add column if not exists tag text`;
+  const applied = await sql<Applied[]>`select at, hash, tag from schema_migrations order by at`;
+  refuseOthers(migrations, applied);
+  const done = new Set(applied.map(({ at }) => at));
+  return migrations.filter(({ at }) => !done.has(at));
+}
+
+/** Puts migrations that can be applied in one transaction together, in their order. */
+function partsOf(due: readonly Migration[]): ReadonlyArray<readonly Migration[]> {
+  const parts: Migration[][] = [];
+  for (const migration of due) {
+    const last = parts.at(-1);
+    if (last === undefined || isOutside(migration) || isOutside(last[0])) parts.push([migration]);
+    else last.push(migration);
+  }
+  return parts;
+}
+
+const isOutside = (migration: Migration | undefined): boolean =>
+  migration?.statements.some((statement) => OUTSIDE.test(statement)) === true;
+
+async function apply(sql: SqlTag, part: readonly Migration[]): Promise<void> {
+  for (const { at, hash, tag, statements } of part) {
+    for (const statement of statements) await sql.unsafe(statement);
+    await sql`insert into schema_migrations (at, hash, tag) values (${at}, ${hash}, ${tag})`;
+  }
+}
+
+async function applyTogether(db: Database, part: readonly Migration[]): Promise<void> {
+  for (let tries = 1; ; tries += 1)
+    try {
+      return await db.transact(async ({ sql }) => await apply(sql, part));
+    } catch (error) {
+      if (!isRetryable(error) || tries === LOCK_TRIES) throw error;
+      await setTimeout(LOCK_PAUSE_MS);
     }
-    if (role !== undefined) await grantToWorkRole(sql);
-    return due.length;
-  });
+}
+
+/** An index whose build was cut off is there and used by nothing: it is built anew. */
+async function applyOutside({ sql }: Database, part: readonly Migration[]): Promise<void> {
+  const broken = await sql<Array<{ name: string }>>`
+    select i.indexrelid::regclass::text as name from pg_index i join pg_class c on c.oid = i.indexrelid
+    where not i.indisvalid and c.relnamespace = current_schema()::regnamespace`;
+  for (const { name } of broken) await sql.unsafe(`drop index concurrently ${name}`);
+  // It waits for transactions that are under way, and nobody waits for it.
+  await sql`set lock_timeout = 0`;
+  await apply(sql, part);
+  await sql`reset lock_timeout`;
+}
+
+export interface Migrating {
+  /** Default: that of the server. */
+  readonly folder?: string;
+  /** False: a database that lacks a migration is refused. Default: true. */
+  readonly applies?: boolean;
+}
+
+/**
+ * Applies what is due as the tables' owner, one statement after the other and so on one connection, which holds
+ * the lock. It also makes the role of
+ * the running server and settles its rights. Migrations are applied all or none, but for those that say `-- svc:
+ * outside a transaction`: what stands before one is applied, whatever becomes of it. Returns their names.
+ */
+export async function migrate(
+  url: string,
+  { folder = migrationsFolder(), applies = true }: Migrating = {},
+): Promise<readonly string[]> {
+  const migrations = readMigrations(folder);
+  const db = openDatabase({ url, max: 1, name: 'svc-migrate', statementTimeoutMs: STATEMENT_MS });
+  try {
+    const { role } = await prepareWorkRole(db);
+    const { sql } = db;
+    await sql`set lock_timeout = 0`;
+    await sql`select pg_advisory_lock(${LOCK_KEY})`;
+    await sql`reset lock_timeout`;
+    const due = await findDue(sql, migrations);
+    const tags = due.map(({ tag }) => tag);
+    if (due.length > 0 && !applies)
+      throw new Error(
+        `the database lacks ${tags.join(', ')}, and MIGRATE is off: start one server with MIGRATE=only, which applies them and ends`,
+      );
+    for (const part of partsOf(due))
+      await (isOutside(part[0]) ? applyOutside(db, part) : applyTogether(db, part));
+    if (role !== undefined) await db.transact(async (tx) => await grantToWorkRole(tx.sql));
+    return tags;
+  } finally {
+    await db.close(1_000);
+  }
 }

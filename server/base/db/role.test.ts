@@ -140,7 +140,7 @@ describe.skipIf(!postgresHere)('a user of the database who', () => {
 
   it('may make roles gets one and works under it', async () => {
     await owned('nosuperuser createrole', async (db, url) => {
-      await migrate(db);
+      await migrate(url);
       expect(await prepareWorkRole(db)).toEqual({ role: WORK_ROLE });
       const server = openDatabase({ url, role: WORK_ROLE, max: 1 });
       expect(await codeOf(server, 'delete from audit_entries')).toBe('42501');
@@ -150,8 +150,8 @@ describe.skipIf(!postgresHere)('a user of the database who', () => {
   });
 
   it('may make none is told what to do, and works without', async () => {
-    await owned('nosuperuser nocreaterole', async (db) => {
-      await migrate(db);
+    await owned('nosuperuser nocreaterole', async (db, url) => {
+      await migrate(url);
       const { role, problem } = await prepareWorkRole(db);
       expect(role).toBeUndefined();
       expect(problem).toContain(`GRANT ${WORK_ROLE} TO`);

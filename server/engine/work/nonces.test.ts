@@ -126,7 +126,7 @@ describe('after a crash of the database', () => {
     const postgres = await startEmbeddedPostgres(folder);
     const db = openDatabase({ url: postgres.url, max: 2 });
     try {
-      await migrate(db);
+      await migrate(postgres.url);
       const store = createStore(db.sql);
       const used = fresh();
       expect(await store.use(used)).toBe(true);
