@@ -53,7 +53,7 @@ export interface Gives {
  * The number of statements that a call may cost which reads, or which writes, its authentication included. An
  * act of more than a resource says its own number.
  */
-export const STATEMENTS_MAX = { reading: 5, writing: 10 } as const;
+export const STATEMENTS_MAX = { reading: 5, writing: 11 } as const;
 
 /** What attempts make is named so, and cleared away by it. */
 export const ATTEMPT = 'attempt';
