@@ -567,13 +567,13 @@ export interface CiConnection {
   /** Mapping of webhooks of the provider `generic`; absent when they come in the shape of this service. */
   readonly genericMapping?: GenericMapping;
   /**
-   * What was given and is otherwise there: in the answer to CreateConnection alone, for a repository that was
-   * connected already.
+   * Values that were given and are otherwise there: in the answer to CreateConnection alone, for a repository
+   * that was connected already.
    */
   readonly notTaken: readonly NotTaken[];
   /**
-   * What is to be done for its runs to be seen, a sentence each, with the command: in the answers to
-   * CreateConnection, and to an UpdateConnection that changed mode or project.
+   * Steps that make its runs seen, a sentence each, with the command: in the answers to CreateConnection, and
+   * to an UpdateConnection that changed mode or project.
    */
   readonly nextSteps: readonly string[];
 }

@@ -3,7 +3,9 @@
  * counts, alone at the end, so that people and scripts read the same figures.
  */
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
+import { overBounds } from './bounds.ts';
 import { keepTimes, timesOf } from './times.ts';
+import type { Times } from './times.ts';
 
 function casesOf(modules: readonly TestModule[]): TestCase[] {
   return modules.flatMap((module) => [...module.children.allTests()]);
@@ -32,7 +34,13 @@ export class ClosingSummary implements Reporter {
       console.log(
         'skipped tests need podman, runc, busybox-static, chromium, RabbitMQ or PostgreSQL: .ci/run installs them',
       );
-    sayTimes();
+    const times = timesOf(process.env['SVC_TEST_TIMES'] ?? '');
+    sayTimes(times);
+    const testsOf = new Map(modules.map((module) => [module.relativeModuleId, casesOf([module]).length]));
+    const over = overBounds(times, testsOf);
+    for (const line of over) console.log(`too dear: ${line}`);
+    counts.failed += over.length;
+    if (counts.failed > 0) process.exitCode = 1;
     console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
   }
 }
@@ -40,8 +48,7 @@ export class ClosingSummary implements Reporter {
 const DEAREST = 10;
 
 /** Says what the files took of the processor, and keeps it for the order of the next run. */
-function sayTimes(): void {
-  const times = timesOf(process.env['SVC_TEST_TIMES'] ?? '');
+function sayTimes(times: Times): void {
   if (times.size === 0) return;
   keepTimes(times);
   const seconds = [...times.values()].reduce((sum, each) => sum + each, 0);

@@ -146,10 +146,10 @@ export interface Migrating {
 }
 
 /**
- * Applies what is due as the tables' owner, one statement after the other and so on one connection, which holds
- * the lock. It also makes the role of
- * the running server and settles its rights. Migrations are applied all or none, but for those that say `-- svc:
- * outside a transaction`: what stands before one is applied, whatever becomes of it. Returns their names.
+ * Applies what is due as the tables' owner, one statement after the other and so on one connection, which
+ * holds the lock. It also makes the role of the running server and settles its rights. Migrations are applied
+ * all or none, but for those that say `-- svc: outside a transaction`: what stands before one is applied,
+ * whatever becomes of it. Returns their names.
  */
 export async function migrate(
   url: string,

@@ -168,15 +168,15 @@ export type CiConnection = Message<"svc.ci.v1.CiConnection"> & {
   genericMapping?: GenericMapping | undefined;
 
   /**
-   * What was given and is otherwise there: in the answer to CreateConnection alone, for a repository that was
-   * connected already.
+   * Values that were given and are otherwise there: in the answer to CreateConnection alone, for a repository
+   * that was connected already.
    *
    * @generated from field: repeated svc.ci.v1.NotTaken not_taken = 21;
    */
   notTaken: NotTaken[];
 
   /**
-   * What is to be done for its runs to be seen, a sentence each, with the command: in the answers to
+   * Steps that make its runs seen, a sentence each, with the command: in the answers to
    * CreateConnection, and to an UpdateConnection that changed mode or project.
    *
    * @generated from field: repeated string next_steps = 22;
