@@ -32,18 +32,18 @@ describe.skipIf(!(await has('postgres')))('strikes', () => {
   });
   afterAll(async () => await server.stop());
 
-  interface Held {
+  interface HeldLease {
     readonly id: string;
     readonly epoch: number;
   }
-  const take = async (): Promise<Held> => {
+  const take = async (): Promise<HeldLease> => {
     await sdk.sandboxRuns.create(teamId, { command: ['true'] });
     const { body } = await runner.call('poll', { slots: 1, waitMs: 20_000 });
-    const { id, epoch } = body['run'] as Held;
+    const { id, epoch } = body['run'] as HeldLease;
     await runner.call('heartbeat', { leases: [{ id, epoch }] });
     return { id, epoch };
   };
-  const report = async (held: Held, more: Record<string, unknown>): Promise<void> => {
+  const report = async (held: HeldLease, more: Record<string, unknown>): Promise<void> => {
     const { status } = await runner.call('report', {
       ...held,
       reportId: `r-${held.id}`,
@@ -116,7 +116,7 @@ describe.skipIf(!(await has('postgres')))('strikes', () => {
       flagged: false,
     });
     const offered = await runner.call('poll', { slots: 1, waitMs: 5_000 });
-    expect((offered.body['run'] as Held).id).toBe(waiting.id);
+    expect((offered.body['run'] as HeldLease).id).toBe(waiting.id);
     const { events } = await sdk.runners.diagnose(teamId);
     expect(events!.map(({ kind }) => kind).slice(0, 3)).toEqual([
       'runner.divergence_cleared',

@@ -100,19 +100,19 @@ export function inTeams(table: Pick<TeamTable, 'teamId'>, scope: TeamScope): SQL
 export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
   const { kind, prefix } = resourceOf(table);
   const plain: Plain = table as Plain;
-  type Found = RowOf<T>;
+  type Row = RowOf<T>;
   const one = (who: Who, id: string, where?: SQL): SQL | undefined =>
     and(eq(plain.id, id), inTeams(plain, who.teams), where);
-  const read = async (who: Who, id: string, where?: SQL): Promise<Found | undefined> =>
+  const read = async (who: Who, id: string, where?: SQL): Promise<Row | undefined> =>
     (
       await who.db.orm
         .select()
         .from(plain)
         .where(one(who, id, where))
-    )[0] as Found | undefined;
-  const visible = (who: Who, row: unknown): Found => {
+    )[0] as Row | undefined;
+  const visible = (who: Who, row: unknown): Row => {
     if (row === undefined) throw notFound(kind);
-    const found = row as Found;
+    const found = row as Row;
     who.teams.require(found.teamId);
     return found;
   };
@@ -133,11 +133,11 @@ export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
     find: async (who, id) => visible(who, await read(who, id)),
     lock: async (who, id) =>
       visible(who, (await who.db.orm.select().from(plain).where(one(who, id)).for('no key update'))[0]),
-    list: async (who, query) => (await select(who, query).limit(query.max ?? LIST_MAX)) as Found[],
+    list: async (who, query) => (await select(who, query).limit(query.max ?? LIST_MAX)) as Row[],
     page: async (who, request, query) => {
       const page = openPage(who, request.of, request);
       const after = page.after && behind(plain, query, page.after);
-      const found = (await select(who, query, after).limit(page.take)) as Found[];
+      const found = (await select(who, query, after).limit(page.take)) as Row[];
       const key = query.by && keyName(plain, query.by);
       return closePage(page, found, (row) =>
         key === undefined ? [row.id] : [cursorValue((row as Record<string, unknown>)[key]), row.id],
@@ -147,7 +147,7 @@ export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
       if (!scope.teamIds.includes(row.teamId)) throw notFound('team');
       const now = clock.now();
       const values = { id: newId(prefix, now.getTime()), createdAt: now, ...row };
-      return (await db.orm.insert(plain).values(values).returning())[0] as Found;
+      return (await db.orm.insert(plain).values(values).returning())[0] as Row;
     },
     update: async (who, id, { set, where }) => {
       if (isEmpty(set)) return await read(who, id, where);
@@ -155,7 +155,7 @@ export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
         .update(plain)
         .set(set)
         .where(one(who, id, where));
-      return (await changed.returning())[0] as Found | undefined;
+      return (await changed.returning())[0] as Row | undefined;
     },
     remove: async (who, id, where) =>
       (
@@ -163,7 +163,7 @@ export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
           .delete(plain)
           .where(one(who, id, where))
           .returning()
-      )[0] as Found | undefined,
+      )[0] as Row | undefined,
     atMost: async (who, limit) => await countAtMost(who, plain, limit),
   };
 }

@@ -25,7 +25,7 @@ const there = await has('postgres');
 const NOW = new Date('2026-11-10T12:00:00Z');
 const pico = (text: string | null | undefined): bigint => BigInt((text ?? '0').replace('.', ''));
 type Row = Readonly<Record<string, string | null>>;
-interface Asked {
+interface ExportRange {
   readonly since?: string;
   readonly until?: string;
   readonly detail?: CostExportDetail;
@@ -47,7 +47,7 @@ describe.skipIf(!there)('an export of costs', () => {
     clock: createFakeClock(NOW),
   });
   const pricing = { currency: 'usd', charges: true };
-  const text = async (format: 'csv' | 'json', asked: Asked = {}): Promise<string> => {
+  const text = async (format: 'csv' | 'json', asked: ExportRange = {}): Promise<string> => {
     const stream = await createExports()[format](
       create(ExportCsvRequestSchema, { teamId, ...asked }),
       ctxOf(format === 'csv' ? 'ExportCsv' : 'ExportJson'),
@@ -57,7 +57,7 @@ describe.skipIf(!there)('an export of costs', () => {
     for await (const { data } of stream) parts.push(data);
     return Buffer.concat(parts).toString();
   };
-  const csvRows = async (asked: Asked = {}): Promise<Row[]> => {
+  const csvRows = async (asked: ExportRange = {}): Promise<Row[]> => {
     const [head, ...lines] = parseCsv(await text('csv', asked));
     expect(head).toEqual(COLUMN_NAMES);
     return lines.map((cells) =>
@@ -65,7 +65,7 @@ describe.skipIf(!there)('an export of costs', () => {
     );
   };
   const jsonRows = async (
-    asked: Asked = {},
+    asked: ExportRange = {},
   ): Promise<{ rows: Row[]; end: { rows: number; totals: Record<string, string> } }> => {
     const lines = (await text('json', asked))
       .trimEnd()
@@ -75,7 +75,7 @@ describe.skipIf(!there)('an export of costs', () => {
   };
   const summed = (rows: readonly Row[], column: string): string =>
     decimalOf(rows.reduce((sum, row) => sum + pico(row[column]), 0n));
-  const listOf = async (asked: Pick<Asked, 'since' | 'until'> = {}) =>
+  const listOf = async (asked: Pick<ExportRange, 'since' | 'until'> = {}) =>
     (await summary(create(SummaryRequestSchema, { teamId, ...asked }), ctxOf('Summary'), pricing)).list;
   const days = async (...rows: readonly SeededDay[]) =>
     await seedDays(

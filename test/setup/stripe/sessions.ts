@@ -118,14 +118,14 @@ function lineOf(world: World, params: Params): Stripe.LineItem {
   };
 }
 
-interface Asked {
+interface SessionForm {
   readonly params: Params;
   readonly lines: Stripe.LineItem[];
   readonly endsAt: number;
   readonly mode: string | undefined;
 }
 
-function purchaseOf({ params, lines, endsAt, mode }: Asked): Purchase {
+function purchaseOf({ params, lines, endsAt, mode }: SessionForm): Purchase {
   const subscription = params.child('subscription_data');
   const payment = params.child('payment_intent_data');
   if (subscription !== undefined && mode !== 'subscription')

@@ -51,14 +51,14 @@ function updated({ world, params, id }: Call): Stripe.Subscription {
   return subscription;
 }
 
-interface Asked {
+interface SubscriptionForm {
   readonly world: World;
   readonly params: Params;
   readonly subscription: Stripe.Subscription;
   readonly item: Params;
 }
 
-function changeOf({ world, params, subscription, item: given }: Asked) {
+function changeOf({ world, params, subscription, item: given }: SubscriptionForm) {
   given.only(['id', 'price', 'quantity']);
   const id = given.need('id');
   const item = subscription.items.data.find((each) => each.id === id);
