@@ -96,8 +96,10 @@ function assertFirst(
 
 /** Throws where another member of the oneof was seen before. */
 export function assertOnlyOne(seen: Set<unknown>, oneof: DescOneof, path: Path): void {
-  const names = oneof.fields.map(({ jsonName }) => jsonName).join(', ');
-  if (seen.has(oneof)) throw refuse(path, 'oneof', `cannot stand together: one of ${names} is allowed`);
+  if (seen.has(oneof)) {
+    const names = oneof.fields.map(({ jsonName }) => jsonName).join(', ');
+    throw refuse(path, 'oneof', `cannot stand together: one of ${names} is allowed`);
+  }
   seen.add(oneof);
 }
 
