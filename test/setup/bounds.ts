@@ -1,6 +1,6 @@
 /**
- * Bounds the processor time of a test file by its kind, as docs/contributing.md has them. A machine that is busy,
- * or slow, has taken four times as much for the same work: a file over that fails the run.
+ * Bounds the processor time of a test file by its kind, as docs/contributing.md has them. A machine that is
+ * busy, or slow, has taken four times as much for the same work: a file over that fails the run.
  */
 import type { Times } from './times.ts';
 

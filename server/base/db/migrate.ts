@@ -139,9 +139,9 @@ async function applyOutside({ sql }: Database, part: readonly Migration[]): Prom
 }
 
 export interface Migrating {
-  /** Default: that of the server. */
+  /** The default is the folder of the server. */
   readonly folder?: string;
-  /** False: a database that lacks a migration is refused. Default: true. */
+  /** A database that lacks a migration is refused where this is false. The default is true. */
   readonly applies?: boolean;
 }
 
