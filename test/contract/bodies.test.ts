@@ -24,8 +24,6 @@ const publicRpcs = rpcs.filter(({ audience }) => audience === 'public');
 const machineRpcs = rpcs.filter(({ audience }) => audience === 'runner');
 /** Times JSON.parse of 1 MiB of ordinary JSON. */
 const COST_MAX = 3;
-/** Two RPCs take bodies of more than 1 MiB, which cost as much more. */
-const costMaxOf = ({ bodyBytesMax }: RpcInfo): number => COST_MAX * Math.max(1, bodyBytesMax / 1_048_576);
 /** A first call compiles what later ones use, and a busy machine disturbs single ones. */
 const TRIES = 8;
 const AT_ONCE = 60;
@@ -248,11 +246,11 @@ async function msOf(sent: Case): Promise<{ ms: number; status: number }> {
  * the RPC does with an empty body is taken off: only where the RPC ran, because a body that was refused pays
  * for itself.
  */
-async function costOf(sent: Case, costMax: number): Promise<{ cost: number; status: number }> {
+async function costOf(sent: Case): Promise<{ cost: number; status: number }> {
   let { ms, status } = await msOf(sent);
   let cost = ms / referenceMs;
   let ownMs = sent.ends && status < 400 ? Number.POSITIVE_INFINITY : 0;
-  for (let tries = 1; tries < TRIES && cost > costMax; tries += 1) {
+  for (let tries = 1; tries < TRIES && cost > COST_MAX; tries += 1) {
     if (ownMs > 0) ownMs = Math.min(ownMs, (await msOf({ ...sent, body: sent.empty })).ms);
     const again = await msOf(sent);
     ms = Math.min(ms, again.ms);
@@ -312,12 +310,11 @@ describe.runIf(await has('postgres'))('the cost of a body', () => {
     for (const rpc of oneOfEachShape(publicRpcs, FURTHER)) {
       it(rpc.id, async () => {
         const dear: string[] = [];
-        const costMax = costMaxOf(rpc);
         for (const sent of await casesOf(rpc)) {
-          const { cost, status } = await costOf(sent, costMax);
+          const { cost, status } = await costOf(sent);
           // A body may be a right request, which is refused as it says.
           const failed = status >= 500 && status !== REQUESTS[rpc.id]?.status;
-          if (cost > costMax || failed)
+          if (cost > COST_MAX || failed)
             dear.push(
               `${sent.name}: ${cost.toFixed(1)} times ${referenceMs.toFixed(1)} ms, answered ${status}`,
             );
