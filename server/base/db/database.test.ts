@@ -312,6 +312,28 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
       expect(await indexes()).toEqual(['things_name', 'things_pkey']);
     });
 
+    it('lets go of a table that is in use, so that nobody waits long behind it', TIMED, async () => {
+      write([TABLE]);
+      await migrate(empty.url, { folder });
+      write([TABLE, ['0001_expand_size', 'alter table things add column size int']]);
+      const db = openDatabase({ url: empty.url, max: 3 });
+      const migrating = await db.transact(async (tx) => {
+        await tx.sql`select from things`;
+        const waits = migrate(empty.url, { folder });
+        await waitFor('the migration to wait', async () => {
+          const rows = await db.sql`
+            select from pg_stat_activity
+            where datname = current_database() and application_name = 'svc-migrate' and wait_event_type = 'Lock'`;
+          return rows.count === 1;
+        });
+        // It would be refused after STATEMENT_TIMEOUT_MS.
+        expect((await db.sql`select from things`).count).toBe(0);
+        return { waits };
+      });
+      expect(await migrating.waits).toEqual(['0001_expand_size']);
+      await db.close(500);
+    });
+
     it('is refused by what it lacks where nothing is to be applied', async () => {
       write([TABLE, INDEX]);
       await expect(migrate(empty.url, { folder, applies: false })).rejects.toThrow(

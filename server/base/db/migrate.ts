@@ -7,6 +7,7 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
 import { isRetryable } from './errors.ts';
+import { SESSION_LIMITS } from './opening.ts';
 import { grantToWorkRole, prepareWorkRole } from './role.ts';
 import type { SqlTag } from './statement.ts';
 
@@ -133,9 +134,14 @@ async function applyOutside({ sql }: Database, part: readonly Migration[]): Prom
     where not i.indisvalid and c.relnamespace = current_schema()::regnamespace`;
   for (const { name } of broken) await sql.unsafe(`drop index concurrently ${name}`);
   // It waits for transactions that are under way, and nobody waits for it.
+  await withoutLockTimeout(sql, async () => await apply(sql, part));
+}
+
+async function withoutLockTimeout(sql: SqlTag, work: () => Promise<unknown>): Promise<void> {
   await sql`set lock_timeout = 0`;
-  await apply(sql, part);
-  await sql`reset lock_timeout`;
+  await work();
+  // RESET would give the database's own, which is none.
+  await sql.unsafe(`set lock_timeout = ${SESSION_LIMITS.lock_timeout}`);
 }
 
 export interface Migrating {
@@ -160,9 +166,7 @@ export async function migrate(
   try {
     const { role } = await prepareWorkRole(db);
     const { sql } = db;
-    await sql`set lock_timeout = 0`;
-    await sql`select pg_advisory_lock(${LOCK_KEY})`;
-    await sql`reset lock_timeout`;
+    await withoutLockTimeout(sql, async () => await sql`select pg_advisory_lock(${LOCK_KEY})`);
     const due = await findDue(sql, migrations);
     const tags = due.map(({ tag }) => tag);
     if (due.length > 0 && !applies)

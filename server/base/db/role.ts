@@ -79,16 +79,16 @@ interface TableRights {
   readonly kept: boolean;
   /** A partition that is emptied in rotation. */
   readonly emptied: boolean;
-  /** Of the role, as far as they matter here. */
+  /** The rights of the role, as far as they matter here. */
   readonly held: readonly string[];
 }
 
 const RIGHTS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'] as const;
 
 /**
- * Gives the role what it needs on the tables that are there and takes what it must not have. Part of the
- * migration's transaction: the server never works on a table that is not settled yet. Changes nothing where
- * nothing is to be changed.
+ * Gives the role what it needs on the tables that are there and takes what it must not have. It runs
+ * behind the migrations and under their lock: the server never works on a table that is not settled yet. It
+ * changes nothing where nothing is to be changed.
  */
 export async function grantToWorkRole(sql: SqlTag): Promise<void> {
   const tables = await sql<TableRights[]>`
