@@ -14,6 +14,8 @@ import {
   type JsonValue,
   type Message,
 } from '@bufbuild/protobuf';
+import { fieldsOf } from './fields.ts';
+import type { Fields } from './fields.ts';
 import { withArticle } from './article.ts';
 import { enumNames } from './enum-names.ts';
 import { wordsText } from './enum-words.ts';
@@ -23,7 +25,6 @@ import { parseTimestamp, scalarReader, type ValueReader } from './json-scalar.ts
 import { textProblem } from './json-text.ts';
 import { perKey } from './per-key.ts';
 
-type Fields = Record<string, unknown>;
 interface FieldSlot {
   readonly field: DescField;
   readonly set: (message: Fields, value: unknown, path: Path) => void;
@@ -52,7 +53,7 @@ function messageDecoder(desc: DescMessage): Decode {
     // Compiled late, because message types may refer to each other in a circle.
     layout ??= layoutOf(desc);
     const message = create(desc);
-    writeMembers(layout, message as unknown as Fields, { members: asObject(value, path), path });
+    writeMembers(layout, fieldsOf(message), { members: asObject(value, path), path });
     return message;
   };
 }
@@ -136,8 +137,7 @@ function fieldReader(field: DescField): ValueReader {
 export function singleReader(field: DescField): ValueReader {
   if (field.message !== undefined) {
     const decode = decoder(field.message);
-    if (isWrapped(field))
-      return (value, path) => (decode(value, path) as unknown as { value: unknown }).value;
+    if (isWrapped(field)) return (value, path) => fieldsOf(decode(value, path))['value'];
     if (isBareStruct(field)) return (value, path) => checkTree(asObject(value, path), path);
     return decode;
   }

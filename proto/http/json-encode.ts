@@ -16,10 +16,11 @@ import {
 } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { shape } from '../gen/svc/options/v1/options_pb.ts';
+import { fieldsOf } from './fields.ts';
+import type { Fields } from './fields.ts';
 import { enumNames } from './enum-names.ts';
 import { perKey } from './per-key.ts';
 
-type Fields = Record<string, unknown>;
 type ValueWriter = (value: unknown) => string;
 /** `"name":value`, or '' when the field is left out. */
 type FieldWriter = (message: Fields) => string;
@@ -49,7 +50,7 @@ function objectWriter(desc: DescMessage): Encode {
   return (message) => {
     // Compiled late, because message types may refer to each other in a circle.
     writers ??= desc.fields.map(fieldWriter);
-    const fields = message as unknown as Fields;
+    const fields = fieldsOf(message);
     let text = '{';
     for (const write of writers) {
       const piece = write(fields);
@@ -66,7 +67,7 @@ function bareWriter(desc: DescMessage, bare: DescField): Encode {
   return (message) =>
     others.some((field) => isFieldSet(message, field))
       ? whole(message)
-      : String((message as unknown as Fields)[bare.localName]);
+      : String(fieldsOf(message)[bare.localName]);
 }
 
 /** Encodes one field's value, for a route whose body is a single response field. */
@@ -74,7 +75,7 @@ export function fieldEncoder(field: DescField): Encode {
   const read = reader(field);
   const write = fieldValueWriter(field);
   return (message) => {
-    const value = read(message as unknown as Fields);
+    const value = read(fieldsOf(message));
     return value === undefined ? 'null' : write(value);
   };
 }

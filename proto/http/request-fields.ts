@@ -1,13 +1,13 @@
 /** Reads request fields that arrive as text: path variables, query parameters and Last-Event-ID. */
 import { create, type DescField, type DescMessage, type Message, type ScalarType } from '@bufbuild/protobuf';
+import { fieldsOf } from './fields.ts';
+import type { Fields } from './fields.ts';
 import { isWrapped } from './json-encode.ts';
 import { assertOnlyOne, singleReader } from './json-decode.ts';
 import { refuse, type Path } from './json-path.ts';
 import { textToJson } from './json-scalar.ts';
 import { problem } from './json-text.ts';
 import { perKey } from './per-key.ts';
-
-type Fields = Record<string, unknown>;
 
 /** A field below the request, reached through singular message fields. */
 export interface FieldPath {
@@ -68,7 +68,7 @@ export function textReader(field: DescField): (text: string, path: Path) => unkn
 
 /** Writes a value into the message, making the messages on the way. A list field is added to. */
 export function writeField(message: Message, { chain, field }: FieldPath, value: unknown): void {
-  let at = message as unknown as Fields;
+  let at = fieldsOf(message);
   for (const step of chain.slice(0, -1)) at = enter(at, step);
   const name = field.localName;
   if (field.fieldKind === 'list') (at[name] as unknown[]).push(value);
@@ -79,7 +79,7 @@ export function writeField(message: Message, { chain, field }: FieldPath, value:
 function enter(at: Fields, step: DescField): Fields {
   const known = step.oneof === undefined ? at[step.localName] : oneofValue(at, step);
   if (known !== undefined) return known as Fields;
-  const made = create(step.message as DescMessage) as unknown as Fields;
+  const made = fieldsOf(create(step.message as DescMessage));
   if (step.oneof === undefined) at[step.localName] = made;
   else at[step.oneof.localName] = { case: step.localName, value: made };
   return made;

@@ -7,6 +7,7 @@
  * iterator is closed on every way out.
  */
 import type { Message } from '@bufbuild/protobuf';
+import { fieldsOf } from './fields.ts';
 import { drained, unlessAborted } from './abort.ts';
 import type { ActiveCall } from './active-call.ts';
 import { errorBody, toApiError, type ApiError } from './errors.ts';
@@ -20,7 +21,7 @@ interface Framing {
   readonly contentType: string;
   readonly comment: string;
   /**
-   * Whether a stream without a first message begins with a comment, so that proxies which wait for a body
+   * A stream without a first message begins with a comment, so that proxies which wait for a body
    * pass the head on.
    */
   readonly opens: boolean;
@@ -164,10 +165,7 @@ async function pump(
       next.done !== true;
       next = await unlessAborted(iterator.next(), signal)
     ) {
-      const id =
-        idField === undefined
-          ? undefined
-          : eventId((next.value as unknown as Record<string, unknown>)[idField]);
+      const id = idField === undefined ? undefined : eventId(fieldsOf(next.value)[idField]);
       clearTimeout(opening);
       blocked = !response.write(framing.message(encode(next.value), id));
       if (blocked) await drained(response, signal);

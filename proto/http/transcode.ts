@@ -12,6 +12,7 @@ import {
   type Message,
 } from '@bufbuild/protobuf';
 import { field as fieldOption } from '../gen/svc/options/v1/options_pb.ts';
+import { fieldsOf } from './fields.ts';
 import { assertFieldBounded, assertJsonBounded, boundsOf, fieldBound } from './bounds.ts';
 import { contentTypeOf, isHttpBody, type HttpBody } from './http-body.ts';
 import { decoder, fieldSetter } from './json-decode.ts';
@@ -203,7 +204,7 @@ function wholeBody(input: DescMessage): BodyDecoder {
       const value = parseJson(bytes, elementsMax);
       assertJsonBounded(input, value);
       const message = decode(value);
-      // Of two answers to one question neither may win unseen, not even when they agree or one is the
+      // Neither of two answers to one question may win unseen, not even when they agree or one is the
       // default.
       const twice = query.find(([key]) => isGiven(value, beside.get(key)));
       if (twice !== undefined)
@@ -244,7 +245,7 @@ function fieldBody(input: DescMessage, field: DescField): BodyDecoder {
       if (bytes.length === 0) return message;
       const value = parseJson(bytes, elementsMax);
       assertFieldBounded(bound, value, []);
-      set(message as unknown as Record<string, unknown>, value, []);
+      set(fieldsOf(message), value, []);
       return message;
     },
   };
@@ -267,9 +268,7 @@ function compileResponse({ desc: { output }, emptyWithout }: RpcInfo, route: Res
   if (!isHttpBody(output)) {
     const encode = encoder(output);
     if (emptyWithout === undefined) return json((message) => preparedJson(message) ?? encode(message));
-    return json((message) =>
-      (message as unknown as Record<string, unknown>)[emptyWithout] === '' ? '{}' : encode(message),
-    );
+    return json((message) => (fieldsOf(message)[emptyWithout] === '' ? '{}' : encode(message)));
   }
   return (message, status) => {
     const raw = message as HttpBody;

@@ -18,6 +18,8 @@ import { createValidator, type Violation } from '@bufbuild/protovalidate';
 import { field as validateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import type { FieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { field as fieldOption } from '../gen/svc/options/v1/options_pb.ts';
+import { fieldsOf } from './fields.ts';
+import type { Fields } from './fields.ts';
 import { enumNames } from './enum-names.ts';
 import { wordsText } from './enum-words.ts';
 import { printPath, type Path } from './json-path.ts';
@@ -36,7 +38,7 @@ const validator = createValidator();
  */
 export function validate(desc: DescMessage, message: Message): void {
   const wrong: FieldProblem[] = [];
-  textCheck(desc)(message as unknown as Fields, [], wrong);
+  textCheck(desc)(fieldsOf(message), [], wrong);
   if (wrong.length > 0) throw validationError(wrong);
   const result = validator.validate(desc, message);
   if (result.kind === 'valid') return;
@@ -104,7 +106,6 @@ function actualValue({ field: steps }: Violation, refused: Message): string | un
   return Array.isArray(value) ? `${value.length} long` : undefined;
 }
 
-type Fields = Record<string, unknown>;
 type TextCheck = (message: Fields, path: Path, wrong: FieldProblem[]) => void;
 
 const nothing: TextCheck = () => {};
