@@ -41,7 +41,7 @@ const PASS_OVER_MS = 1_000;
 interface Limits {
   /** The time that an ask has until its answer. */
   readonly deadlineMs: number;
-  /** Of one try; where it is shorter, a second one still has its time. */
+  /** The time of one try; where it is shorter, a second one still has its time. */
   readonly tryMs: number;
   readonly itemsMax: number;
 }
@@ -95,7 +95,7 @@ export interface DispatchClientOptions {
 
 export interface DispatchClient {
   readonly client: Dispatch;
-  /** Whether some server is connected or has not been tried yet. */
+  /** Tells whether some server is connected or has not been tried yet. */
   ready(): boolean;
   close(): void;
 }

@@ -100,7 +100,7 @@ export class Polls implements PoolOwner {
     for (const waiter of this.#all()) if (waiter.ask.kind === kind) this.#finish(waiter, error);
   }
 
-  /** Whether the runner may receive work has changed: every poll of it asks again. */
+  /** The runner may receive work now, or not any more: every poll of it asks again. */
   reconsider(runnerId: string): void {
     for (const waiter of this.#byRunner.get(runnerId)?.slice() ?? []) void this.#reconsider(waiter);
   }

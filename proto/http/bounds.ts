@@ -101,7 +101,7 @@ function assertValueBounded(bound: FieldBound, value: unknown, path: Path): void
     if (bound.charactersMax < Infinity) return assertCharacters(bound, path, charactersOf(value, bound));
     // A unit of UTF-16 has at least one byte in UTF-8, so that nothing is refused that the rule would accept.
     if (value.length > bound.bytesMax) throw tooLong(bound, path, `${value.length} characters long`);
-    // Of a long text the validator would count bytes one by one, in some fifty times the time.
+    // The validator would count the bytes of a long text one by one, in some fifty times the time.
     const bytes = bound.bytesMax > TEXT_CHARACTERS_MAX ? Buffer.byteLength(value) : 0;
     if (bytes > bound.bytesMax) throw tooLong(bound, path, `${bytes} bytes long`);
   } else if (bound.message !== undefined) assertJsonBounded(bound.message, value, path);

@@ -190,7 +190,7 @@ async function serve({ call, entry, query, refusal }: RpcCall, limits: DoorLimit
   const { request } = call;
   const sent = sentMessage(call, query);
   if (!handler.supportedContentType(sent.contentType)) {
-    // Of what is switched off nothing else is said, in whatever protocol the caller meant to speak.
+    // Nothing else is said of what is switched off, in whatever protocol the caller meant to speak.
     throw (
       refusal ??
       apiError(

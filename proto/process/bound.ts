@@ -1,4 +1,4 @@
-/** What a process listens on, in words and as addresses to call it by. */
+/** Says what a process listens on, in words and as addresses to call it by. */
 import { isIPv6 } from 'node:net';
 import { ConfigError } from './settings.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Whether hints can be expected to arrive. `up` is a promise to those who wait for them, so it is believed
- * only while it is proven: a frozen, blocked or partitioned broker keeps its connections open, and nothing
- * else would tell.
+ * Tells whether hints can be expected to arrive. `up` is a promise to those who wait for them, so it is
+ * believed only while it is proven: a frozen, blocked or partitioned broker keeps its connections open, and
+ * nothing else would tell.
  *
  * Every process sends a beacon to itself over the exchange of hints, and every server one to all over the
  * exchange of control events. Who does not hear its own, or no server at all for 6 s, is down. That the

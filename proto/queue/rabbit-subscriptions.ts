@@ -79,7 +79,7 @@ export class Subscriptions {
       consuming: new Lane({ connection, prepare: watch, onLost }),
     }));
     connection.on('connection', () => {
-      // What was declared on the connection before is gone, or held by it until the broker notices.
+      // Declarations on the connection before are gone, or held by it until the broker notices.
       for (const entry of this.#due) entry.queue = undefined;
       this.#pump();
     });

@@ -1,6 +1,6 @@
 /**
- * What a verifier may know about a request before it reads the body, taken from the wire as raw as the server
- * lets us, so that repeated lines and odd spellings stay visible.
+ * Holds what a verifier may know about a request before it reads the body, taken from the wire as raw as the
+ * server lets us, so that repeated lines and odd spellings stay visible.
  */
 
 export interface RequestFacts {

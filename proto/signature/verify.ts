@@ -37,7 +37,7 @@ export interface ParsedSignature {
   readonly expires: number;
   /** The time window was missed. To be told only after the signature verified. */
   readonly clockSkewed: boolean;
-  /** Where it is false, the request must turn out to have no body. */
+  /** The request must turn out to have no body where it is false. */
   readonly body: boolean;
   readonly contentDigest: string | undefined;
   readonly signature: Uint8Array;

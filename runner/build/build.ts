@@ -200,7 +200,7 @@ class Build {
     return { ...(platform !== undefined && { platform }), ...(baseImages.length > 0 && { baseImages }) };
   }
 
-  /** Of the image as it was built; a build does not fail for want of a list. */
+  /** Lists the packages of the image as it was built; a build does not fail for want of a list. */
   async #listPackages(tag: string): Promise<Awaited<ReturnType<typeof catalogueImage>>> {
     const listed = await catalogueImage(this.#context, { image: tag, signal: this.#control.term });
     this.#control.check();

@@ -150,7 +150,7 @@ export interface EngineCallOptions {
   network: 'none' | 'public' | 'registry';
   /** Ports besides the usual ones. */
   ports?: readonly number[];
-  /** Where it is false, the call sees the images of the team's store alone, without the operator's. */
+  /** The call sees the images of the team's store alone, without the operator's, where it is false. */
   bases?: boolean;
   /** Used for an engine that is not contained. */
   env?: Readonly<Record<string, string>>;

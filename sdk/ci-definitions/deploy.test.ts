@@ -1,4 +1,4 @@
-/** Which commands and parts count as a deploy, and that no text makes the search slow. */
+/** Shows which commands and parts count as a deploy, and that no text makes the search slow. */
 import { describe, expect, it } from 'vitest';
 import { deployOf, signOfPart, signsOf } from './deploy.ts';
 import { parseDefinition } from './index.ts';

@@ -80,7 +80,7 @@ interface Reader {
   readonly sizes: Map<Node, Size>;
   /** Entries that came by `<<`, of all maps of the file. */
   merged: number;
-  /** Of keys as they were read, those that an alias stands for included. */
+  /** The characters of keys as they were read, those that an alias stands for included. */
   keyCharacters: number;
 }
 

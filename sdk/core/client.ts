@@ -170,7 +170,7 @@ export class Client {
     if (operation.raw === true) headers.set('accept', '*/*');
     if (operation.method !== 'GET')
       headers.set('idempotency-key', options.idempotencyKey ?? this.#runtime.uuid());
-    // What waits at the server ends its wait before ours is over.
+    // A call that waits at the server ends its wait before ours is over.
     if (operation.timeoutMs !== undefined) {
       const waitMs = Math.min(this.#timeoutMs(operation, options), operation.timeoutMs);
       headers.set('connect-timeout-ms', String(Math.ceil(waitMs)));

@@ -41,7 +41,7 @@ export interface SafeRequest {
   readonly body?: string;
   /** Limit of resolving, connecting, sending and reading together. Default: 10 s. */
   readonly timeoutMs?: number;
-  /** Of the answer as it was sent. Default: 1 MiB. */
+  /** The most bytes of the answer as it was sent. The default is 1 MiB. */
   readonly bytesMax?: number;
   readonly signal?: AbortSignal;
 }

@@ -46,7 +46,7 @@ export function createThread<Question, Answer>(options: ThreadOptions): Thread<Q
     const started = startWorker(options);
     // A server that stops does not wait for it.
     started.unref();
-    // What a thread says after its end is about a question that was answered.
+    // A thread speaks after its end of a question that was answered.
     const whileItRuns = (act: () => unknown): void => void (worker === started && act());
     started.on('message', (answer: Answer) => whileItRuns(() => resolveAnswer(answer)));
     started.on('error', (error: Error & { code?: string }) => {

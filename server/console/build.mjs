@@ -49,7 +49,9 @@ export async function bundleConsole({ sourcemap = false } = {}) {
   return files;
 }
 
-/** What main.tsx needs before it can run: the browser fetches it together with main.tsx, not after it. */
+/**
+ * Lists what main.tsx needs before it can run: the browser fetches it together with main.tsx, not after it.
+ */
 function firstScripts({ outputs }) {
   const [, main] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === 'main.tsx') ?? [];
   return main.imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => basename(path));

@@ -15,7 +15,7 @@ export interface LiveSource<T> {
   open(ending: AbortSignal): AsyncIterable<T>;
   onEvent(event: T): unknown;
   onLost(error: unknown): void;
-  /** Whether there is nothing more to come once the stream has ended by itself. */
+  /** It is true where nothing more is to come once the stream has ended by itself. */
   readonly ends?: boolean;
 }
 

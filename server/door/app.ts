@@ -119,7 +119,7 @@ export function createApp(deps: AppDeps): App<Caller> {
   };
 }
 
-/** Of what answers while its feature is off, the engine behind is shut, and not the route. */
+/** The engine behind what answers while its feature is off is shut, and not the route. */
 function gateOf({ feature, inertWhenOff }: RpcInfo, gate: FeatureGate): RpcGate {
   if (feature === undefined) return 'open';
   const state = gate.state(feature);

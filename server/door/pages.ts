@@ -67,7 +67,7 @@ export interface PagesDeps {
   readonly metricsToken: string;
   readonly gate: FeatureGate;
   readonly clock: Clock;
-  /** Of one network, the probes and figures of operators not counted. */
+  /** The most requests of one network, the probes and figures of operators not counted. */
   readonly pagesPerMinute: number;
   /** Says which disk is full, if one is. */
   fullDisk(): Promise<string | undefined>;

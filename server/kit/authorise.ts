@@ -91,7 +91,7 @@ function teamScope(rpc: RpcInfo, caller: Caller, only: string | undefined): Team
 export interface RoleNeed {
   /** Thing in which the role counts. Default: `team`. */
   readonly of?: 'team' | 'space';
-  /** What needs it, as in "… needs admin". Default: `this`. */
+  /** The act that needs it, as in "… needs admin". The default is `this`. */
   readonly act?: string;
   /** Why it needs it, and the next step. */
   readonly because?: string;

@@ -7,7 +7,9 @@ import type { Database } from '../base/db/index.ts';
 
 export type { Role } from '@svc/proto/http/rpc.ts';
 
-/** What an id_token of a CI system says about its job, after its signature and its times were found good. */
+/**
+ * The claims of an id_token of a CI system about its job, after its signature and its times were found good.
+ */
 export interface CiJob {
   readonly provider: 'github' | 'gitlab';
   readonly issuer: string;

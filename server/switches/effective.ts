@@ -19,7 +19,7 @@ export interface Effective {
   readonly states: ReadonlyMap<string, SwitchState>;
 }
 
-/** Whether the variable holds the switch off in this process, whatever the database says. */
+/** The variable holds the switch off in this process where this is true, whatever the database says. */
 export function heldOff({ environment }: FeatureDefinition, variables: Variables): boolean {
   return environment?.decides === 'off' && variables[environment.variable] === false;
 }

@@ -25,7 +25,7 @@ export interface PlatformFeaturesDeps {
    * set has its default.
    */
   readonly variables: Readonly<Record<string, boolean>>;
-  /** Whether this process has the role `worker`, whose environment decides `always` features. */
+  /** It is true when this process has the role `worker`, whose environment decides `always` features. */
   readonly worker: boolean;
   readonly companionUrl: string | undefined;
   /** Tests have their own. */

@@ -37,7 +37,7 @@ function sbomOf(serialNumber: string): string {
 
 interface Bench {
   readonly runner: BenchRunner;
-  /** Of one more build of each environment. */
+  /** Offers one more build of each environment. */
   offers(): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>>;
 }
 
@@ -76,7 +76,7 @@ async function switchable(sql: postgres.Sql): Promise<(isOn: boolean) => Promise
   await sql`
     create trigger bench_off before insert on jobs for each row when (new.kind like 'artifacts.%') execute function bench_drop()`;
   return async (isOn) => {
-    // What was added before is done first: passports are made two seconds later.
+    // Jobs that were added before are done first: passports are made two seconds later.
     for (;;) {
       const [row] = await sql<Array<{ open: boolean }>>`
         select exists (select from jobs where kind like 'artifacts.%') or exists (select from outbox) as open`;

@@ -87,8 +87,8 @@ function manifest(): FeatureDefinition[] {
 }
 
 /**
- * Whether each feature is enabled, as one would write it first: by asking every dependency again. Knows
- * neither reasons nor cycles.
+ * Computes whether each feature is enabled, as one would write it first: by asking every dependency again.
+ * Knows neither reasons nor cycles.
  */
 function naively(
   definitions: readonly FeatureDefinition[],

@@ -76,7 +76,7 @@ interface Lag {
   readonly max: number;
 }
 
-/** Of the time since it was asked before. */
+/** Measures the lag in the time since it was asked before. */
 function lagOf({ server }: Platform): () => Promise<Lag> {
   let round = 0;
   return async () => {

@@ -1,5 +1,5 @@
 /**
- * What is asked before a promotion is approved or rejected: what changes, what policies say, and where the
+ * Dialogs show before a promotion is approved or rejected what changes, what policies say, and where the
  * focus goes.
  */
 import type { Locator, Page } from 'playwright-core';

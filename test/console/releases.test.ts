@@ -13,7 +13,7 @@ import type { Delivery } from './delivery.ts';
 import { LOOK } from './fleet.ts';
 import { passes } from './passes.ts';
 
-/** Of thirty builds and sixty promotions, with names that nobody should give. */
+/** The data has thirty builds and sixty promotions, with names that nobody should give. */
 function hostileLineage(): ArtifactsLineageResponse {
   const name = `<img src=x onerror="boom()">\u202e${'W'.repeat(300)}`;
   const many = (kind: LineageKind, count: number, more: Partial<LineageNode> = {}): LineageNode[] =>

@@ -46,7 +46,7 @@ export async function authorities(sql: postgres.Sql): Promise<readonly Authority
   return row?.all ?? [];
 }
 
-/** What holds now and did not before. */
+/** Lists what holds now and did not before. */
 export function added(before: readonly Authority[], after: readonly Authority[]): readonly Authority[] {
   const known = new Set(before.map((each) => JSON.stringify(each)));
   return after.filter((each) => !known.has(JSON.stringify(each)));

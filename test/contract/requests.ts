@@ -45,7 +45,7 @@ export interface Gives {
   readonly bound: string;
   /** Requests that ask for the most, for API keys to try. Names and addresses begin with `ATTEMPT`. */
   readonly attempts?: (world: World) => ReadonlyArray<Record<string, unknown>>;
-  /** Where the bound is told as a story, when keys cannot try it. */
+  /** The file in which the bound is told as a story, when keys cannot try it. */
   readonly story?: string;
 }
 

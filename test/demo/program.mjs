@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 
 const root = new URL('../..', import.meta.url).pathname;
 
-/** What is still running 15 s after SIGTERM is killed, so that the demo always ends. */
+/** A process that runs 15 s after SIGTERM is killed, so that the demo always ends. */
 const STOP_MS = 15_000;
 
 /** Removes what the demo itself was told, because the demo alone passes it on. */

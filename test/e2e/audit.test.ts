@@ -138,7 +138,8 @@ describe.runIf(postgresHere)('the ledger of a team', () => {
       broken: [{ chain: teamId, finding: 'tail_missing', seq: 7 }],
     });
 
-    // What the team has kept says the same, also when the thief goes on as if nothing were missing.
+    // The checkpoint that the team has kept says the same, also when the thief goes on as if nothing were
+    // missing.
     await platform.sdk.projects.create({ name: 'Shop', teamId });
     await platform.sdk.projects.create({ name: 'Shop', teamId });
     const { report: later } = await platform.sdk.audit.verify(teamId, { seq: kept.seq, hash: kept.hash });

@@ -1,5 +1,5 @@
 /**
- * Who gives what to whom, as people type it and as programs call it by gRPC: keys and their children, an
+ * People type and programs call by gRPC who gives what to whom: keys and their children, an
  * unverified address, its owner's claim.
  */
 import { createClient } from '@connectrpc/connect';

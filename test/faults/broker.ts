@@ -42,7 +42,7 @@ const ALARM = { on: ['absolute', '1MB'], off: ['0.6'] } as const;
 export async function startBroker(folder: string, count: number): Promise<Broker> {
   try {
     if (brokerScript === undefined) throw new Error('no rabbitmq-server on this machine');
-    // Of a single node there are no links, and of a cluster all can be cut.
+    // There are no links of a single node, and all of a cluster's can be cut.
     return brokerAt(AMQP_URL, await startBrokerNodes(folder, { count, links: count > 1 }));
   } catch (error) {
     console.warn(

@@ -105,7 +105,7 @@ export function executionsEndWithLeases(history: History): Violation[] {
 
 const PUBLISHING = 3;
 
-/** Whether the control plane was told, or a runner began, to change something outside. */
+/** Tells whether the control plane was told, or a runner began, to change something outside. */
 export function hasPublished({ phases = [], runners }: History, work: string): boolean {
   return (
     phases.some((row) => row.work === work && row.phase >= PUBLISHING) ||

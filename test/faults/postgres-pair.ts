@@ -15,7 +15,7 @@ import { createNode, initialise } from './postgres-node.ts';
 import type { Installation, Node } from './postgres-node.ts';
 
 export interface Pair {
-  /** Of its two nodes, in the order of their making. */
+  /** The ports of its two nodes, in the order of their making. */
   readonly ports: readonly number[];
   readonly primary: Node;
   /** Address of the primary. */

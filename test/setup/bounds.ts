@@ -1,6 +1,7 @@
 /**
- * Bounds the processor time of a test file by its kind, as docs/contributing.md has them. A machine that is
- * busy, or slow, has taken four times as much for the same work: a file over that fails the run.
+ * Bounds the processor time of a test file by its kind. docs/contributing.md says what a new one should cost;
+ * a machine that is busy, or slow, has taken four times as much for the same work as a bound here, and a file
+ * over that fails the run.
  */
 import type { Times } from './times.ts';
 

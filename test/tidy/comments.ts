@@ -53,6 +53,10 @@ function countVerbs(words: ReturnType<typeof nlp>): number {
 /** Clauses that such a word begins need another one to be a sentence. */
 const SUBORDINATE = /^(What|Whether|How|Which|Where|Who|Whose|When|That|Those)\b/;
 const SUBORDINATORS = /\b(what|whether|how|which|where|who|whose|when|that)\b/gi;
+/** Clauses that stand behind another one. */
+const FURTHER = /\b(before|after|because|if|while|until|as)\b/gi;
+/** What begins so is read twice, also where a verb comes in the end. */
+const BACKWARDS = /^(Of|Whether)\b|^Where it is (true|false)\b/;
 const PREPOSITION = /^(Of|As|With|From|For|By|At|On|To|In)\b/;
 /** No noun phrase begins so. */
 const NO_NOUN =
@@ -76,12 +80,14 @@ function isValue(line: string): boolean {
 export function isFragment({ text, next }: Pick<Comment, 'text' | 'next'>): boolean {
   const plain = text.replace(QUOTED, 'it').replace(/[“”‘’]/g, "'");
   const first = (/^.*?[.:;!?](?=\s|$)/.exec(plain)?.[0] ?? plain).replace(/[.:;!?]$/, '');
+  if (BACKWARDS.test(first)) return true;
   const isMain = !SUBORDINATE.test(first) && !PREPOSITION.test(first);
   if (SAYS_WHAT_IT_DOES.test(first) || (isMain && HAS_VERB.test(first))) return false;
   const words = nlp(first);
   if (words.terms(0).has('#Verb')) return false;
   const verbs = countVerbs(words);
   if (verbs === 0) return !isValue(next) || NO_NOUN.test(first);
-  const clauses = first.match(SUBORDINATORS)?.length ?? 0;
-  return !isMain && verbs <= clauses;
+  if (isMain) return false;
+  const further = SUBORDINATE.test(first) ? (first.match(FURTHER)?.length ?? 0) : 0;
+  return verbs <= (first.match(SUBORDINATORS)?.length ?? 0) + further;
 }

@@ -1,4 +1,4 @@
-/** What the features declare of themselves, as the checks of this folder ask it. */
+/** Reads what the features declare of themselves, as the checks of this folder ask it. */
 import { AREAS, FEATURES } from '../../server/areas.ts';
 import type { Area, Declared } from '../../server/kit/feature.ts';
 import { isTest, placeOf } from './sources.ts';

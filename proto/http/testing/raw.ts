@@ -179,7 +179,7 @@ async function onStream(session: ClientHttp2Session, request: RawRequest): Promi
     });
     stream.on('trailers', (fields) => (trailers = lines(fields)));
     stream.on('data', (chunk: Buffer) => parts.push(chunk));
-    // Of a body that the server does not take this side may never come to the end: the answer's end is the
+    // This side may never come to the end of a body that the server does not take: the answer's end is the
     // end.
     stream.on('end', () => {
       setImmediate(() => {

@@ -18,7 +18,7 @@ interface Reader {
   readonly path: RegExp;
   readonly bytesMax: number;
   readonly read: (text: string) => Findings;
-  /** Of a file that has packages or is something else. */
+  /** A file with text but without packages is none of this kind then. */
   readonly isDatabase?: true;
 }
 

@@ -14,7 +14,7 @@ const HEADER_BYTES = 32;
 const FLAGS_AT = 15;
 /** Set where the texts follow; before Go 1.18 there were addresses in their place. */
 const INLINE_FLAG = 2;
-/** Of header and texts. */
+/** The bytes of header and texts. */
 const INFO_BYTES_MAX = 1_048_576;
 /** A program that looks for the magic itself has it as data, too; many of them make the search slow. */
 const CANDIDATES_MAX = 16;
@@ -121,7 +121,7 @@ function modulesOf(list: string): Finding[] {
     if (kind === '=>') modules.pop();
     if (kind === 'mod' || kind === 'dep' || kind === '=>') modules.push([path, version]);
   }
-  // What was built from a folder, as most programs' own module, has no version.
+  // A module that was built from a folder, as most programs' own, has no version.
   return modules
     .filter(([, version]) => version !== '' && version !== '(devel)')
     .map(([path, version]) => moduleOf(path, version));

@@ -10,7 +10,7 @@ export interface OperatingSystem {
 }
 
 const DPKG_FIELDS = new Set(['Package', 'Status', 'Version', 'Architecture', 'Source']);
-/** Of a removed package only its name or its configuration is left. */
+/** Only the name or the configuration of a removed package is left. */
 const REMOVED = /\b(?:not-installed|config-files)$/;
 const APK_FIELDS = new Set(['P', 'V', 'A', 'L', 'o']);
 const ASSIGNMENT = /^(ID|NAME|VERSION_ID)=(?:"((?:[^"\\]|\\.)*)"|'?([^'"]*)'?)$/;

@@ -256,7 +256,7 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
         expect((await offByConnect({ currentPassword: 'not the password' })).status).toBe(401);
         expect((await off({ code: '000000' })).code).toBe('totp_invalid');
         expect((await off({ code: 'not-a-recovery-code' })).code).toBe('totp_invalid');
-        // Of two that are sent each must be right.
+        // Each of two that are sent must be right.
         expect((await off({ currentPassword: PASSWORD, code: '000000' })).code).toBe('totp_invalid');
         expect((await server.call('POST /account/totp', { as: person.token, body: {} })).status).toBe(409);
         expect(await enrolled()).toBe(true);

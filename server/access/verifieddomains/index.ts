@@ -114,7 +114,7 @@ export function createVerifiedDomains({ dns, secrets }: VerifiedDomainsDeps): Ha
   });
 }
 
-/** Of look-ups that begin at once, on any server, one begins. */
+/** One look-up begins of those that are asked for at once, on any server. */
 async function beginLookUp(ctx: Ctx, id: string): Promise<Domain> {
   const { lastCheckedAt } = await rows.find(ctx, id);
   const now = ctx.clock.now();

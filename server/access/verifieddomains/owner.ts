@@ -21,7 +21,7 @@ export async function isVerified(db: Database, teamId: string, domain: string): 
   return (await nearestOwner(db, withParents(domain)))?.teamId === teamId;
 }
 
-/** Of the first of these domains, longest first, that is verified, whichever team has it. */
+/** Finds the owner of the first of these domains, longest first, that is verified, whichever team has it. */
 export async function nearestOwner(
   { sql }: Database,
   domains: readonly string[],

@@ -66,7 +66,7 @@ export interface DatabaseOptions {
   readonly listenUrl?: string | undefined;
   /** Address of a replica, for `behind`. */
   readonly replicaUrl?: string | undefined;
-  /** Of all hosts this one alone, as `hostName` writes it. */
+  /** The only host that is taken, as `hostName` writes it. */
   readonly only?: string;
   /** Hosts that are taken when the address does not say. Default `primary`. */
   readonly target?: Target;

@@ -174,7 +174,7 @@ describe.skipIf(!postgresHere)('acknowledged writes', () => {
         { length: 40 },
         async (_, n) => await db.sql`insert into burst values (${label}, ${n})`,
       );
-      // Of what has waited for its connection the driver sends a half, and what comes next before the other
+      // The driver sends a half of what has waited for its connection, and what comes next before the other
       // half.
       await Promise.race(plain);
       const failing = db.transact(async ({ sql }) => {

@@ -85,7 +85,7 @@ async function begin(connection: Connection): Promise<number> {
   return (await look(connection)).pid;
 }
 
-/** What is not as it must be of a session in which nothing was set. */
+/** Names what is not as it must be of a session in which nothing was set. */
 async function differences(connection: Connection, needs: SessionNeeds): Promise<string[]> {
   const { role: wanted, ...limits } = settingsOf(needs);
   const [row] = (await connection.run({

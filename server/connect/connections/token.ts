@@ -67,7 +67,7 @@ export function createTokens({ secrets, allowPrivate }: TokenDeps): Handlers<Ctx
   });
 }
 
-/** What was refused with the token before is tried again. */
+/** Work that was refused with the token before is tried again. */
 async function storeToken(
   tx: Ctx,
   id: string,

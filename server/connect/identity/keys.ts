@@ -124,7 +124,7 @@ async function usable(jwk: Jwk | null): Promise<readonly [string, CryptoKey] | u
   try {
     const key = (await importJWK({ kty, n, e }, 'RS256')) as CryptoKey;
     const { modulusLength } = key.algorithm as { readonly modulusLength?: number };
-    // What is no number at all is read as a short one.
+    // A text that is no number at all is read as a short one.
     return modulusLength !== undefined && modulusLength >= MODULUS_BITS_MIN ? [kid, key] : undefined;
   } catch {
     return undefined;

@@ -1,6 +1,6 @@
 /**
- * What policies are told of artifacts, as they are at this moment. The number of statements does not grow
- * with that of the artifacts.
+ * Reads what policies are told of artifacts, as they are at this moment. The number of statements does not
+ * grow with that of the artifacts.
  */
 import { notFound } from '../../kit/not-found.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -21,8 +21,8 @@ export interface ArtifactFacts {
   readonly name: string;
   readonly digest: string;
   /**
-   * Of the first build that published it from a branch, or else of the first one that did, or else of the
-   * first CI run that reported it, or else of who declared it first. Empty: not known.
+   * The source is that of the first build that published it from a branch, or else of the first one that did,
+   * or else of the first CI run that reported it, or else of who declared it first. Empty: not known.
    */
   readonly origin: string;
   readonly repository: string;
@@ -39,7 +39,7 @@ export interface ArtifactFacts {
     readonly packages: number;
     readonly unread: readonly string[];
   };
-  /** Of the lists that count, see `packagesOfSets`; none: nothing is known of its packages. */
+  /** The lists that count, see `packagesOfSets`; where there is none, nothing is known of its packages. */
   readonly packageSetIds: readonly number[];
 }
 
@@ -98,7 +98,7 @@ function madeOf(all: readonly CountableList[]): Pick<ArtifactRow, 'sbom' | 'pack
       present: lists.some(({ packages }) => packages > 0),
       byRunner: first?.source === 'runner',
       packages: first?.packages ?? 0,
-      // Of the first list all of it: nobody who uploads must bring it beyond the bound.
+      // The first list is read whole: nobody who uploads must bring it beyond the bound.
       unread: unread.length > UNREAD_MAX ? [...unread.slice(0, UNREAD_MAX - 1), 'more than these'] : unread,
     },
     packageSetIds: [...new Set(lists.map(({ setId }) => setId))],

@@ -86,7 +86,7 @@ export function provenanceOf(typeBase: string, teamId: string, facts: BuildFacts
       externalParameters: {
         ...(source && {
           repository: source.repository,
-          // Of a commit that was named nobody knows whether the branch has it.
+          // Nobody knows whether the branch has a commit that was named.
           ...(source.commit === undefined ? { ref } : { commit: source.commit }),
           buildPath: source.buildPath,
           ...(source.dockerfile !== undefined && { dockerfile: source.dockerfile }),

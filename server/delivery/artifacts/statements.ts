@@ -200,7 +200,7 @@ export async function presentAll(rows: readonly ListedAttestation[], digest: str
   return all;
 }
 
-/** Of a large one the predicate is not kept: its bundle has it. */
+/** The predicate of a large one is not kept: its bundle has it. */
 const isWhole = (statement: Statement | undefined): statement is Statement =>
   statement !== undefined && 'predicate' in statement.json;
 

@@ -70,7 +70,7 @@ export function unreadOf({ packages, incomplete, dropped }: PackageList): string
   return [...incomplete.slice(0, UNREAD_MAX), ...nameless, ...empty];
 }
 
-/** Of an artifact that a runner has listed, no other build of it tells anything. */
+/** No other build tells anything of an artifact that a runner has listed. */
 async function noteProblem(sql: Database['sql'], id: string, problem: string): Promise<void> {
   await sql`
     update artifacts a set sbom_problem = ${problem}

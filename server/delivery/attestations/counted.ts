@@ -28,8 +28,8 @@ export function uploadCountsAs({ status, keyId, statement }: Verified): string |
 }
 
 /**
- * Of what was brought with a trusted signature: the same in other bytes is no other statement, and the
- * signature says nothing about white space around it.
+ * Makes the key of what was brought with a trusted signature: the same in other bytes is no other statement,
+ * and the signature says nothing about white space around it.
  */
 export const signedKey = (digest: string, { keyId = '' }: Verified, payloadSha256: string): string =>
   `signed:${digest}:${keyId}:${payloadSha256}`;

@@ -10,7 +10,10 @@ const BUNDLE_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
 const BUNDLE_TYPES = /^application\/vnd\.dev\.sigstore\.bundle(\.v0\.3\+json|\+json;version=0\.[123])$/;
 /** Members and items of a bundle and of a statement, each. */
 const ELEMENTS_MAX = 50_000;
-/** Of a bundle as it is sent and stored; one that is packed may unpack to more: see open-large.ts. */
+/**
+ * The most bytes of a bundle as it is sent and stored; one that is packed may unpack to more: see
+ * open-large.ts.
+ */
 export const BUNDLE_BYTES_MAX = 2_359_296;
 
 /** Returns the bytes that are signed; its lengths are in bytes. */

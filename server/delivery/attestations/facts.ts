@@ -16,13 +16,13 @@ import { verifyBundle } from './verify.ts';
 import type { Keys } from './verify.ts';
 
 /**
- * Of one artifact, and as many evaluations that members stated and as many that were signed; a policy is not
- * asked about one with more.
+ * The most statements of one artifact, and as many evaluations that members stated and as many that were
+ * signed; a policy is not asked about one with more.
  */
 export const ATTESTATIONS_MAX = 100;
-/** Of all bundles that are read at once, and as much of evaluations. */
+/** The most bytes of all bundles that are read at once, and as much of evaluations. */
 const BUNDLES_BYTES_MAX = 4_194_304;
-/** Of one bundle: eight long ones are read as well. */
+/** The most bytes of one bundle: eight long ones are read as well. */
 const COUNTED_BYTES_MAX = 524_288;
 /**
  * Suites of one artifact that count of one account: those that it stated last. Others have room beside

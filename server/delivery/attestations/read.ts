@@ -11,7 +11,7 @@ export type ListedAttestation = Omit<Attestation, 'dedupeKey' | 'uploadedBy' | '
 export const columns = (sql: SqlTag) => sql`
   a.id, a.team_id as "teamId", a.predicate_type as "predicateType", a.source, a.bundle, a.sha256, a.ledger_seq as "ledgerSeq", a.created_at as "createdAt"`;
 
-/** Of all bundles of a page but its first, unpacked. */
+/** The most bytes of all bundles of a page but its first, unpacked. */
 const PAGE_BYTES_MAX = 8_388_608;
 
 /**

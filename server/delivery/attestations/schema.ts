@@ -27,7 +27,7 @@ export const attestations = teamTable(
     dedupeKey: text('dedupe_key').notNull(),
     uploadedBy: id('uploaded_by'),
     /**
-     * Of the statements about an artifact with the same words here, gates read one: see `countsAs`. Null:
+     * Gates read one of the statements about an artifact with the same words here: see `countsAs`. Null:
      * nobody whom the team trusts signed it, so that gates do not read it, however many there are.
      */
     countsAs: text('counts_as'),

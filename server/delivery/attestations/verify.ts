@@ -50,7 +50,7 @@ export interface Verified {
 }
 
 export interface Expected {
-  /** Of the artifact that it is to be about. */
+  /** The digest of the artifact that it is to be about. */
   readonly digest: string;
   /** The ledger took it then, which is what a revocation with a time goes by. */
   readonly storedAt: Date;

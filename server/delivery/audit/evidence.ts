@@ -5,7 +5,7 @@ import type { Signer } from './checkpoint.ts';
 import { PLATFORM_CHAIN } from '../../kit/ledger/append.ts';
 import type { Evidence } from './verify.ts';
 
-/** How long signatures are verified before others have their turn. */
+/** The time for which signatures are verified before others have their turn. */
 const AT_ONCE_MS = 10;
 
 interface Gathered {

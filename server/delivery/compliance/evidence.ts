@@ -16,8 +16,8 @@ const BUNDLES_AT_ONCE = 8;
 /** Sources that are listed of one artifact. */
 const SOURCES_MAX = 100;
 /**
- * Of all documents about packages: they never make a package too large for the rest. One that is left out has
- * its SHA-256, and is fetched from the artifact.
+ * The most bytes of all documents about packages: they never make a package too large for the rest. One that
+ * is left out has its SHA-256, and is fetched from the artifact.
  */
 const DOCUMENTS_BYTES_MAX = 24 * 1_048_576;
 

@@ -32,7 +32,7 @@ import { compliancePackages } from './schema.ts';
 import { packageRows as rows, readManifest, readPieces } from './store.ts';
 import type { CompliancePackage } from './store.ts';
 
-/** Of a team, failed ones not counted: each has 64 MiB at most. */
+/** The most packages of a team, failed ones not counted: each has 64 MiB at most. */
 const PACKAGES_MAX = 100;
 
 const show = (row: CompliancePackage) =>

@@ -64,7 +64,9 @@ export interface LedgerPart {
    * ledger.
    */
   readonly deployments: ReadonlyMap<string, ToldDeployment>;
-  /** Of the numbers of builds that were submitted, rolled back or deployed, by environment. */
+  /**
+   * The least and greatest numbers of builds that were submitted, rolled back or deployed, by environment.
+   */
   readonly numbers: ReadonlyMap<string, Ends>;
   /** It tells of policies that were disabled and enabled, and of acts that went on past a policy. */
   readonly ofPolicies: readonly PolicyAct[];

@@ -120,7 +120,7 @@ describe('doubtsOf()', () => {
     const unknown = ['unverified_provenance', 'no_package_list'];
     const artifacts = [{ artifact: null, provenance: 'unverified' }];
     expect(doubtsOf({ ...good, how: 'direct', artifacts })).toEqual(['direct', ...unknown]);
-    // Of several that were deployed elsewhere one is enough; and of nothing nothing is known.
+    // One of several that were deployed elsewhere is enough; and nothing is known of nothing.
     expect(doubtsOf({ ...good, how: 'elsewhere', artifacts: [...good.artifacts, ...artifacts] })).toEqual(
       unknown,
     );

@@ -32,7 +32,7 @@ export interface FailedRule {
   readonly policyName: string;
   readonly ruleId: string;
   readonly message: string;
-  /** Whether its policy lets an owner go on. */
+  /** Its policy lets an owner go on where this is true. */
   readonly overridable: boolean;
 }
 

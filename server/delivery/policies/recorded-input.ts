@@ -1,5 +1,5 @@
 /**
- * What a gate saw, as it is kept. Packages are the greatest part of it by far and the same in most builds:
+ * Keeps what a gate saw. Packages are the greatest part of it by far and the same in most builds:
  * their place is taken by the id of a set, which is immutable, so that whoever judges the input again sees
  * what the gate saw.
  */

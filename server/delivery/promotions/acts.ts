@@ -117,7 +117,7 @@ export async function approve(
   });
 }
 
-/** Who has approved it before may say so again for as long as it is open. */
+/** A person who has approved it before may say so again for as long as it is open. */
 async function refuseUnlessMine(tx: Ctx, promotion: Promotion): Promise<void> {
   const approvals = await approvalsOf(tx, [promotion.id]);
   const isMine = approvals.some(({ userId, voidAt }) => userId === tx.caller.userId && voidAt === null);

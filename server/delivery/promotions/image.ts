@@ -7,7 +7,7 @@ import type { Ctx } from '../../kit/context.ts';
 import type { Promotion } from './store.ts';
 
 export type HeldFor = NonNullable<Promotion['held']>;
-/** What is asked of an artifact before it is deployed. */
+/** The columns that are read of an artifact before it is deployed. */
 export type Candidate = Pick<Artifact, 'id' | 'kind' | 'name' | 'uri' | 'digest'>;
 
 /** The image that was asked for, or the only one. Undefined: there is none, or there are several. */

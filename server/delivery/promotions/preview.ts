@@ -124,7 +124,7 @@ async function runningSide(ctx: Ctx, { id, teamId }: Environment): Promise<Side 
 }
 
 /**
- * Of one kind and name there may be several: what both sides have is the same, and the others go in pairs.
+ * There may be several of one kind and name: what both sides have is the same, and the others go in pairs.
  */
 function changesOf(
   before: Side['artifacts'],

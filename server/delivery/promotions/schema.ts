@@ -10,7 +10,7 @@ import { id, instant } from '../../base/db/columns.ts';
 import { teams } from '../../kit/resource/schema.ts';
 import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 
-/** What an approval is given to, by name, as people read it: see subject.ts. */
+/** The subject of an approval, by name, as people read it: see subject.ts. */
 export type SubjectParts = Readonly<Record<string, string>>;
 
 /** Ids and names of environments, releases and builds are as they were then: promotions outlive them all. */
@@ -70,7 +70,7 @@ export const promotions = teamTable(
   ],
 );
 
-/** Of those that are not void there is one a person, whatever credentials they used. */
+/** There is one a person of those that are not void, whatever credentials they used. */
 export const promotionApprovals = pgTable(
   'promotion_approvals',
   {

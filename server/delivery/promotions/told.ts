@@ -53,6 +53,6 @@ async function tell(db: Database, { teamId, payload }: Job<DeploymentTold>): Pro
   });
 }
 
-/** Whether the ledger has yet to be told of a deployment of a team. */
+/** Tells whether the ledger has yet to be told of a deployment of a team. */
 export const isTelling = async (sql: SqlTag, teamId: string): Promise<boolean> =>
   await hasJobs(sql, { kind: TOLD_JOB, teamId });

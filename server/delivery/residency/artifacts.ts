@@ -1,4 +1,6 @@
-/** Where artifacts were built, as it was recorded then, where they are stored, and where they run now. */
+/**
+ * Says where artifacts were built, as it was recorded then, where they are stored, and where they run now.
+ */
 import { eq } from 'drizzle-orm';
 import { parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
 import type { Ctx } from '../../kit/context.ts';

@@ -94,7 +94,7 @@ export async function createBuild(
   if (missing !== undefined) throw apiError('environment_incomplete', missing);
   const build = { ...fresh(ctx, environment), approval: approvalOf({ ...environment, deploy }) };
   const { id } = build;
-  // Whether the branch has a commit that was named is not known: that is no word of the environment, by which
+  // It is not known that the branch has a commit that was named: that is no word of the environment, by which
   // policies go.
   const of = { branch: commit === undefined ? branch : '', commit: commit ?? null };
   await ctx.db.transact(async (db) => {

@@ -79,7 +79,7 @@ const newItem = (id: string, deployOnly: boolean): Item => ({
   cancelAsked: false,
 });
 
-/** Whether its environment's last deploy leaves it to this runner. */
+/** Tells whether its environment's last deploy leaves it to this runner. */
 const mayHave = ({ builds, revoked }: Model, { environment, item }: Build, runner: number): boolean => {
   const last = builds.findLast((each) => each.environment === environment && each.deployedOn !== undefined);
   return (

@@ -192,7 +192,7 @@ function boundBlocked(
 function boundWaiting(facts: ItemFacts, settings: WaitingSettings): Waiting | undefined {
   const { servicePool, needsContainer, notBefore, blocked, boundTo } = facts;
   if (boundTo === null) return undefined;
-  // Of the service's own runners the tenant is told neither name nor trouble, and it cannot revoke them.
+  // The tenant is told neither name nor trouble of the service's own runners, and it cannot revoke them.
   const where = servicePool
     ? "it waits for the one of the service's own runners on which its environment is deployed"
     : `it waits for runner ${boundTo}, on which its environment is deployed`;

@@ -31,7 +31,7 @@ export interface AppendInput extends Signed {
   readonly kind: WorkKind;
   readonly id: string;
   readonly epoch: number;
-  /** Of the first byte, all streams of the epoch counted together. */
+  /** The offset of the first byte, all streams of the epoch counted together. */
   readonly offset: number;
   readonly pieces: readonly LogPiece[];
   readonly end?: { readonly bytes: number; readonly sha256: string } | undefined;

@@ -40,7 +40,7 @@ export function boundRunner(sql: SqlTag): Fragment {
     where mine.id = w.build_id and w.spec ? 'deploy')`;
 }
 
-/** What came of a build, as far as its runner says. */
+/** The outcome of a build, as far as its runner says. */
 export interface BuildOutcome extends ImageEvidence {
   readonly commit?: string | undefined;
   /** Full name of what was cloned. */

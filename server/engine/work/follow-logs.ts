@@ -55,8 +55,8 @@ const PAGE_BYTES = 1_048_576;
 const POLL_FIRST_MS = 25;
 const POLL_MAX_MS = 500;
 /**
- * How long after the end of an item its runner may still be sending output that it has not announced as
- * complete.
+ * The time after the end of an item in which its runner may still be sending output that it has not announced
+ * as complete.
  */
 const LATE_OUTPUT_MS = 5_000;
 /** How far back a stream is looked for whose last character may be cut at the position. */

@@ -93,7 +93,7 @@ function lane(sql: SqlTag, settings: WorkSettings, kind: WorkKind): (input: Poll
 }
 
 /**
- * Of two requests with one poll id at once, at two servers, the loser reads what the winner got. Its nonces
+ * The loser of two requests with one poll id at once, at two servers, reads what the winner got. Its nonces
  * were not used, because nothing was done.
  */
 async function againOnSamePoll<T>(statement: () => Promise<T>): Promise<T> {
@@ -129,8 +129,8 @@ const grantColumns = (sql: SqlTag): Fragment =>
   sql`w.id, w.kind, w.team_id, w.lease_id, w.epoch, w.attempt, w.spec`;
 
 /**
- * Whether it is the turn of the build of `w`, and `me` may have it. By `case`: the second is read for those
- * alone whose turn it is, and neither becomes a join, for which the planner would sort the whole queue.
+ * Holds when it is the turn of the build of `w`, and `me` may have it. By `case`: the second is read for
+ * those alone whose turn it is, and neither becomes a join, for which the planner would sort the whole queue.
  */
 function isMine(sql: SqlTag): Fragment {
   return sql`case when ${isTurn(sql)} then coalesce(${boundRunner(sql)} = (select id from me), true) else false end`;

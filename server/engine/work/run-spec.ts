@@ -1,4 +1,4 @@
-/** What a sandbox run executes, as it is stored, and the offer made of it. */
+/** Says what a sandbox run executes, as it is stored, and makes the offer of it. */
 import { RunOfferSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import type { RunOffer } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { shown } from '../../kit/resource/index.ts';

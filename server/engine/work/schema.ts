@@ -49,7 +49,7 @@ export const workItems = pgTable(
     /** The task to execute; each kind has its own shape. */
     spec: jsonb('spec').$type<Record<string, unknown>>().notNull(),
     labels: jsonb('labels').$type<Record<string, string>>().notNull().default({}),
-    /** Which runners of the pool may have it, as it was asked for; see routes.ts. */
+    /** The runners of the pool that may have it, as it was asked for; see routes.ts. */
     selector: jsonb('selector').$type<Selector>().notNull().default({}),
     /**
      * The route of pool, kind and selector. Not a foreign key: every submission would lock the route's row.

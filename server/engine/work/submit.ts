@@ -98,7 +98,7 @@ interface Row {
 }
 
 const ITEMS_MAX = 64;
-/** Of stored specifications, in characters. */
+/** The length of stored specifications, in characters. */
 const TOGETHER_MAX = 1_048_576;
 
 const placementColumns = ({ selector, priority, queueTimeoutSeconds, maxAttempts }: Placement) => ({

@@ -14,7 +14,7 @@ export const RENEW_EVERY_MS = 11_000;
 const LEFT = 0.3;
 
 interface Claim {
-  /** Of `performance.now()`, before the database was asked. */
+  /** The value of `performance.now()` before the database was asked. */
   readonly askedAt: number;
   /** It is not renewed for longer. */
   readonly limitMs: number;

@@ -13,7 +13,7 @@ export const jobs = pgTable(
     teamId: id('team_id').references(() => teams.id, { onDelete: 'cascade' }),
     kind: text('kind').notNull(),
     /**
-     * Of all open jobs of a kind at most one has a key: adding it again changes what it does, not how often.
+     * The key is that of at most one open job of a kind: adding it again changes what it does, not how often.
      * Null: it is like no other.
      */
     key: text('key'),

@@ -30,7 +30,7 @@ import {
 const EVERY_MS = 1_000;
 /** Jobs that end meanwhile are ended, and replaced, by one pass. */
 const BUSY_PAUSE_MS = 20;
-/** How long a job may take to end after its time limit. */
+/** The time that a job may take to end after its time limit. */
 const GRACE_MS = 30_000;
 /** Waits are shorter by up to so much, so that what failed together does not come again together. */
 const JITTER = 0.1;

@@ -79,7 +79,7 @@ async function lockHead(sql: SqlTag, chain: string): Promise<Head> {
     (await sql<Head[]>`select seq, hash from audit_heads where chain = ${chain} for update`)[0];
   const known = await locked();
   if (known !== undefined) return known;
-  // Of two first entries one makes the row; the other one waits here until that one's transaction has ended.
+  // One of two first entries makes the row; the other one waits here until that one's transaction has ended.
   await sql`insert into audit_heads (chain, seq, hash) values (${chain}, 0, ${NO_HASH}) on conflict do nothing`;
   const made = await locked();
   if (made === undefined) throw new Error(`the head of the audit chain ${chain} cannot be made`);
@@ -89,7 +89,7 @@ async function lockHead(sql: SqlTag, chain: string): Promise<Head> {
 /** The call that acts. */
 export type ActCtx = Pick<Ctx, 'call' | 'caller' | 'clock'>;
 
-/** Who calls, as the ledger names them. A key is shown with its own name and its account's. */
+/** Returns who calls, as the ledger names them. A key is shown with its own name and its account's. */
 export function auditActor({ caller }: Pick<Ctx, 'caller'>): AuditActor {
   const { kind, credentialId, userId, ciJob, names } = caller;
   if (ciJob !== undefined) return { kind: 'ci_job', id: credentialId, display: ciJob.repositoryPath };

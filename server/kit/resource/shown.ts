@@ -16,8 +16,8 @@ import { timestampDate, timestampFromDate, type Timestamp } from '@bufbuild/prot
 import { enumNames } from '@svc/proto/http/enum-names.ts';
 
 /**
- * What a row must hold to be shown as the message: required fields are columns, optional ones may be null or
- * missing.
+ * The columns that a row must hold to be shown as the message: required fields are columns, optional ones may
+ * be null or missing.
  */
 export type Row<M> = {
   readonly [K in keyof M as Stated<M, K> extends true ? K : never]: Cell<M[K]>;

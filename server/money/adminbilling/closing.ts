@@ -50,8 +50,7 @@ const words = ({ period, reports }: Waiting): string =>
   `${reports} reports of ${period.slice(0, 7)} are not published yet; the month is closed when they are, or six hours after its end`;
 
 /**
- * Of a closing that was cut off the months of before belong to what it came to, whoever made their
- * statements.
+ * The months of before a closing that was cut off belong to what it came to, whoever made their statements.
  */
 export async function workOnClosing(
   deps: ClosingDeps,

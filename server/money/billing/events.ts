@@ -13,7 +13,7 @@
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { ms } from '../../base/sql.ts';
 
-/** Of a worker that died its events are free within a minute; one that lives renews them. */
+/** The events of a worker that died are free within a minute; one that lives renews them. */
 const LEASE_MS = 45_000;
 export const RENEW_EVERY_MS = 11_000;
 const BACKOFF_MS = 2_000;

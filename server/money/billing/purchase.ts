@@ -89,7 +89,7 @@ export function createPurchases(deps: BillingDeps): BeginPurchase {
   const used = async (row: Checkout, wish: Wish): Promise<Bought | undefined> => {
     const isWanted = row.plan === wish.plan && row.amountCents === wish.amountCents;
     const made = await sessionOf(row, wish, isWanted);
-    // Of a customer that was deleted at the provider nobody can pay it.
+    // Nobody can pay it for a customer that was deleted at the provider.
     const isOurs = made?.customerId === wish.customerId;
     const session =
       made !== undefined && made.state === 'open' && !(isWanted && isOurs && hasTime(made, clock.now()))

@@ -1,5 +1,5 @@
 /**
- * What becomes of a purchase, as its session stands at the provider. Our own row says whose it is and what it
+ * Settles a purchase, as its session stands at the provider. Our own row says whose it is and what it
  * was to cost; what a session says of that is compared, and never believed.
  */
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';

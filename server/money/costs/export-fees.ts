@@ -29,7 +29,7 @@ export async function* feeCharges(of: ExportOf): AsyncGenerator<readonly Charge[
   if (charges.length > 0) yield charges;
 }
 
-/** Of whoever has paid for the team. */
+/** Reads the fees of whoever has paid for the team. */
 async function readFees({ reader: { db, teams }, team, since, until }: ExportOf): Promise<readonly Fee[]> {
   return await db.behind.sql<Fee[]>`
     select f.invoice_id as "invoiceId", f.user_id as "userId", f.plan, f.cents::float8 as cents, f.paid_at as "paidAt" from plan_fees f

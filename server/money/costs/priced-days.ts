@@ -18,8 +18,8 @@ export interface MeterDay {
 export type CostAt = (day: string, asOn: string) => bigint;
 
 /**
- * Where a meter was used on `asOn`, its price is what was paid for it there, which of work that was claimed
- * before a new price is a mean of two. Otherwise it is that of `nanosOn`, and without one what was paid when
+ * The price of a meter that was used on `asOn` is what was paid for it there, which is a mean of two for work
+ * that was claimed before a new price. Otherwise it is that of `nanosOn`, and without one what was paid when
  * it was last used before.
  */
 export function costAt(rows: readonly MeterDay[], nanosOn?: NanosOn): CostAt {

@@ -20,7 +20,7 @@ export interface Sum {
   /** It is null for the rest and empty for none; of a line it is the price. */
   readonly key: string | null;
   readonly name: string | null;
-  /** Of an environment the project that it was last used in. */
+  /** The project that an environment was last used in. */
   readonly projectId: string | null;
   readonly projectName: string | null;
   /** Number of parts that it sums up. */

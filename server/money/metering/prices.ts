@@ -54,7 +54,7 @@ export interface MeterPrice extends Price {
   readonly inForce: boolean;
 }
 
-/** Of each meter the one in force, then those to come, by the clock that dates claims. */
+/** Lists for each meter the price in force, then those to come, by the clock that dates claims. */
 export async function pricesNow(
   { sql }: Pick<Database, 'sql'>,
   currency: string,

@@ -170,9 +170,9 @@ const generic = (status: string, second: number) => ({
 const START = { created_at: '2026-07-01T10:00:00Z', started_at: null, finished_at: null };
 const STARTED = { ...START, started_at: '2026-07-01T10:00:05Z' };
 
-type Told = Omit<Sequence, 'headers'> & Partial<Sequence>;
+type PlainSequence = Omit<Sequence, 'headers'> & Partial<Sequence>;
 
-const TOLD: readonly Told[] = [
+const TOLD: readonly PlainSequence[] = [
   {
     name: 'GitHub: approved by a person',
     provider: 'github',

@@ -89,7 +89,7 @@ export interface Settings {
   readonly name: string;
   /** Added where `automatic_tax` is enabled. */
   readonly taxPercent: number;
-  /** What becomes of a subscription whose invoice stays unpaid after all tries. */
+  /** The end of a subscription whose invoice stays unpaid after all tries. */
   readonly afterRetries: 'canceled' | 'unpaid' | 'past_due';
 }
 

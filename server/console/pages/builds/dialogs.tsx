@@ -1,4 +1,4 @@
-/** What is asked before something is done to a build or its environment. */
+/** Dialogs ask before something is done to a build or its environment. */
 import { useSignal } from '@preact/signals';
 import type { Build, Environment } from '@svc/sdk';
 import { Check } from '../../field.tsx';

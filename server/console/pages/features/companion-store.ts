@@ -1,4 +1,4 @@
-/** What the companion service answered last, as our server knows it. */
+/** Keeps what the companion service answered last, as our server knows it. */
 import { platformFeatures } from '../../api.ts';
 import { lastGood } from '../../last-good.ts';
 

@@ -96,7 +96,7 @@ function Table({ releases: shown, project, columns, doubtful }: TableProps) {
   );
 }
 
-/** Of an environment that runs what has no row here, its column says so first. */
+/** The column of an environment that runs what has no row here says so first. */
 function Unlisted({ columns, of }: { readonly columns: readonly Column[]; readonly of: readonly Release[] }) {
   if (columns.every((column) => unlisted(column, of) === undefined)) return null;
   return (

@@ -71,7 +71,7 @@ export function ReviewDialog({ promotion, environment, person, as, ...on }: Revi
       const reading = read.load();
       if (isOutdated(error)) await reading;
       const rules = isOutdated(error) ? refusing(read.data.peek()) : refusedBy(error);
-      // Of an override the server says why it does not help.
+      // The server says why an override does not help.
       throw rules.length === 0 || overriding ? error : new Error(refusal(rules), { cause: error });
     }
   };

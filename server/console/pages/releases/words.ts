@@ -115,7 +115,7 @@ export interface Person {
   readonly role: string | undefined;
 }
 
-/** Whether they approve and reject. */
+/** They approve and reject where this is true. */
 export const decides = ({ role }: Person): boolean =>
   role === undefined || role === 'admin' || role === 'owner';
 

@@ -1,4 +1,4 @@
-/** What is asked before something is done to a runner. */
+/** Dialogs ask before something is done to a runner. */
 import type { Runner, Team } from '@svc/sdk';
 import { TextField } from '../../field.tsx';
 import { Ask } from '../../ask.tsx';

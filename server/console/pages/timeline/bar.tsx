@@ -1,6 +1,6 @@
 /**
- * How long an entry waited and ran, as words and as a bar on the page's own scale. The bar says nothing that
- * the words do not.
+ * Shows how long an entry waited and ran, as words and as a bar on the page's own scale. The bar says nothing
+ * that the words do not.
  */
 import { timesWords } from './words.ts';
 import type { Times, Tone } from './words.ts';

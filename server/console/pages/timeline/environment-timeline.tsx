@@ -1,4 +1,4 @@
-/** What was built and run of an environment's commits, as it happens. */
+/** Shows what was built and run of an environment's commits, as it happens. */
 import { useSignal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';

@@ -21,11 +21,12 @@ export interface CountableList extends Pick<Row, 'source' | 'sha256' | 'unread'>
 type Size = Pick<CountableList, 'packages' | 'chars'>;
 
 /**
- * Of uploads about an image that a runner has listed: twice as much, and at least this. A runner saw the
- * image, so that there is little to add, and whoever uploads must not fill what the gates of others may read.
+ * The bound of uploads about an image that a runner has listed is twice as much, and at least this. A runner
+ * saw the image, so that there is little to add, and whoever uploads must not fill what the gates of others
+ * may read.
  */
 const BESIDE_RUNNER_MIN: Size = { packages: 1_000, chars: 100_000 };
-/** Of uploads about anything else. */
+/** The bound of uploads about anything else. */
 const ALONE_MAX: Size = { packages: PACKAGES_MAX, chars: 1_048_576 };
 
 /** Returns how much all lists beside the first one of a runner may hold. */

@@ -25,8 +25,8 @@ export interface SbomProblem {
 const BYTES_MAX = 8 * 1024 * 1024;
 const COMPONENTS_MAX = 50_000;
 /**
- * Of arrays and objects: each level of components takes two, and nothing else of a real document is deeper
- * than this leaves room for.
+ * The nesting of arrays and objects: each level of components takes two, and nothing else of a real document
+ * is deeper than this leaves room for.
  */
 const DEPTH_MAX = 2 * LEVELS_MAX + 32;
 const CYCLONEDX_VERSIONS: readonly unknown[] = ['1.4', '1.5', '1.6', '1.7'];

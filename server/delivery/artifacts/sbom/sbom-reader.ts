@@ -8,7 +8,7 @@ import { createThread } from '../../../base/thread.ts';
 import type { Sbom, SbomProblem } from './read-sbom.ts';
 
 export interface SbomReaderLimits {
-  /** Of one document, the start of the thread included. Default 5,000. */
+  /** The time of one document, the start of the thread included. The default is 5,000. */
   readonly documentMs?: number;
   /** Default 256: the largest document that is read takes most of it. */
   readonly memoryMb?: number;

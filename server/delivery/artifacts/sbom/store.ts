@@ -80,8 +80,8 @@ interface PackagesQuery extends Pick<StatedPackage, 'setIds'> {
 }
 
 /**
- * Of all sets, in the order of purls, from behind the package `after` on. Purls are ASCII, so that the order
- * is that of the places.
+ * Reads those of all sets, in the order of purls, from behind the package `after` on. Purls are ASCII, so
+ * that the order is that of the places.
  */
 export async function packagesOfAll(
   sql: SqlTag,

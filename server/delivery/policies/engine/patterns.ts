@@ -7,7 +7,7 @@ import type { Finding } from './findings.ts';
 const PATTERN_CHARS_MAX = 256;
 /** Cost of all patterns of a document; one of this cost compiles in less than 100 ms. */
 export const PATTERNS_COST_MAX = 10_000;
-/** Of the compiled patterns that are kept. At this cost they take some 10 MB. */
+/** The cost of the compiled patterns that are kept. At this cost they take some 10 MB. */
 const KEPT_COST_MAX = 40_000;
 /** A class of Unicode has hundreds of ranges. */
 const UNICODE_CLASS_COST = 100;

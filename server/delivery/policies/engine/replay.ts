@@ -12,7 +12,7 @@ const REPLAY_MS = 10_000;
 export interface Replayed {
   /** Verdicts on the inputs from the first on. */
   readonly verdicts: readonly Verdict[];
-  /** Whether time was up before all inputs were judged. */
+  /** It is true when time was up before all inputs were judged. */
   readonly isCut: boolean;
 }
 

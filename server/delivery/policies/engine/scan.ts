@@ -9,7 +9,7 @@ const CHARS_MAX = 4_096;
 /** Names, literals, operators, lists, maps and indices of one expression. */
 const NODES_MAX = 300;
 const DEPTH_MAX = 32;
-/** Of spaces and comments together; the parser's time grows with their square. */
+/** The length of spaces and comments together; the parser's time grows with their square. */
 const SPACE_CHARS_MAX = 1_024;
 
 const SPACE = /(?:[\t\n\f\r ]+|\/\/[^\r\n]*)+/y;
