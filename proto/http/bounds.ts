@@ -4,6 +4,7 @@
  * costs a microsecond or more once it is a message to be decoded and validated; to count them costs a
  * nanosecond. What passes here is decoded and validated at a price that the contract bounds.
  */
+import { isAscii } from 'node:buffer';
 import { getOption, hasOption, ScalarType, type DescField, type DescMessage } from '@bufbuild/protobuf';
 import {
   field as fieldRules,
@@ -107,18 +108,38 @@ function assertValueBounded(bound: FieldBound, value: unknown, path: Path): void
   } else if (bound.message !== undefined) assertJsonBounded(bound.message, value, path);
 }
 
+/** Further than this no text is counted that is too long: what it has beyond is not worth the time. */
+const COUNTED_MAX = 65_536;
+const SURROGATE = /[\ud800-\udfff]/;
+
 /**
- * Counts code points. A text whose units of UTF-16 are few enough cannot be too long, and is not looked at.
+ * Counts code points, and no more than one beyond COUNTED_MAX. A text whose units of UTF-16 are few enough
+ * cannot be too long, and is not looked at.
  */
 function charactersOf(value: string, { charactersMax }: FieldBound): number {
-  if (value.length <= charactersMax) return value.length;
+  if (value.length <= charactersMax || !SURROGATE.test(value)) return value.length;
   let count = 0;
-  for (let at = 0; at < value.length; at++) if ((value.charCodeAt(at) & 0xfc00) !== 0xdc00) count++;
+  for (let at = 0; at < value.length && count <= COUNTED_MAX; at++)
+    if ((value.charCodeAt(at) & 0xfc00) !== 0xdc00) count++;
+  return count;
+}
+
+/** The same, of a text in UTF-8: it counts the bytes that begin a character. */
+export function charactersOfBytes(value: Uint8Array): number {
+  if (isAscii(value)) return value.length;
+  let count = 0;
+  for (let at = 0; at < value.length && count <= COUNTED_MAX; at++)
+    if (((value[at] ?? 0) & 0xc0) !== 0x80) count++;
   return count;
 }
 
 export function assertCharacters(bound: FieldBound, path: Path, count: number): void {
-  if (count > bound.charactersMax) throw tooLong(bound, path, `${count} characters long`);
+  if (count > bound.charactersMax)
+    throw tooLong(
+      bound,
+      path,
+      `${count === COUNTED_MAX + 1 ? `more than ${COUNTED_MAX}` : count} characters long`,
+    );
 }
 
 export function tooMany(bound: FieldBound, path: Path, actual: string): Error {

@@ -4,7 +4,14 @@
  * body costs by what its contract allows and not by what somebody sends.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
-import { assertCharacters, boundsOf, tooLong, tooMany, type FieldBound } from './bounds.ts';
+import {
+  assertCharacters,
+  boundsOf,
+  charactersOfBytes,
+  tooLong,
+  tooMany,
+  type FieldBound,
+} from './bounds.ts';
 import type { Path } from './json-path.ts';
 import { JSON_DEPTH_MAX, problem, tooManyElements } from './json-text.ts';
 
@@ -95,16 +102,9 @@ class WireScan {
   #value(bound: FieldBound, valueEnd: number, path: Path): void {
     if (bound.message !== undefined) this.message(bound.message, valueEnd, path);
     else if (valueEnd - this.#at > bound.charactersMax)
-      assertCharacters(bound, path, this.#characters(valueEnd));
+      assertCharacters(bound, path, charactersOfBytes(this.#bytes.subarray(this.#at, valueEnd)));
     else if (valueEnd - this.#at > bound.bytesMax)
       throw tooLong(bound, path, `${valueEnd - this.#at} bytes long`);
-  }
-
-  /** Counts the bytes that begin a character of UTF-8. The decoder refuses bytes that are no UTF-8. */
-  #characters(end: number): number {
-    let count = 0;
-    for (let at = this.#at; at < end; at++) if (((this.#bytes[at] ?? 0) & 0xc0) !== 0x80) count++;
-    return count;
   }
 
   /** An entry of a map is a message of a key, 1, and a value, 2. */

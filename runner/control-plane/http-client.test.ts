@@ -30,7 +30,7 @@ async function send(
     method: 'POST',
     url: new URL(url),
     body: Buffer.from('x'),
-    timeoutMs: 5_000,
+    timeoutMs: 30_000,
     bytesMax: 1_000,
     ...request,
   });

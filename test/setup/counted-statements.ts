@@ -1,7 +1,7 @@
 /**
  * Stands between a server and PostgreSQL and keeps the text of each statement that goes by. Those with which
  * transactions begin and end count for nothing, and neither does what the server runs by itself with nobody
- * asking, which is told apart by its text: it has been seen while no call was counted.
+ * asking, which is told apart by its text: it has been seen while no call was counted, before or after.
  */
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
@@ -9,14 +9,17 @@ import type { AddressInfo, Socket } from 'node:net';
 export interface CountedStatements {
   /** Address of the database by way of this. */
   readonly url: string;
-  /** The statements that the work made the server run. */
-  during<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly statements: readonly string[] }>;
+  /** Keeps what the server runs while the work is done. */
+  during<T>(name: string, work: () => Promise<T>): Promise<T>;
+  /** The statements of each work by its name; it is asked for when all is done. */
+  statements(): ReadonlyMap<string, readonly string[]>;
   close(): Promise<void>;
 }
 
 export async function countStatements(databaseUrl: string): Promise<CountedStatements> {
   const address = new URL(databaseUrl);
   const background = new Set(['begin', 'commit', 'rollback']);
+  const kept = new Map<string, string[]>();
   let seen: string[] | undefined;
   const take = (text: string): void =>
     void (seen === undefined ? background.add(text.toLowerCase()) : seen.push(text));
@@ -43,16 +46,19 @@ export async function countStatements(databaseUrl: string): Promise<CountedState
   url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url: url.href,
-    during: async (work) => {
-      const mine: string[] = [];
-      seen = mine;
+    during: async (name, work) => {
+      seen = [];
+      kept.set(name, seen);
       try {
-        const result = await work();
-        return { result, statements: mine.filter((text) => !background.has(text.toLowerCase())) };
+        return await work();
       } finally {
         seen = undefined;
       }
     },
+    statements: () =>
+      new Map(
+        [...kept].map(([name, texts]) => [name, texts.filter((text) => !background.has(text.toLowerCase()))]),
+      ),
     close: async () => {
       for (const socket of open) socket.destroy();
       await new Promise<void>((resolve) => server.close(() => resolve()));
