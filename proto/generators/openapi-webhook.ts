@@ -84,7 +84,7 @@ export const webhookOperation: JsonObject = {
   },
   responses: {
     200: answer(
-      'Nothing new: it came before, or the connection takes direct reports alone; the ledger has it.',
+      'Nothing new: it came before, or the connection takes direct reports alone; the list of deliveries has it.',
       {
         duplicate: { type: 'boolean', description: 'It came before.' },
         ignored: { type: 'string', description: 'Why it is not read, and the command that changes that.' },

@@ -4,7 +4,7 @@ import { createRpcDoor, type RpcEntry } from './connect-doors.ts';
 import { apiError, type ApiError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { featureDisabled, isShut } from './feature-disabled.ts';
-import type { Ledger } from './ledger.ts';
+import type { CallLog } from './call-log.ts';
 import type { DoorLimits } from './limits.ts';
 import { servePage, verbsOf, type FoundPage, type PageTable } from './pages.ts';
 import { createRestDoor, failRest, type RestTarget } from './rest.ts';
@@ -21,10 +21,10 @@ export interface DispatchOptions {
   readonly apps: readonly App<unknown>[];
   readonly pages: PageTable;
   readonly limits: DoorLimits;
-  readonly ledger: Ledger;
+  readonly callLog: CallLog;
 }
 
-export function createDispatch({ apps, pages, limits, ledger }: DispatchOptions): Dispatch {
+export function createDispatch({ apps, pages, limits, callLog }: DispatchOptions): Dispatch {
   const { router, appOf } = buildTables(apps);
   const serveRest = createRestDoor(limits);
   const rpcDoor = createRpcDoor(appOf, limits);
@@ -35,13 +35,13 @@ export function createDispatch({ apps, pages, limits, ledger }: DispatchOptions)
 
   const dispatchRest = (exchange: Exchange, match: Match<RestTarget>, query: string): void => {
     const { rpc, app } = match.target;
-    const call = ledger.startCall(exchange, rpc, 'rest');
+    const call = callLog.startCall(exchange, rpc, 'rest');
     if (isShut(app.gate(rpc))) failRest(call, featureDisabled(rpc.feature));
     else void serveRest(call, match, query);
   };
 
   const dispatchRpc = (exchange: Exchange, entry: RpcEntry, query: string): void => {
-    const call = ledger.startCall(exchange, entry.rpc, rpcDoor.protocolOf(exchange.request));
+    const call = callLog.startCall(exchange, entry.rpc, rpcDoor.protocolOf(exchange.request));
     const disabled = isShut(entry.app.gate(entry.rpc));
     void rpcDoor.serve({
       call,
@@ -55,7 +55,7 @@ export function createDispatch({ apps, pages, limits, ledger }: DispatchOptions)
     const method = exchange.request.method ?? '';
     const verbs = verbsOf(found.page);
     if (!verbs.includes(method)) throw wrongVerb(method, target.path, verbs);
-    void servePage(exchange, { ...found, target }, { ledger, limits });
+    void servePage(exchange, { ...found, target }, { callLog, limits });
   };
 
   return (exchange) => {

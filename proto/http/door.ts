@@ -2,7 +2,7 @@
  * Builds the HTTP layer that the server and the gateway share: one port, HTTP/1.1 and HTTP/2, and every RPC
  * reachable as REST, Connect, gRPC and gRPC-Web. The path alone decides which app and which RPC; then, on
  * every protocol, in this order: gate, admission from the head, body and its signature, decoding, validation,
- * the app. Closing waits until the ledger has no call at work.
+ * the app. Closing waits until the call log has no call at work.
  */
 import type { ActiveCall, CallRecord } from './active-call.ts';
 import type { App } from './call.ts';
@@ -11,7 +11,7 @@ import { createDispatch } from './dispatch.ts';
 import { apiError, toApiError } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { inTurn } from './in-turn.ts';
-import { createLedger, type DoorLog } from './ledger.ts';
+import { createCallLog, type DoorLog } from './call-log.ts';
 import { LIMITS, type DoorLimits } from './limits.ts';
 import { listen, type Listener } from './listener.ts';
 import { createPageTable, type Pages } from './pages.ts';
@@ -20,7 +20,7 @@ import { requestIdOf } from './request-id.ts';
 import { addressReader } from './target.ts';
 
 export type { CallRecord } from './active-call.ts';
-export type { DoorLog } from './ledger.ts';
+export type { DoorLog } from './call-log.ts';
 export type { Endpoint, EndpointRequest, Page, PageRequest, PageResponse, Pages } from './pages.ts';
 
 export interface DoorOptions {
@@ -53,9 +53,9 @@ export interface Door {
 
 export function createDoor(options: DoorOptions): Door {
   const limits: DoorLimits = { ...LIMITS, ...options.limits };
-  const ledger = createLedger(options.log, options.onCall);
+  const callLog = createCallLog(options.log, options.onCall);
   const pages = createPageTable(options.pages ?? {});
-  const dispatch = createDispatch({ apps: options.apps, pages, limits, ledger });
+  const dispatch = createDispatch({ apps: options.apps, pages, limits, callLog });
   const addressOf = addressReader(options.trustedProxies ?? [], warnOnce(options));
   let closing = false;
 
@@ -74,7 +74,7 @@ export function createDoor(options: DoorOptions): Door {
     try {
       dispatch(exchange);
     } catch (error) {
-      ledger.refuse(exchange, toApiError(error));
+      callLog.refuse(exchange, toApiError(error));
     }
   };
 
@@ -86,7 +86,7 @@ export function createDoor(options: DoorOptions): Door {
       let closed: Promise<void> | undefined;
       const close = (graceMs: number): Promise<void> => {
         closing = true;
-        return closeDoor(listener, { calls: ledger.calls, log: options.log }, graceMs);
+        return closeDoor(listener, { calls: callLog.calls, log: options.log }, graceMs);
       };
       return { port: listener.port, close: (graceMs) => (closed ??= close(graceMs)) };
     },

@@ -5,7 +5,7 @@
 import { announcesBody, decodeContent, NO_BODY, readBody } from './body.ts';
 import { apiError, toApiError, type ApiError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import type { Ledger } from './ledger.ts';
+import type { CallLog } from './call-log.ts';
 import type { DoorLimits } from './limits.ts';
 import { errorHeaders, reply, type NodeRequest, type NodeResponse } from './reply.ts';
 import { decodePathText } from './request-fields.ts';
@@ -106,7 +106,7 @@ export function verbsOf(page: Page | Endpoint): readonly string[] {
 }
 
 export interface PageDeps {
-  readonly ledger: Ledger;
+  readonly callLog: CallLog;
   readonly limits: DoorLimits;
 }
 
@@ -114,7 +114,7 @@ export interface PageDeps {
 export async function servePage(
   exchange: Exchange,
   { page, variable, target }: FoundPage & { readonly target: RequestTarget },
-  { ledger, limits }: PageDeps,
+  { callLog, limits }: PageDeps,
 ): Promise<void> {
   const { response, headers } = exchange;
   const added = new Map<string, string>();
@@ -130,10 +130,10 @@ export async function servePage(
       headers: Object.assign(headers, Object.fromEntries(added), brought, own),
       body,
     });
-    ledger.record(exchange, { protocol: 'rest', status, error });
+    callLog.record(exchange, { protocol: 'rest', status, error });
   } catch (error) {
     Object.assign(headers, Object.fromEntries(added));
-    ledger.refuse(exchange, toApiError(error));
+    callLog.refuse(exchange, toApiError(error));
   }
 }
 

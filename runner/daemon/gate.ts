@@ -14,12 +14,12 @@ export interface Gate {
 const MARGIN = 0.1;
 
 /** Closed below `least`, until the value is at least a tenth above it. */
-export function atLeast(least: number): Gate {
+export function minimumGate(least: number): Gate {
   return createGate(least, Math.ceil(least * (1 + MARGIN)), (value, limit) => value < limit);
 }
 
 /** Closed above `most`, until the value is at least a tenth below it. */
-export function atMost(most: number): Gate {
+export function maximumGate(most: number): Gate {
   return createGate(most, Math.floor(most * (1 - MARGIN)), (value, limit) => value > limit);
 }
 

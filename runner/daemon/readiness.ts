@@ -8,7 +8,7 @@ import { monotonicMs } from '../platform/clock.ts';
 import { freeMb, MEBIBYTE } from '../disk/free-space.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Executor } from '../executor/executor.ts';
-import { atLeast, atMost } from './gate.ts';
+import { maximumGate, minimumGate } from './gate.ts';
 import { listSpools } from '../output/log-spool.ts';
 import type { Log } from '../platform/log.ts';
 import type { RunSettings } from './run-settings.ts';
@@ -65,10 +65,10 @@ export function createReadiness(options: ReadinessOptions): Readiness {
   const { limits } = options;
   const engine = watchEngine(options);
   const [free, engineFree, spool, outbox] = [
-    atLeast(limits.minFreeMb),
-    atLeast(limits.minFreeMb),
-    atMost(limits.maxSpoolMb),
-    atMost(limits.maxOutbox),
+    minimumGate(limits.minFreeMb),
+    minimumGate(limits.minFreeMb),
+    maximumGate(limits.maxSpoolMb),
+    maximumGate(limits.maxOutbox),
   ];
   let look: { atMs: number; disk: Promise<DiskUse> } | undefined;
 

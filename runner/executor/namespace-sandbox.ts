@@ -22,7 +22,7 @@ import type { MemoryWatchdog } from './memory-watchdog.ts';
 import { enterScript, setupScript, TASK_ID, TASK_PATH, TASK_TMPFS } from './namespace-script.ts';
 import type { HostLayout } from './namespace-script.ts';
 import { bootId, childrenOf, startTimeOf } from './procfs.ts';
-import { atMost, SandboxError, signalOfExitCode } from './supervise.ts';
+import { settledWithin, SandboxError, signalOfExitCode } from './supervise.ts';
 import type { Abort, ProcessExit, Sandbox, StartedProcess, Verdict } from './supervise.ts';
 
 const SETUP_TIMEOUT_MS = 10_000;
@@ -156,7 +156,7 @@ export class NamespaceSandbox implements Sandbox {
   async cleanup(): Promise<void> {
     this.#watchdog?.stop();
     this.#killAll();
-    await atMost(this.#exited, SETUP_TIMEOUT_MS);
+    await settledWithin(this.#exited, SETUP_TIMEOUT_MS);
     for (const source of this.#sources) source.destroy();
     try {
       await this.#cgroup?.remove();
@@ -270,7 +270,7 @@ export class NamespaceSandbox implements Sandbox {
 
   /** The last messages may still be in the socket when the exit is seen. */
   async #awaitClose(): Promise<void> {
-    await atMost(this.#closed, LAST_MESSAGES_MS);
+    await settledWithin(this.#closed, LAST_MESSAGES_MS);
   }
 
   /** This waits for a signal on a line of its own; all other messages until then are the error. */
@@ -279,7 +279,7 @@ export class NamespaceSandbox implements Sandbox {
     const received = () => this.#messages.split('\n').includes(signal);
     while (!received() && !this.#gone && performance.now() < deadline) {
       const woken = new Promise<void>((resolve) => (this.#wake = resolve));
-      if (!received() && !this.#gone) await atMost(woken, deadline - performance.now());
+      if (!received() && !this.#gone) await settledWithin(woken, deadline - performance.now());
     }
     if (this.#gone) await this.#awaitClose();
     if (received()) return;

@@ -159,10 +159,10 @@ class Run {
       } else if (now < this.#killAt) {
         if (!this.#termSent) this.#termSent = await this.#send('SIGTERM');
         const waitMs = this.#killAt - performance.now();
-        await atMost(changed.promise, this.#termSent ? waitMs : Math.min(waitMs, TERM_RETRY_MS));
+        await settledWithin(changed.promise, this.#termSent ? waitMs : Math.min(waitMs, TERM_RETRY_MS));
       } else if (now < this.#killAt + ABANDON_MS) {
         await this.#send('SIGKILL');
-        await atMost(changed.promise, KILL_RETRY_MS);
+        await settledWithin(changed.promise, KILL_RETRY_MS);
       } else {
         this.#abandoned = true;
         process.abandon();
@@ -183,7 +183,7 @@ class Run {
   }
 
   async #drain(pump: OutputPump): Promise<void> {
-    const late = this.#stopping.promise.then(() => atMost(pump.drained, DRAIN_AFTER_KILL_MS));
+    const late = this.#stopping.promise.then(() => settledWithin(pump.drained, DRAIN_AFTER_KILL_MS));
     await Promise.race([pump.drained, late]);
     pump.stop();
   }
@@ -235,7 +235,7 @@ function signalFlag(): { promise: Promise<void>; set: () => void } {
 }
 
 /** Resolves with the promise or after `ms`, and leaves no timer behind. */
-export async function atMost(promise: Promise<unknown>, ms: number): Promise<void> {
+export async function settledWithin(promise: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, Math.max(0, ms))));
   await Promise.race([promise, late]);

@@ -16,7 +16,7 @@ export const requests: Requests = {
     gives: {
       what: 'the secret of a webhook',
       bound: ofConnection,
-      story: 'server/connect/deliveries/ledger.api.test.ts',
+      story: 'server/connect/deliveries/listing.api.test.ts',
     },
     fields: ciConnection,
   },

@@ -37,7 +37,7 @@ const BODY_BYTES_MAX = 5 * 1024 * 1024;
 const FEATURE: FeatureKey = 'host.ci';
 /** Jenkins has the secret in its address, behind the id. */
 const VARIABLE = /^(cih_[0-9a-z]{26})(?:\.([\w-]{1,200}))?$/;
-/** The longest id that the ledger's index takes. */
+/** The longest id that the index of deliveries takes. */
 const DELIVERY_ID_MAX = 500;
 
 export function createWebhookEndpoint(deps: WebhookEndpointDeps): Readonly<Record<string, Endpoint>> {

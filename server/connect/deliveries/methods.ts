@@ -188,7 +188,7 @@ export function createWebhooks({ publicUrl }: { publicUrl(): string }): Handlers
   });
 }
 
-/** Takes the webhook back. Deliveries stay in the ledger; nothing more is taken. */
+/** Takes the webhook back. Deliveries stay listed; nothing more is taken. */
 async function takeBack(tx: Ctx, connectionId: string): Promise<Connection> {
   const connection = await connectionRows.lock(tx, connectionId);
   await stopSubscription(tx.db, connection);

@@ -10,7 +10,7 @@ import type { TestServer } from '../../../test/setup/server.ts';
 import { PROVIDERS } from '../providers/known.ts';
 import { SEQUENCES } from '../../../test/setup/ci/sequences.ts';
 import type { CiProvider } from '../providers/words.ts';
-import { hook, ledger, runNamed, send } from '../../../test/setup/ci/hooked.ts';
+import { hook, readDeliveries, runNamed, send } from '../../../test/setup/ci/hooked.ts';
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 
 const SHA = '3484a3fb816e0859fd6e1cea078d76385ff50625';
@@ -87,7 +87,7 @@ describe.skipIf(!(await has('postgres')))('the order of webhooks', () => {
         };
         if (atOnce) await Promise.all(sent.map(post));
         else for (const index of sent) await post(index);
-        await ledger(server, hooked);
+        await readDeliveries(server, hooked);
         const run = await runNamed(server, hooked, {
           externalRunId: first.run.externalRunId,
           attempt: first.run.externalAttempt,
@@ -219,7 +219,7 @@ describe.skipIf(!(await has('postgres')))('the order of webhooks', () => {
             if (step === 'report') return await report();
             if (typeof step === 'number') {
               expect((await send(hooked, webhooks[step], { headers })).status).toBe(202);
-              if (n % 2 === 0) await ledger(server, hooked);
+              if (n % 2 === 0) await readDeliveries(server, hooked);
               return;
             }
             await report();
@@ -228,7 +228,7 @@ describe.skipIf(!(await has('postgres')))('the order of webhooks', () => {
             expect(reported.status, reported.text).toBe(200);
           };
           for (const step of order) await act(step);
-          const deliveries = await ledger(server, hooked);
+          const deliveries = await readDeliveries(server, hooked);
           expect((await runsOf(hooked)).map(({ name }) => name)).toEqual([real]);
           const run = await runNamed(server, hooked, { externalRunId: real });
           // Whoever was given an id goes on with it, whichever row stayed.
@@ -264,7 +264,7 @@ describe.skipIf(!(await has('postgres')))('the order of webhooks', () => {
           }),
         ]),
       );
-      await ledger(server, hooked);
+      await readDeliveries(server, hooked);
       const names = (await runsOf(hooked)).map(({ name }) => Number(name));
       expect(names.sort((a, b) => a - b)).toEqual(numbers.map((number) => 1_000 + number));
     });
@@ -276,9 +276,9 @@ describe.skipIf(!(await has('postgres')))('the order of webhooks', () => {
         build: { full_url: `https://ci.example.com/job/${folder}/job/app/3/`, number: 3, phase: 'STARTED' },
       });
       await send(hooked, at('a'));
-      await ledger(server, hooked);
+      await readDeliveries(server, hooked);
       await send(hooked, at('b'));
-      await ledger(server, hooked);
+      await readDeliveries(server, hooked);
       expect(await runsOf(hooked)).toHaveLength(2);
     });
   });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { hook, ledger, runNamed, send } from '../../../test/setup/ci/hooked.ts';
+import { hook, readDeliveries, runNamed, send } from '../../../test/setup/ci/hooked.ts';
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 
 const EVENT = { 'x-github-event': 'workflow_run' };
@@ -54,7 +54,7 @@ describe.skipIf(!(await has('postgres')))('a connection that takes nothing for a
     const hooked = await hook(server, 'github', { repositoryPath, ingestMode: 'both', ...more });
     return { ...hooked, url: hooked.url.replace(/^https?:\/\/[^/]+/, server.baseUrl) };
   };
-  const states = async (hooked: Hooked) => (await ledger(server, hooked)).map(({ state }) => state);
+  const states = async (hooked: Hooked) => (await readDeliveries(server, hooked)).map(({ state }) => state);
 
   it('is paused at every server at once, and loses nothing when it is active again', async () => {
     const path = 'acme/paused';
@@ -63,7 +63,7 @@ describe.skipIf(!(await has('postgres')))('a connection that takes nothing for a
     const direct = await server.call('POST /ci/runs', { as, body: report });
     for (const at of [hooked, there(hooked)])
       expect((await send(at, run(path, { id: 1, status: 'queued' }), { headers: EVENT })).status).toBe(202);
-    await ledger(server, hooked);
+    await readDeliveries(server, hooked);
     await change(hooked, { status: 'paused' });
     // In the moment after, at a server that was not asked to pause it.
     const held = await send(there(hooked), run(path, { id: 1, status: 'completed', second: 30 }), {
@@ -97,7 +97,7 @@ describe.skipIf(!(await has('postgres')))('a connection that takes nothing for a
     const next = await send(there(hooked), run(path, { id: 33, status: 'completed' }), { headers: EVENT });
     expect(next).toMatchObject({ status: 202, body: { id: expect.any(String) } });
     expect(next.body).not.toHaveProperty('held');
-    const after = await ledger(server, hooked);
+    const after = await readDeliveries(server, hooked);
     expect(after.map(({ state }) => state)).toEqual(Array.from({ length: 6 }, () => 'processed'));
     expect(after.some(({ detail }) => detail !== undefined)).toBe(false);
     for (const name of ['1', '31', '32', '33'])
@@ -169,25 +169,25 @@ describe.skipIf(!(await has('postgres')))('a connection that takes nothing for a
     });
     const command = `svc ci connections update ${hooked.connectionId} --ingest-mode both`;
     expect(first).toMatchObject({ status: 200, body: { ignored: expect.stringContaining(command) } });
-    const [entry] = await ledger(server, hooked);
+    const [entry] = await readDeliveries(server, hooked);
     expect(entry).toMatchObject({
       state: 'ignored',
       event: 'workflow_run',
       detail: expect.stringContaining(command),
     });
     expect(entry).toHaveProperty('processedAt');
-    // Nobody fills the ledger without the secret.
+    // Nobody fills the list without the secret.
     expect(
       (await send({ ...hooked, secret: 'wrong' }, run(path, { id: 2, status: 'queued' }), { headers: EVENT }))
         .status,
     ).toBe(401);
-    expect(await ledger(server, hooked)).toHaveLength(1);
+    expect(await readDeliveries(server, hooked)).toHaveLength(1);
     await change(hooked, { ingestMode: 'both' });
     await send(there(hooked), run(path, { id: 1, status: 'queued' }), {
       headers: EVENT,
       sending: { deliveryId: 'd1' },
     });
-    const [again] = await ledger(server, hooked);
+    const [again] = await readDeliveries(server, hooked);
     expect(again).toMatchObject({
       id: entry?.['id'],
       state: 'processed',
@@ -217,7 +217,7 @@ describe.skipIf(!(await has('postgres')))('a connection that takes nothing for a
     ];
     for (const [payload, headers, changed] of steps) {
       await send(hooked, payload, { headers: headers as Record<string, string> });
-      const [last] = await ledger(server, hooked);
+      const [last] = await readDeliveries(server, hooked);
       expect(last).toMatchObject({
         state: 'processed',
         changed,

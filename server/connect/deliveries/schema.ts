@@ -5,7 +5,7 @@ import { bytes, id, instant } from '../../base/db/columns.ts';
 import { enumColumn } from '../../kit/resource/team-table.ts';
 import { ofConnection } from '../connections/schema.ts';
 
-/** Deliveries: the ledger, and the queue of those that are to be read. Kept for 30 days. */
+/** Deliveries as they came, and the queue of those that are to be read. Kept for 30 days. */
 export const ciDeliveries = pgTable(
   'ci_deliveries',
   {

@@ -1,5 +1,5 @@
 /**
- * The ledger of deliveries, and the queue of those that are to be read. Ids sort by time. What is due is
+ * The list of deliveries, and the queue of those that are to be read. Ids sort by time. What is due is
  * decided by the database's clock alone.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.

@@ -10,7 +10,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import type { CiProvider } from '../providers/words.ts';
-import { hook, ledger, post, rotate, runNamed, send } from '../../../test/setup/ci/hooked.ts';
+import { hook, readDeliveries, post, rotate, runNamed, send } from '../../../test/setup/ci/hooked.ts';
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 import { proof } from '../../../test/setup/ci/sender.ts';
 
@@ -168,7 +168,7 @@ describe.skipIf(!(await has('postgres')))('POST /ci/webhooks/{hook}', () => {
       expect([first.status, Object.keys(first.body)]).toEqual([202, ['id']]);
       const again = await send(hooked, payload, { headers, sending: { deliveryId, at } });
       expect([again.status, again.body]).toEqual([200, { id: first.body['id'], duplicate: true }]);
-      const [delivery, ...more] = await ledger(server, hooked);
+      const [delivery, ...more] = await readDeliveries(server, hooked);
       expect(more).toEqual([]);
       expect(delivery).toMatchObject({ id: first.body['id'], state: 'processed', repeats: 1 });
       expect(delivery?.['event']).toBe(event);
@@ -178,13 +178,13 @@ describe.skipIf(!(await has('postgres')))('POST /ci/webhooks/{hook}', () => {
     });
 
     it('is refused with the secret of another connection, and leaves nothing', async () => {
-      const before = (await ledger(server, hooked)).length;
+      const before = (await readDeliveries(server, hooked)).length;
       const url = provider === 'jenkins' ? hooked.url.replace(/\.[^./]+$/, `.${otherSecret}`) : hooked.url;
       const refused = await send({ ...hooked, secret: otherSecret, url }, payload, { headers });
       expect([refused.status, refused.code]).toEqual([401, 'signature_invalid']);
       const bare = await post(url.replace(/\.[\w-]{20,}$/, ''), JSON.stringify(payload), headers);
       expect([bare.status, bare.code]).toEqual([401, 'signature_invalid']);
-      expect(await ledger(server, hooked)).toHaveLength(before);
+      expect(await readDeliveries(server, hooked)).toHaveLength(before);
     });
 
     it('goes on with the secret before a new one, and not with the one before that', async () => {
@@ -275,7 +275,7 @@ describe.skipIf(!(await has('postgres')))('POST /ci/webhooks/{hook}', () => {
     ) => {
       const hooked = await hook(server, provider, { repositoryPath: path });
       const answer = await send(hooked, body, { headers });
-      const [delivery] = await ledger(server, hooked);
+      const [delivery] = await readDeliveries(server, hooked);
       return { status: answer.status, delivery, hooked };
     };
 
@@ -336,10 +336,10 @@ describe.skipIf(!(await has('postgres')))('POST /ci/webhooks/{hook}', () => {
         repository,
       });
       await send(hooked, run(1, { id: 77, full_name: 'acme/before' }), { headers: event });
-      await ledger(server, hooked);
+      await readDeliveries(server, hooked);
       await send(hooked, run(2, { id: 77, full_name: 'acme/after' }), { headers: event });
       await send(hooked, run(3, { id: 78, full_name: 'acme/after' }), { headers: event });
-      const states = (await ledger(server, hooked)).map(({ state }) => state);
+      const states = (await readDeliveries(server, hooked)).map(({ state }) => state);
       expect(states).toEqual(['ignored', 'processed', 'processed']);
     });
   });
@@ -357,7 +357,7 @@ describe.skipIf(!(await has('postgres')))('POST /ci/webhooks/{hook}', () => {
     const event = { 'x-github-event': 'status' };
     await send(hooked, status('success', '2026-07-01T10:00:09Z'), { headers: event });
     await send(hooked, status('pending', '2026-07-01T10:00:01Z'), { headers: event });
-    await ledger(server, hooked);
+    await readDeliveries(server, hooked);
     expect(await runNamed(server, hooked, { externalRunId: `${SHA}:ci/build` })).toMatchObject({
       status: 'success',
       branch: 'main',
@@ -369,7 +369,7 @@ describe.skipIf(!(await has('postgres')))('POST /ci/webhooks/{hook}', () => {
     const hooked = await hook(server, 'jenkins', { repositoryPath: 'acme/named', ingestMode: 'both' });
     const url = 'https://ci.example.com/job/app/job/main/9/';
     await send(hooked, { name: 'main', build: { full_url: url, number: 9, phase: 'STARTED' } });
-    await ledger(server, hooked);
+    await readDeliveries(server, hooked);
     const report = { ciConnectionId: hooked.connectionId, externalRunId: url, pipelineName: 'app' };
     const told = await server.call('POST /ci/runs', { as: server.first.apiKey, body: report });
     expect([told.status, told.body['pipelineName']]).toEqual([200, 'app/main']);
@@ -384,7 +384,7 @@ describe.skipIf(!(await has('postgres')))('POST /ci/webhooks/{hook}', () => {
     const form = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
     const headers = { 'x-github-event': 'workflow_run', 'content-type': 'application/x-www-form-urlencoded' };
     expect((await send(hooked, form, { headers })).status).toBe(202);
-    await ledger(server, hooked);
+    await readDeliveries(server, hooked);
     expect(await runNamed(server, hooked, { externalRunId: '9' })).toMatchObject({ status: 'running' });
   });
 
@@ -396,7 +396,7 @@ describe.skipIf(!(await has('postgres')))('POST /ci/webhooks/{hook}', () => {
     const sent = { workflow_run: { id: 67, status: 'in_progress', display_title: text }, repository };
     const headers = { 'x-github-event': 'workflow_run', 'content-type': 'application/x-www-form-urlencoded' };
     expect((await send(hooked, sent, { headers })).status).toBe(202);
-    await ledger(server, hooked);
+    await readDeliveries(server, hooked);
     expect(await runNamed(server, hooked, { externalRunId: '67' })).toMatchObject({ status: 'running' });
     expect(await runNamed(server, hooked, { externalRunId: '66' })).toMatchObject({
       error: { code: 'not_found' },
@@ -413,9 +413,9 @@ describe.skipIf(!(await has('postgres')))('POST /ci/webhooks/{hook}', () => {
     });
     for (let from = 1; from < 5_001; from += 1_000)
       await send(hooked, pipeline('running', from), { headers: {}, sending: { deliveryId: `at-${from}` } });
-    await ledger(server, hooked);
+    await readDeliveries(server, hooked);
     await send(hooked, pipeline('success', 5_001), { headers: {}, sending: { deliveryId: 'end' } });
-    const [end] = await ledger(server, hooked);
+    const [end] = await readDeliveries(server, hooked);
     expect(end).toMatchObject({ state: 'processed', detail: expect.stringContaining('at most 5000') });
     expect(await runNamed(server, hooked, { externalRunId: '5' })).toMatchObject({ status: 'success' });
   });
@@ -429,7 +429,7 @@ describe.skipIf(!(await has('postgres')))('POST /ci/webhooks/{hook}', () => {
       },
     });
     await send(hooked, { build: { no: 12, word: 'ok' } });
-    await ledger(server, hooked);
+    await readDeliveries(server, hooked);
     expect(await runNamed(server, hooked, { externalRunId: '12' })).toMatchObject({
       status: 'success',
       providerStatus: 'ok',
@@ -441,7 +441,7 @@ describe.skipIf(!(await has('postgres')))('POST /ci/webhooks/{hook}', () => {
     const large = await send(hooked, `"${'x'.repeat(5 * 1024 * 1024)}"`);
     expect([large.status, large.code]).toEqual([413, 'body_too_large']);
     expect((await send(hooked, `"${'x'.repeat(5 * 1024 * 1024 - 2)}"`)).status).toBe(202);
-    expect(await ledger(server, hooked)).toHaveLength(1);
+    expect(await readDeliveries(server, hooked)).toHaveLength(1);
   });
 
   it('knows no webhook by another name, and none without a secret', async () => {

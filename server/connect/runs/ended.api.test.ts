@@ -5,7 +5,7 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { giveUpLost } from './health.ts';
-import { hook, ledger, runNamed, send } from '../../../test/setup/ci/hooked.ts';
+import { hook, readDeliveries, runNamed, send } from '../../../test/setup/ci/hooked.ts';
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 
 const ENDS = ['success', 'failed', 'cancelled', 'unknown'] as const;
@@ -148,7 +148,7 @@ describe.skipIf(!(await has('postgres')))('a run that ended', () => {
       project: { id: 7, path_with_namespace: 'acme/hooks' },
       builds: [{ id: build, status, name: 'unit', stage: 'test' }],
     });
-    const lastOf = async (hooked: Hooked) => (await ledger(server, hooked))[0];
+    const lastOf = async (hooked: Hooked) => (await readDeliveries(server, hooked))[0];
 
     it.each([
       ['without times', undefined, undefined],
@@ -163,7 +163,7 @@ describe.skipIf(!(await has('postgres')))('a run that ended', () => {
       await send(hooked, github(1, 'completed', { conclusion: 'success', second: first }), {
         headers: EVENT,
       });
-      await ledger(server, hooked);
+      await readDeliveries(server, hooked);
       const before = await runNamed(server, hooked, { externalRunId: '1' });
       await send(hooked, github(1, 'completed', { conclusion: 'failure', second }), { headers: EVENT });
       const other = await lastOf(hooked);
@@ -191,7 +191,7 @@ describe.skipIf(!(await has('postgres')))('a run that ended', () => {
       expect(await lastOf(hooked)).toMatchObject({ state: 'ignored' });
       expect((await runNamed(server, hooked, { externalRunId: '2' }))['status']).toBe('success');
       await send(hooked, github(3, 'completed', { conclusion: 'failure', second: 50 }), { headers: EVENT });
-      await ledger(server, hooked);
+      await readDeliveries(server, hooked);
       expect((await post('/ci/runs', { ...direct, externalRunId: '3', status: 'success' })).code).toBe(
         'state_conflict',
       );
@@ -204,7 +204,7 @@ describe.skipIf(!(await has('postgres')))('a run that ended', () => {
         },
       };
       await send(hooked, again, { headers: EVENT });
-      await ledger(server, hooked);
+      await readDeliveries(server, hooked);
       expect((await runNamed(server, hooked, { externalRunId: '2', attempt: 2 }))['status']).toBe('failed');
       expect((await runNamed(server, hooked, { externalRunId: '2', attempt: 1 }))['status']).toBe('success');
     });

@@ -2,7 +2,7 @@
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { hook, ledger, send } from '../../../test/setup/ci/hooked.ts';
+import { hook, readDeliveries, send } from '../../../test/setup/ci/hooked.ts';
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { world } from '../../../test/setup/world.ts';
@@ -38,7 +38,7 @@ describe.skipIf(!(await has('postgres')))('a run stands', () => {
     const run = { id, status: 'in_progress', head_branch: branch, head_sha: SHA, name: 'CI', ...more };
     const payload = { repository: { id: 1, full_name: 'acme/app' }, workflow_run: run };
     await send(hooked, payload, { headers: GITHUB });
-    await ledger(w.server, hooked, w.owner.token);
+    await readDeliveries(w.server, hooked, w.owner.token);
     return await sdk.ci.getRun(`${hooked.connectionId}:1:${id}`);
   };
   const seenIn = async (runId: string) => {
@@ -164,7 +164,7 @@ describe.skipIf(!(await has('postgres')))('a run stands', () => {
     });
     const run = async (id: number, ref: string) => {
       await send(hooked, train(id, ref), { headers: GITLAB });
-      await ledger(w.server, hooked, w.owner.token);
+      await readDeliveries(w.server, hooked, w.owner.token);
       return await sdk.ci.getRun(`${hooked.connectionId}:1:${id}`);
     };
     const queued = { branch: 'main', mergeQueue: true, environmentIds: named('staging', 'production') };

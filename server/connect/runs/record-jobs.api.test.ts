@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { hook, ledger, runNamed, send } from '../../../test/setup/ci/hooked.ts';
+import { hook, readDeliveries, runNamed, send } from '../../../test/setup/ci/hooked.ts';
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 
 interface Jobs {
@@ -37,7 +37,7 @@ describe.skipIf(!(await has('postgres')))('a job that waits for a person', () =>
 
   const deliver = async (hooked: Hooked, payload: unknown) => {
     expect((await send(hooked, payload)).status).toBe(202);
-    await ledger(server, hooked);
+    await readDeliveries(server, hooked);
     const run = await runNamed(server, hooked, { externalRunId: '31' });
     const as = server.first.apiKey;
     const { body } = await server.call(`GET /ci/runs/${String(run['id'])}/jobs`, { as });

@@ -41,13 +41,13 @@ export interface Archive {
 export function createArchive(bytesMax = PACKAGE_BYTES_MAX): Archive {
   const contents = new Map<string, { readonly content: Uint8Array; readonly sha256: string }>();
   let left = bytesMax - RESERVED_BYTES;
-  const atMost = (size: number): void => {
+  const assertRoom = (size: number): void => {
     if (size > left) throw new PackageTooLarge(`${bytesMax} bytes`);
   };
   const put = (path: string, content: Uint8Array): void => {
     if (contents.has(path)) throw new Error(`${path} is in the package already`);
     const size = tarBytes([content.length]);
-    atMost(size);
+    assertRoom(size);
     left -= size;
     contents.set(path, { content, sha256: sha256Of(content) });
   };
@@ -57,7 +57,7 @@ export function createArchive(bytesMax = PACKAGE_BYTES_MAX): Archive {
     return {
       push: (part: Uint8Array): void => {
         size += part.length;
-        atMost(size);
+        assertRoom(size);
         parts.push(part);
       },
       whole: (): Buffer => Buffer.concat(parts),

@@ -94,7 +94,7 @@ export async function post(
 }
 
 /** The newest deliveries, once none of them waits. */
-export async function ledger(
+export async function readDeliveries(
   server: TestServer,
   { connectionId }: Pick<Hooked, 'connectionId'>,
   as = server.first.staffApiKey,

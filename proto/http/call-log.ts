@@ -23,7 +23,7 @@ interface Outcome {
   readonly rpc?: RpcInfo;
 }
 
-export interface Ledger {
+export interface CallLog {
   readonly calls: Set<ActiveCall>;
   startCall(exchange: Exchange, rpc: RpcInfo, protocol: Protocol): ActiveCall;
   /** Answers a request that is no call with an error: unknown path, wrong verb, unreadable head. */
@@ -31,7 +31,7 @@ export interface Ledger {
   record(exchange: Exchange, outcome: Outcome): void;
 }
 
-export function createLedger(log: DoorLog, onCall: ((record: CallRecord) => void) | undefined): Ledger {
+export function createCallLog(log: DoorLog, onCall: ((record: CallRecord) => void) | undefined): CallLog {
   const calls = new Set<ActiveCall>();
   const record = (exchange: Exchange, { protocol, status, error, rpc }: Outcome): void => {
     if (error !== undefined && error.status >= 500 && error.cause !== undefined) {

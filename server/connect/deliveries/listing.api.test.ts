@@ -8,7 +8,7 @@ import { newId } from '../../base/ids.ts';
 import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { purgeCiDeliveries } from './store.ts';
 import { readDue } from './reading.ts';
-import { hook, ledger, rotate, runNamed, send } from '../../../test/setup/ci/hooked.ts';
+import { hook, readDeliveries, rotate, runNamed, send } from '../../../test/setup/ci/hooked.ts';
 
 const EVENT = { 'x-github-event': 'workflow_run' };
 const DAY_MS = 24 * 60 * 60_000;
@@ -94,11 +94,11 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
     expect((await subscribe(circle.connectionId)).text).toContain('set up by hand');
   });
 
-  it('keeps a ledger, in pages', async () => {
+  it('keeps what came, in pages', async () => {
     const hooked = await hook(server, 'github', { repositoryPath: 'acme/pages' });
     for (let n = 1; n <= 5; n += 1)
       await send(hooked, run('acme/pages', n), { headers: EVENT, sending: { deliveryId: `n${n}` } });
-    await ledger(server, hooked);
+    await readDeliveries(server, hooked);
     const path = `/ci/connections/${hooked.connectionId}/deliveries?limit=2`;
     const seen: unknown[] = [];
     for (let cursor: unknown = ''; cursor !== undefined;) {
@@ -119,7 +119,7 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
     const other = await stranger(server);
     const { hooked, environmentId } = await environmentWith('acme/ours');
     await send(hooked, run('acme/ours', 1), { headers: EVENT });
-    const [delivery] = await ledger(server, hooked);
+    const [delivery] = await readDeliveries(server, hooked);
     const path = `/ci/connections/${hooked.connectionId}`;
     for (const route of [
       `GET ${path}/webhook`,
@@ -179,7 +179,7 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
     it('are listed with what they were sent', async () => {
       const { environmentId, hooked } = await environmentWith('acme/listed');
       await send(hooked, run('acme/listed', 1), { headers: EVENT });
-      await ledger(server, hooked);
+      await readDeliveries(server, hooked);
       const list = await get(`/environments/${environmentId}/webhooks`);
       const webhooks = list.body['webhooks'] as Array<Record<string, unknown>>;
       expect(webhooks.map(({ id }) => id)).toEqual([hooked.hookId]);
@@ -214,7 +214,7 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
       const hooked = await hook(server, 'github', { repositoryPath: 'acme/seen' });
       await send(hooked, '{', { headers: EVENT });
       await send(hooked, run('acme/seen', 1), { headers: EVENT });
-      await ledger(server, hooked);
+      await readDeliveries(server, hooked);
       const list = async (query: string) =>
         (await get(`/admin/ci/deliveries?limit=200${query}`, staff)).body['deliveries'] as Array<
           Record<string, unknown>
@@ -227,15 +227,15 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
       expect((await list('&state=ignored')).every(({ state }) => state === 'ignored')).toBe(true);
     });
 
-    it('have a delivery read again, which changes nothing, and the ledger tells of it', async () => {
+    it('have a delivery read again, which changes nothing, and the list tells of it', async () => {
       const hooked = await hook(server, 'github', { repositoryPath: 'acme/replayed' });
       await send(hooked, run('acme/replayed', 7, 'in_progress'), { headers: EVENT });
-      const [before] = await ledger(server, hooked);
+      const [before] = await readDeliveries(server, hooked);
       const known = await runNamed(server, hooked, { externalRunId: '7' });
       const id = String(before?.['id']);
       const replayed = await server.call(`POST /admin/ci/deliveries/${id}/replay`, { as: staff, body: {} });
       expect([replayed.status, replayed.body['state']]).toEqual([202, 'received']);
-      const [after] = await ledger(server, hooked);
+      const [after] = await readDeliveries(server, hooked);
       expect({ ...after, processedAt: '' }).toEqual({ ...before, processedAt: '' });
       expect(await runNamed(server, hooked, { externalRunId: '7' })).toEqual(known);
       expect(await actsOn(id)).toEqual(['ci_delivery.replayed']);
@@ -246,7 +246,7 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
     it('have one read that could not be read before', async () => {
       const hooked = await hook(server, 'generic', { repositoryPath: 'acme/mended' });
       await send(hooked, { no: 4, word: 'success' });
-      const [before] = await ledger(server, hooked);
+      const [before] = await readDeliveries(server, hooked);
       expect(before).toMatchObject({ state: 'ignored' });
       await server.call(`PATCH /ci/connections/${hooked.connectionId}`, {
         as,
@@ -256,7 +256,7 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
         as: staff,
         body: {},
       });
-      const [after] = await ledger(server, hooked);
+      const [after] = await readDeliveries(server, hooked);
       expect(after).toMatchObject({ state: 'processed' });
       expect(after).not.toHaveProperty('detail');
       expect(await runNamed(server, hooked, { externalRunId: '4' })).toMatchObject({ status: 'success' });
@@ -276,7 +276,7 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
     const onError = (error: unknown) => void failures.push(error);
     const deps = { db: server.db, clock, follow: wantCommitStatus, onError };
     await Promise.all(Array.from({ length: 4 }, async () => await readDue(deps)));
-    const deliveries = await ledger(server, hooked);
+    const deliveries = await readDeliveries(server, hooked);
     expect(deliveries).toHaveLength(60);
     expect(deliveries.every(({ state }) => state === 'processed')).toBe(true);
     expect(failures).toEqual([]);
@@ -289,7 +289,7 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
   it('leaves out a job that is one too many, and holds up nobody', async () => {
     const hooked = await hook(server, 'github', { repositoryPath: 'acme/full' });
     await send(hooked, run('acme/full', 1), { headers: EVENT });
-    await ledger(server, hooked);
+    await readDeliveries(server, hooked);
     const { id } = await runNamed(server, hooked, { externalRunId: '1' });
     // As many jobs as a run may have.
     await server.asOwner(`
@@ -302,7 +302,7 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
     };
     await send(hooked, job, { headers: { 'x-github-event': 'workflow_job' } });
     await send(hooked, run('acme/full', 1, 'in_progress'), { headers: EVENT });
-    const [second, first] = await ledger(server, hooked);
+    const [second, first] = await readDeliveries(server, hooked);
     const left = 'its jobs are left out: the run has 5000 jobs';
     expect(first).toMatchObject({ state: 'processed', detail: expect.stringContaining(left) });
     expect(second).toMatchObject({ state: 'processed' });
@@ -344,7 +344,7 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
           .status,
       ).toBe(202);
       expect((await send(at, run('acme/two-servers', 3), { headers: EVENT })).status).toBe(202);
-      expect((await ledger(server, hooked)).map(({ state }) => state)).toEqual([
+      expect((await readDeliveries(server, hooked)).map(({ state }) => state)).toEqual([
         'processed',
         'processed',
         'processed',
@@ -357,7 +357,7 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
   it('goes with its connection', async () => {
     const hooked = await hook(server, 'github', { repositoryPath: 'acme/gone' });
     await send(hooked, run('acme/gone', 1), { headers: EVENT });
-    await ledger(server, hooked);
+    await readDeliveries(server, hooked);
     expect((await server.call(`DELETE /ci/connections/${hooked.connectionId}`, { as })).status).toBe(204);
     expect((await send(hooked, run('acme/gone', 2), { headers: EVENT })).status).toBe(404);
     const left = await server.asOwner(
