@@ -124,7 +124,7 @@ function charactersOf(value: string, { charactersMax }: FieldBound): number {
   return count;
 }
 
-/** The same, of a text in UTF-8: it counts the bytes that begin a character. */
+/** Counts the same in UTF-8, by the bytes that begin a character. */
 export function charactersOfBytes(value: Uint8Array): number {
   if (isAscii(value)) return value.length;
   let count = 0;

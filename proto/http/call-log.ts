@@ -6,6 +6,7 @@ import { ActiveCall, type CallRecord, type OnSettled } from './active-call.ts';
 import type { Protocol } from './call.ts';
 import type { ApiError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
+import { Places } from '../process/places.ts';
 import { replyError } from './reply.ts';
 import type { RpcInfo } from './rpc.ts';
 
@@ -24,7 +25,7 @@ interface Outcome {
 }
 
 export interface CallLog {
-  readonly calls: Set<ActiveCall>;
+  readonly calls: Places<ActiveCall>;
   startCall(exchange: Exchange, rpc: RpcInfo, protocol: Protocol): ActiveCall;
   /** Answers a request that is no call with an error: unknown path, wrong verb, unreadable head. */
   refuse(exchange: Exchange, error: ApiError): void;
@@ -32,7 +33,7 @@ export interface CallLog {
 }
 
 export function createCallLog(log: DoorLog, onCall: ((record: CallRecord) => void) | undefined): CallLog {
-  const calls = new Set<ActiveCall>();
+  const calls = new Places<ActiveCall>();
   const record = (exchange: Exchange, { protocol, status, error, rpc }: Outcome): void => {
     if (error !== undefined && error.status >= 500 && error.cause !== undefined) {
       log.error(
@@ -52,7 +53,7 @@ export function createCallLog(log: DoorLog, onCall: ((record: CallRecord) => voi
     });
   };
   const onSettled: OnSettled = (call, status, error) => {
-    calls.delete(call);
+    calls.remove(call.place, call);
     record(call.exchange, { protocol: call.protocol, status, error, rpc: call.rpc });
   };
   return {
@@ -60,7 +61,7 @@ export function createCallLog(log: DoorLog, onCall: ((record: CallRecord) => voi
     record,
     startCall(exchange, rpc, protocol) {
       const call = new ActiveCall({ exchange, rpc, protocol, onSettled });
-      calls.add(call);
+      call.place = calls.add(call);
       return call;
     },
     refuse(exchange, error) {

@@ -4,6 +4,7 @@
  * every protocol, in this order: gate, admission from the head, body and its signature, decoding, validation,
  * the app. Closing waits until the call log has no call at work.
  */
+import type { Places } from '../process/places.ts';
 import type { ActiveCall, CallRecord } from './active-call.ts';
 import type { App } from './call.ts';
 import { addressList } from './address.ts';
@@ -113,7 +114,7 @@ function warnOnce({ log, onUntrustedProxy }: DoorOptions): (peer: string) => voi
 
 async function closeDoor(
   listener: Listener,
-  { calls, log }: { readonly calls: ReadonlySet<ActiveCall>; readonly log: DoorLog },
+  { calls, log }: { readonly calls: Places<ActiveCall>; readonly log: DoorLog },
   graceMs: number,
 ): Promise<void> {
   listener.drain();
@@ -129,7 +130,7 @@ async function closeDoor(
 }
 
 /** Resolves when no call is left, or after the time. */
-async function drained(calls: ReadonlySet<ActiveCall>, ms: number): Promise<void> {
+async function drained(calls: Places<ActiveCall>, ms: number): Promise<void> {
   const endMs = performance.now() + ms;
   while (calls.size > 0 && performance.now() < endMs) {
     await new Promise((resolve) => {

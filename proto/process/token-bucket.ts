@@ -1,8 +1,8 @@
 /**
  * Token buckets in memory, one for each that calls (an address, a credential, a runner). Each process counts
  * for itself: with n servers a caller may reach n times the rate, which is what a bucket against overload
- * needs, and it costs no round trip. Bounded: the least recently used bucket is forgotten, which can only be
- * generous.
+ * needs, and it costs no round trip. Bounded: when there are too many, those that were not used for long are
+ * forgotten together, which can only be generous.
  */
 import type { Clock } from './clock.ts';
 
@@ -43,39 +43,50 @@ export function createRateLimiter(
   clock: Clock,
   bucketsMax: number = BUCKETS_MAX,
 ): RateLimiter {
-  const buckets = new Map<string, Bucket>();
   const perMs = rule.count / rule.windowMs;
+  // Two generations: who calls is taken into the young one, and stays where it is for all calls after. A map
+  // in which each call moves its entry to the end is copied again and again.
+  const youngMax = Math.ceil(bucketsMax / 2);
+  let young = new Map<string, Bucket>();
+  let old = new Map<string, Bucket>();
 
-  const refill = (who: string): Bucket => {
-    const nowMs = clock.monotonicMs();
-    const known = buckets.get(who);
-    const tokens =
-      known === undefined ? rule.count : Math.min(rule.count, known.tokens + (nowMs - known.atMs) * perMs);
-    return { tokens, atMs: nowMs };
+  const tokensOf = (bucket: Bucket | undefined, nowMs: number): number =>
+    bucket === undefined ? rule.count : Math.min(rule.count, bucket.tokens + (nowMs - bucket.atMs) * perMs);
+  const used = (who: string): Bucket => {
+    const known = young.get(who);
+    if (known !== undefined) return known;
+    const bucket = old.get(who) ?? { tokens: rule.count, atMs: clock.monotonicMs() };
+    if (young.size >= youngMax) {
+      old = young;
+      young = new Map();
+    }
+    old.delete(who);
+    young.set(who, bucket);
+    return bucket;
   };
-  const state = (bucket: Bucket, allowed: boolean): RateState => ({
+  const state = (tokens: number, allowed: boolean): RateState => ({
     allowed,
-    remaining: Math.max(0, Math.floor(bucket.tokens)),
-    resetMs: allowed ? (rule.count - bucket.tokens) / perMs : (1 - bucket.tokens) / perMs,
+    remaining: Math.max(0, Math.floor(tokens)),
+    resetMs: allowed ? (rule.count - tokens) / perMs : (1 - tokens) / perMs,
   });
 
   return {
     take: (who, cost = 1) => {
-      const bucket = refill(who);
+      const bucket = used(who);
+      const nowMs = clock.monotonicMs();
+      bucket.tokens = tokensOf(bucket, nowMs);
+      bucket.atMs = nowMs;
       const allowed = bucket.tokens >= 1;
       if (allowed) bucket.tokens -= cost;
-      buckets.delete(who); // to the end: the map's order is the order of use
-      buckets.set(who, bucket);
-      if (buckets.size > bucketsMax) {
-        const oldest = buckets.keys().next();
-        if (oldest.done !== true) buckets.delete(oldest.value);
-      }
-      return state(bucket, allowed);
+      return state(bucket.tokens, allowed);
     },
     peek: (who) => {
-      const bucket = refill(who);
-      return state(bucket, bucket.tokens >= 1);
+      const tokens = tokensOf(young.get(who) ?? old.get(who), clock.monotonicMs());
+      return state(tokens, tokens >= 1);
     },
-    reset: (who) => void buckets.delete(who),
+    reset: (who) => {
+      young.delete(who);
+      old.delete(who);
+    },
   };
 }

@@ -47,16 +47,18 @@ export interface Platform {
 /**
  * Without a DATABASE_URL the server makes a cluster of its own, which costs more than all else of its start.
  * `machine`: a database at the machine's PostgreSQL instead, where there is one; for stories that are not
- * about that.
+ * about that. `flags`: Node's own.
  */
 export async function startPlatform(
   env: Record<string, string> = {},
   where: 'own' | 'machine' = 'own',
+  flags: readonly string[] = [],
 ): Promise<Platform> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-e2e-'));
   const database =
     where === 'machine' && (await has('postgres')) ? await createMigratedDatabase() : undefined;
-  const server = startProgram('server/dist/main.js', [], {
+  const [first, ...rest] = [...flags, 'server/dist/main.js'] as const;
+  const server = startProgram(first ?? '', rest, {
     PORT: '0',
     DATA_DIR: join(folder, 'platform'),
     LOG_LEVEL: 'warn',

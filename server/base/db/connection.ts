@@ -7,6 +7,7 @@
  * one is of the kind that is wanted and its session is as it must be (opening.ts). Nobody's statement is sent
  * before.
  */
+import { Places } from '@svc/proto/process/places.ts';
 import { CONNECT_TIMEOUT_MS, connectionError, createClient, sendOn, type Client } from './client.ts';
 import type { Host } from './address.ts';
 import { reachOne, type Hosts } from './hosts.ts';
@@ -44,9 +45,9 @@ const READ_ONLY = '25006';
 /** Connects when it gets its first statement. */
 export function openConnection(options: ConnectionOptions, events: ConnectionEvents): Connection {
   const { hosts } = options;
-  const pending = new Set<(error: Error) => void>();
+  const pending = new Places<UnderWay>();
   /** Statements that wait for the session. */
-  const early: Array<() => void> = [];
+  const early: UnderWay[] = [];
   let whenIdle: (() => void) | undefined;
   let over: Error | undefined;
   let isOpening = false;
@@ -60,7 +61,7 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     over = error;
     events.onLost(error);
     const timeout = pending.size === 0 ? 1 : 0; // seconds
-    for (const reject of pending) reject(error);
+    for (const { reject } of pending) reject(error);
     pending.clear();
     whenIdle?.();
     abandon(error);
@@ -75,7 +76,20 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     });
     if (over !== undefined) return await own.end({ timeout: 0 });
     send = sendOn(own);
-    for (const one of early.splice(0)) one();
+    for (const one of early.splice(0)) void start(one);
+  };
+
+  const start = async (one: UnderWay): Promise<void> => {
+    try {
+      const answer = await send!(one.query);
+      pending.remove(one.place, one);
+      one.resolve(answer);
+    } catch (error) {
+      if ((error as Coded).code === READ_ONLY) void end(error as Error);
+      pending.remove(one.place, one);
+      one.reject(error);
+    }
+    if (pending.size === 0) whenIdle?.();
   };
 
   return {
@@ -85,22 +99,10 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     run: (query) =>
       new Promise((resolve, reject) => {
         if (over !== undefined) return reject(over);
-        pending.add(reject);
-        const settled =
-          <V>(settle: (value: V) => void) =>
-          (value: V): void => {
-            pending.delete(reject);
-            settle(value);
-            if (pending.size === 0) whenIdle?.();
-          };
-        const fail = settled(reject);
-        const start = (): void =>
-          void send!(query).then(settled(resolve), (error: Coded) => {
-            if (error.code === READ_ONLY) void end(error);
-            fail(error);
-          });
-        if (send !== undefined) return start();
-        early.push(start);
+        const one = { query, resolve, reject, place: -1 };
+        one.place = pending.add(one);
+        if (send !== undefined) return void start(one);
+        early.push(one);
         if (isOpening) return;
         isOpening = true;
         open().catch((error: unknown) => void end(error as Error));
@@ -110,6 +112,14 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     },
     end: async () => await end(connectionError('CONNECTION_ENDED')),
   };
+}
+
+/** A statement that was given and not answered yet. */
+interface UnderWay {
+  readonly query: Query;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  place: number;
 }
 
 type Coded = Error & { readonly code?: string };

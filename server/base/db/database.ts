@@ -13,11 +13,14 @@ import { createSql, type Run, type SqlTag } from './statement.ts';
 import { runTransaction } from './transaction.ts';
 
 export const STATEMENT_TIMEOUT_MS = 5_000;
+/** Of the connections, those for reads by key, where there are so many that others keep enough. */
+const KEY_CONNECTIONS = 2;
+const KEYS_FROM = 6;
 
 /** Transactions are begun by `transact` alone. */
 export type Orm = Omit<PostgresJsDatabase, 'transaction'>;
 
-export type Reads = Pick<Database, 'sql' | 'orm'>;
+export type Reads = Pick<Database, 'sql' | 'orm' | 'arrays'>;
 
 export interface Database {
   readonly sql: SqlTag;
@@ -26,6 +29,13 @@ export interface Database {
    * `inArray` is a text of its own, which the database prepares and keeps.
    */
   readonly orm: Orm;
+  /** Sends a text that is made once and prepared; rows come as arrays, in the order of its columns. */
+  arrays(text: string, values: readonly unknown[]): Promise<ReadonlyArray<readonly unknown[]>>;
+  /**
+   * For reads of few rows by their key, which wait for no lock: many of them share two connections, and so the
+   * backends and the packets. In a transaction it is the handle of the transaction.
+   */
+  readonly byKey: Reads;
   /**
    * For reads that owe nobody their own write: a replica where there is one at most 5 s behind, else this
    * very database; see replica.ts.
@@ -116,7 +126,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   const session = { ...at('DATABASE_URL'), onGeneration };
   const onError = options.onError ?? (() => undefined);
-  const pool = createPool({ ...session, hosts, max: Math.max(2, max), waitMs, name });
+  const ofKeys = max >= KEYS_FROM ? KEY_CONNECTIONS : 0;
+  const pool = createPool({ ...session, hosts, max: Math.max(2, max - ofKeys), waitMs, name });
+  const keys = ofKeys === 0 ? pool : createPool({ ...session, hosts, max: ofKeys, waitMs, name });
   const behind =
     replicaUrl === undefined
       ? undefined
@@ -131,8 +143,8 @@ export function openDatabase(options: DatabaseOptions): Database {
           { primary: pool.run, onError },
         );
   return {
-    sql: createSql(pool.run),
-    orm: createOrm(pool.run),
+    ...readsOf(pool.run),
+    byKey: readsOf(keys.run),
     behind: readsOf(behind?.run ?? pool.run),
     inTransaction: false,
     transact: async (work) => await transact(pool, work, onError),
@@ -150,13 +162,17 @@ export function openDatabase(options: DatabaseOptions): Database {
         onReady,
       }),
     close: async (graceMs = 5_000) => {
-      await behind?.end(graceMs);
-      await pool.end(graceMs);
+      await Promise.all([behind, keys, pool].map(async (one) => await one?.end(graceMs)));
     },
   };
 }
 
-const readsOf = (run: Run): Reads => ({ sql: createSql(run), orm: createOrm(run) });
+const readsOf = (run: Run): Reads => ({ sql: createSql(run), orm: createOrm(run), arrays: arraysOn(run) });
+
+const arraysOn =
+  (run: Run): Reads['arrays'] =>
+  async (text, values) =>
+    (await run({ text, values, isPrepared: true, asArrays: true })) as ReadonlyArray<readonly unknown[]>;
 
 async function transact<T>(
   pool: Pool,
@@ -194,6 +210,10 @@ function handleOf(run: Run, after: After): Database {
     sql: createSql(run),
     get orm() {
       return (orm ??= createOrm(run));
+    },
+    arrays: arraysOn(run),
+    get byKey() {
+      return handle;
     },
     get behind() {
       return handle;

@@ -27,7 +27,7 @@ export interface SandboxRunsDeps extends CreateDeps {
 }
 
 async function visibleRun({ db, teams }: Ctx, runId: string): Promise<RunRow> {
-  const row = await findRun(db.sql, teams, runId);
+  const row = await findRun(db.byKey.sql, teams, runId);
   if (row === undefined) throw notFound('sandbox run');
   teams.require(row.teamId);
   return row;

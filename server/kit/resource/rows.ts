@@ -2,7 +2,7 @@
  * This file reads and writes rows of a plain resource for a caller. Every statement is limited to the teams
  * of the call's TeamScope, so that another team's row is the same as a missing one.
  */
-import { and, asc, desc, eq, lt, sql, type SQL } from 'drizzle-orm';
+import { and, eq, lt, sql, type SQL } from 'drizzle-orm';
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -12,6 +12,7 @@ import { notFound } from '../not-found.ts';
 import { closePage, openPage, type PageRequest, type PageResult } from '../paging.ts';
 import { teams } from './schema.ts';
 import { given } from './shown.ts';
+import { statementsOf } from './statements.ts';
 import { resourceOf, type TeamTable } from './team-table.ts';
 
 export type RowOf<T extends TeamTable> = T['$inferSelect'] & { readonly id: string; readonly teamId: string };
@@ -89,9 +90,6 @@ const LIST_MAX = 1_000;
 /** No request changes them. */
 const FIXED: ReadonlySet<string> = new Set(['id', 'teamId', 'createdAt']);
 
-/** The table without its columns' types: the statements are the same for every resource. */
-type Plain = TeamTable & { readonly $inferInsert: Record<string, unknown> };
-
 /** A condition that holds for the teams that the call reaches. */
 export function inTeams(table: Pick<TeamTable, 'teamId'>, scope: TeamScope): SQL {
   return sql`${table.teamId} = any(${sql.param([...scope.teamIds])}::text[])`;
@@ -99,29 +97,21 @@ export function inTeams(table: Pick<TeamTable, 'teamId'>, scope: TeamScope): SQL
 
 export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
   const { kind, prefix } = resourceOf(table);
-  const plain: Plain = table as Plain;
+  const plain: TeamTable = table;
+  const statements = statementsOf(table);
   type Row = RowOf<T>;
-  const one = (who: Who, id: string, where?: SQL): SQL | undefined =>
-    and(eq(plain.id, id), inTeams(plain, who.teams), where);
-  const read = async (who: Who, id: string, where?: SQL): Promise<Row | undefined> =>
-    (
-      await who.db.orm
-        .select()
-        .from(plain)
-        .where(one(who, id, where))
-    )[0] as Row | undefined;
+  const one = ({ teams: { teamIds } }: Who, id: string, where?: SQL) => ({ teamIds, id, where });
   const visible = (who: Who, row: unknown): Row => {
     if (row === undefined) throw notFound(kind);
     const found = row as Row;
     who.teams.require(found.teamId);
     return found;
   };
-  const select = (who: Who, { where, by = plain.id, descending = by === plain.id }: Query, after?: SQL) =>
-    who.db.orm
-      .select()
-      .from(plain)
-      .where(and(inTeams(plain, who.teams), where, after))
-      .orderBy(...[by, plain.id].slice(by === plain.id ? 1 : 0).map(descending ? desc : asc));
+  const select = async (
+    { db, teams: { teamIds } }: Who,
+    { where, by = plain.id, descending = by === plain.id }: Query,
+    take: number,
+  ): Promise<Row[]> => (await statements.list(db, { teamIds, where }, { by, descending, take })) as Row[];
 
   return {
     table,
@@ -130,14 +120,13 @@ export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
       Object.fromEntries(
         Object.entries(given(schema, request)).filter(([column]) => column in plain && !FIXED.has(column)),
       ) as Changes<T>,
-    find: async (who, id) => visible(who, await read(who, id)),
-    lock: async (who, id) =>
-      visible(who, (await who.db.orm.select().from(plain).where(one(who, id)).for('no key update'))[0]),
-    list: async (who, query) => (await select(who, query).limit(query.max ?? LIST_MAX)) as Row[],
+    find: async (who, id) => visible(who, await statements.find(who.db.byKey, one(who, id))),
+    lock: async (who, id) => visible(who, await statements.lock(who.db, one(who, id))),
+    list: async (who, query) => await select(who, query, query.max ?? LIST_MAX),
     page: async (who, request, query) => {
       const page = openPage(who, request.of, request);
       const after = page.after && behind(plain, query, page.after);
-      const found = (await select(who, query, after).limit(page.take)) as Row[];
+      const found = await select(who, { ...query, where: and(query.where, after) }, page.take);
       const key = query.by && keyName(plain, query.by);
       return closePage(page, found, (row) =>
         key === undefined ? [row.id] : [cursorValue((row as Record<string, unknown>)[key]), row.id],
@@ -147,34 +136,22 @@ export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
       if (!scope.teamIds.includes(row.teamId)) throw notFound('team');
       const now = clock.now();
       const values = { id: newId(prefix, now.getTime()), createdAt: now, ...row };
-      return (await db.orm.insert(plain).values(values).returning())[0] as Row;
+      return (await statements.insert(db, values)) as Row;
     },
     update: async (who, id, { set, where }) => {
-      if (isEmpty(set)) return await read(who, id, where);
-      const changed = who.db.orm
-        .update(plain)
-        .set(set)
-        .where(one(who, id, where));
-      return (await changed.returning())[0] as Row | undefined;
+      const reach = one(who, id, where);
+      const changed = isEmpty(set) ? statements.find(who.db, reach) : statements.update(who.db, reach, set);
+      return (await changed) as Row | undefined;
     },
     remove: async (who, id, where) =>
-      (
-        await who.db.orm
-          .delete(plain)
-          .where(one(who, id, where))
-          .returning()
-      )[0] as Row | undefined,
-    atMost: async (who, limit) => await countAtMost(who, plain, limit),
+      (await statements.remove(who.db, one(who, id, where))) as Row | undefined,
+    atMost: async (who, limit) => {
+      const { teamId, where } = limit;
+      await lockTeam(who, teamId);
+      const current = await statements.count(who.db, { teamIds: [teamId], where });
+      refuseMore(table, { ...limit, current });
+    },
   };
-}
-
-async function countAtMost(who: Who, table: Plain, limit: Limit): Promise<void> {
-  const { teamId, where } = limit;
-  await lockTeam(who, teamId);
-  refuseMore(table, {
-    ...limit,
-    current: await who.db.orm.$count(table, and(eq(table.teamId, teamId), where)),
-  });
 }
 
 /** Throws `limit_reached` where there are as many as there may be. */
@@ -203,7 +180,7 @@ function isEmpty(set: object): boolean {
   return Object.values(set).every((value) => value === undefined);
 }
 
-function behind(table: Plain, { by, descending }: Query, after: ReadonlyArray<string | number>): SQL {
+function behind(table: TeamTable, { by, descending }: Query, after: ReadonlyArray<string | number>): SQL {
   const [first, id] = after;
   if (by === undefined) return lt(table.id, first);
   const key = sql`(${sql.param(first, by)}, ${sql.param(id, table.id)})`;

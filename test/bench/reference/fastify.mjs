@@ -16,4 +16,10 @@ app.get('/sandbox-runs/:id', async (request, reply) => {
   return row ?? reply.code(404).send({ error: 'not found' });
 });
 
+app.get('/projects/:id', async (request, reply) => {
+  const [row] =
+    await sql`select id, team_id, name, slug, created_at from projects where id = ${request.params.id}`;
+  return row ?? reply.code(404).send({ error: 'not found' });
+});
+
 console.log(`listening on ${await app.listen({ port: 0, host: '127.0.0.1' })}`);
