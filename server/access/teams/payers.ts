@@ -109,7 +109,7 @@ export async function teamsPaidWith(
 ): Promise<readonly PaidTeam[]> {
   return await sql<PaidTeam[]>`
     with mine as materialized (
-      select m.team_id, p.payer_id from unnest(${[...teamIds]}::text[]) m(team_id)
+      select m.team_id, p.payer_id from unnest(${teamIds}::text[]) m(team_id)
       left join lateral (select l.payer_id from team_payers l where l.team_id = m.team_id and l.from_at < ${before} order by l.from_at desc limit 1) p on true
     ),
     payers as materialized (select distinct payer_id from mine where payer_id is not null),

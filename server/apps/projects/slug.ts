@@ -36,7 +36,7 @@ export async function nextFreeSlug(
   const turn = `projects.slug ${teamId} ${slug.replace(/(?:-\d+)+$/, '')}`;
   await sql`select pg_advisory_xact_lock(hashtextextended(${turn}, 0))`;
   const rows = await sql<Array<{ slug: string }>>`
-    select slug from projects where team_id = ${teamId} and team_id = any(${[...teams.teamIds]})
+    select slug from projects where team_id = ${teamId} and team_id = any(${teams.teamIds})
       and (slug = ${slug} or slug ~ ${`^${slug}-[0-9]+$`})`;
   return freeSlug(slug, new Set(rows.map((row) => row.slug)));
 }

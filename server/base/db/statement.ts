@@ -95,8 +95,9 @@ const places = new WeakMap<readonly string[], { readonly stack?: string }>();
 
 export function createSql(run: Run): SqlTag {
   const sendTemplate = async (template: Fragment): Promise<unknown> => {
-    const values: unknown[] = [];
-    const text = textOf(template, values);
+    const values = valuesOf(template);
+    const place = placeOf(template, roots);
+    const text = (place.text ??= textOf(template, { count: 0 }));
     try {
       return await run({ text, values, isPrepared: true });
     } catch (error) {
@@ -107,7 +108,7 @@ export function createSql(run: Run): SqlTag {
     }
   };
   const tag = (first: TemplateStringsArray | string, ...args: readonly unknown[]): Fragment => {
-    if (typeof first === 'string') return new Fragment([`"${first.replaceAll('"', '""')}"`]);
+    if (typeof first === 'string') return nameOf(first);
     if (!places.has(first)) {
       const place = {};
       Error.captureStackTrace(place, tag);
@@ -120,11 +121,54 @@ export function createSql(run: Run): SqlTag {
   return Object.assign(tag, { unsafe, json }) as SqlTag;
 }
 
-/** Adds the values of the fragment to `values`. */
-function textOf({ strings, args }: Fragment, values: unknown[]): string {
+const names = new Map<string, Fragment>();
+
+/** Names are constants, so that there are few. */
+function nameOf(name: string): Fragment {
+  const known = names.get(name) ?? new Fragment([`"${name.replaceAll('"', '""')}"`]);
+  names.set(name, known);
+  return known;
+}
+
+/**
+ * A template with those within it is met again and again with other values: its text stands where the way ends
+ * that its parts lead, each known by the place in the source that wrote it.
+ */
+class Place {
+  text: string | undefined;
+  /** Where a value goes on. */
+  #value: Place | undefined;
+  readonly #parts = new WeakMap<readonly string[], Place>();
+
+  afterValue(): Place {
+    return (this.#value ??= new Place());
+  }
+
+  afterPart(strings: readonly string[]): Place {
+    let place = this.#parts.get(strings);
+    if (place === undefined) this.#parts.set(strings, (place = new Place()));
+    return place;
+  }
+}
+
+const roots = new Place();
+
+function placeOf({ strings, args }: Fragment, from: Place): Place {
+  let place = from.afterPart(strings);
+  for (const arg of args) place = arg instanceof Fragment ? placeOf(arg, place) : place.afterValue();
+  return place;
+}
+
+const isPart = (arg: unknown): boolean => arg instanceof Fragment;
+
+function valuesOf({ args }: Fragment): readonly unknown[] {
+  return args.some(isPart) ? args.flatMap((arg) => (arg instanceof Fragment ? valuesOf(arg) : [arg])) : args;
+}
+
+function textOf({ strings, args }: Fragment, values: { count: number }): string {
   let text = strings[0] ?? '';
   args.forEach((arg, at) => {
-    text += arg instanceof Fragment ? textOf(arg, values) : `$${values.push(arg)}`;
+    text += arg instanceof Fragment ? textOf(arg, values) : `$${(values.count += 1)}`;
     text += strings[at + 1] ?? '';
   });
   return text;

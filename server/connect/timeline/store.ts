@@ -45,7 +45,7 @@ export async function environmentExists(
   environmentId: string,
 ): Promise<boolean> {
   const rows = await sql`
-    select 1 from environments where id = ${environmentId} and team_id = any(${[...scope.teamIds]})`;
+    select 1 from environments where id = ${environmentId} and team_id = any(${scope.teamIds})`;
   return rows.length > 0;
 }
 

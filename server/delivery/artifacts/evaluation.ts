@@ -88,7 +88,7 @@ function contentOf(request: AttestEvaluationRequest, now: Date) {
 async function runOf({ db: { sql }, teams }: Ctx, teamId: string, runId: string) {
   const [run] = await sql<Array<Readonly<Record<string, string | number | null>>>>`
     select id, state, exit_code as "exitCode", runner_id as "runnerId", nullif(encode(log_sha256, 'hex'), '') as "logSha256" from work_items
-    where id = ${runId} and team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[]) and kind = 'run'`;
+    where id = ${runId} and team_id = ${teamId} and team_id = any(${teams.teamIds}::text[]) and kind = 'run'`;
   if (run === undefined) throw notFound('sandbox run');
   return run;
 }

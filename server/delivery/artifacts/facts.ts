@@ -84,7 +84,7 @@ export async function readArtifacts(
       select * from artifact_sources x where x.team_id = a.team_id and x.artifact_id = a.id
       order by ${rankOf(sql)}, x.branch is null, x.at, x.ref limit 1
     ) s on true
-    where a.team_id = any(${[...teams.teamIds]}::text[]) and a.team_id = ${teamId} and a.id = any(${[...artifactIds]}::text[])`;
+    where a.team_id = any(${teams.teamIds}::text[]) and a.team_id = ${teamId} and a.id = any(${[...artifactIds]}::text[])`;
   return rows.map(({ lists, ...row }) => ({ ...row, ...madeOf(lists) }));
 }
 
@@ -112,6 +112,6 @@ export async function artifactOfDigest(
   digest: string,
 ): Promise<string | undefined> {
   const [row] = await sql<Array<{ id: string }>>`
-    select id from artifacts where team_id = any(${[...teams.teamIds]}::text[]) and team_id = ${teamId} and digest = ${digest}`;
+    select id from artifacts where team_id = any(${teams.teamIds}::text[]) and team_id = ${teamId} and digest = ${digest}`;
   return row?.id;
 }

@@ -18,7 +18,7 @@ export async function packagesOf(
 ) {
   const lists = await sql<Array<{ setId: number; sources: readonly Source[] }>>`
     select package_set_id as "setId", array_agg(distinct source order by source) as sources from artifact_sboms
-    where team_id = any(${[...teams.teamIds]}::text[]) and artifact_id = ${artifactId} group by package_set_id`;
+    where team_id = any(${teams.teamIds}::text[]) and artifact_id = ${artifactId} group by package_set_id`;
   if (lists.length === 0) throw notFound('list of packages');
   const sourcesOf = new Map(lists.map(({ setId, sources }) => [setId, sources]));
   const behind = after === undefined ? undefined : { purl: String(after[0]), id: Number(after[1]) };

@@ -41,7 +41,7 @@ type Row = Pick<
 /** Returns the condition that the artifact `a` has this id or digest, within the teams of the call. */
 function isNamed(sql: SqlTag, teams: TeamScope, idOrDigest: string): Fragment {
   const name = idOrDigest.startsWith('sha256:') ? sql`a.digest` : sql`a.id`;
-  return sql`a.team_id = any(${[...teams.teamIds]}::text[]) and ${name} = ${idOrDigest}`;
+  return sql`a.team_id = any(${teams.teamIds}::text[]) and ${name} = ${idOrDigest}`;
 }
 
 export async function findArtifact({ db: { sql }, teams }: Who, idOrDigest: string): Promise<Artifact> {
@@ -64,7 +64,7 @@ export async function presentListed(
   const found = await sql<Array<Source & { artifactId: string }>>`
     select a.id as "artifactId", ${sourceColumns(sql)}
     from unnest(${ids}::text[]) a (id) cross join lateral (
-      select * from artifact_sources x where x.team_id = ${teamId} and x.team_id = any(${[...teams.teamIds]}::text[]) and x.artifact_id = a.id
+      select * from artifact_sources x where x.team_id = ${teamId} and x.team_id = any(${teams.teamIds}::text[]) and x.artifact_id = a.id
       order by ${rankOf(sql)}, x.at, x.ref limit ${SOURCES_SHOWN_MAX}::int
     ) s order by s.at, s.ref`;
   const sources = new Map(ids.map((id): [string, Source[]] => [id, []]));

@@ -101,7 +101,7 @@ export async function attestationFacts(
         coalesce(a.counts_as, a.id) as counts_as
       from attestation_subjects s join attestations a on a.team_id = s.team_id and a.id = s.attestation_id
         cross join lateral (select right(a.predicate_type, ${EVALUATION_SUFFIX.length}::int) = ${EVALUATION_SUFFIX} as is_evaluation) e
-      where s.team_id = any(${[...teams.teamIds]}::text[]) and s.digest = any(${[...digests]}::text[])
+      where s.team_id = any(${teams.teamIds}::text[]) and s.digest = any(${[...digests]}::text[])
         and (a.counts_as is not null or a.source = 'platform')
     ), one_of_same as (
       select distinct on (digest, source, predicate_type, counts_as) * from counting

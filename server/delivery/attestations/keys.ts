@@ -24,6 +24,6 @@ export async function keysFor(
 async function readTrusted({ db: { sql }, teams }: Who): Promise<readonly TrustedKey[]> {
   const found = await sql<Array<Omit<TrustedKey, 'publicKey'> & Pick<RowOf<typeof trustedKeys>, 'spki'>>>`
     select id, name, hint, spki, predicate_types as "predicateTypes" from trusted_keys
-    where team_id = any(${[...teams.teamIds]}::text[]) order by name, id`;
+    where team_id = any(${teams.teamIds}::text[]) order by name, id`;
   return found.map((row) => ({ ...row, publicKey: publicKeyOf(row.spki) }));
 }

@@ -39,7 +39,7 @@ export async function attestationsOf(
     with page as (
       select a.id, a.team_id, ${unpackedBytes(sql)} as bytes
       from attestation_subjects s join attestations a on a.team_id = s.team_id and a.id = s.attestation_id
-      where s.team_id = any(${[...teams.teamIds]}::text[]) and s.digest = ${digest} ${behind}
+      where s.team_id = any(${teams.teamIds}::text[]) and s.digest = ${digest} ${behind}
       order by s.attestation_id desc limit ${take}::int
     ), placed as (
       select *, row_number() over (order by id desc) = 1 or sum(bytes) over (order by id desc) <= ${PAGE_BYTES_MAX}::int as is_whole from page
@@ -59,5 +59,5 @@ export async function statedAs(
   return await sql<Array<Pick<Attestation, 'dedupeKey' | 'createdAt'>>>`
     select a.dedupe_key as "dedupeKey", a.created_at as "createdAt"
     from attestation_subjects s join attestations a on a.team_id = s.team_id and a.id = s.attestation_id
-    where s.team_id = any(${[...teams.teamIds]}::text[]) and s.digest = ${digest} and a.source = 'platform' and starts_with(a.dedupe_key, ${prefix})`;
+    where s.team_id = any(${teams.teamIds}::text[]) and s.digest = ${digest} and a.source = 'platform' and starts_with(a.dedupe_key, ${prefix})`;
 }

@@ -47,7 +47,7 @@ async function releases({ db, teams, start, until }: Reading, { after, take }: P
       r.created_at as "createdAt", array(
         select a.digest from release_artifacts x join artifacts a on a.id = x.artifact_id where x.release_id = r.id order by a.digest
       ) as artifacts
-    from releases r where r.team_id = any(${[...teams.teamIds]}::text[]) and r.created_at >= ${start} and r.created_at < ${until} and r.id > ${after}
+    from releases r where r.team_id = any(${teams.teamIds}::text[]) and r.created_at >= ${start} and r.created_at < ${until} and r.id > ${after}
     order by r.id limit ${take}::int`;
 }
 
@@ -63,7 +63,7 @@ async function promotions(reading: Reading, { after, take }: Piece): Rows<object
       version, artifact_id as "artifactId", state, rejection, reason, held, requested_by as "requestedBy", override_reason as "overrideReason",
       build_id as "buildId", digest, fingerprint, subject, created_at as "createdAt", approved_at as "approvedAt", ended_at as "endedAt"
     from promotions
-    where team_id = any(${[...teams.teamIds]}::text[]) and id > ${after}
+    where team_id = any(${teams.teamIds}::text[]) and id > ${after}
       and (created_at >= ${start} and created_at < ${until} or ended_at >= ${start} and ended_at < ${until})
     order by id limit ${take}::int`;
   const ids = rows.map(({ id }) => id);
@@ -132,7 +132,7 @@ async function artifacts({ db, teams, start, until }: Reading, { after, take }: 
         from artifact_sources x where x.artifact_id = a.id order by ${rankOf(db.sql)}, x.at, x.ref limit ${SOURCES_MAX}::int
       ) as sources
     from artifacts a
-    where a.team_id = any(${[...teams.teamIds]}::text[]) and a.id > ${after} and (
+    where a.team_id = any(${teams.teamIds}::text[]) and a.id > ${after} and (
       a.created_at >= ${start} and a.created_at < ${until}
       or exists (
         select 1 from deployments d where d.team_id = a.team_id and d.digest = a.digest and d.deployed_at >= ${start} and d.deployed_at < ${until})
@@ -191,7 +191,7 @@ const bundlesAbout =
     select t.id, t.predicate_type as "predicateType", t.source, encode(t.sha256, 'hex') as sha256, t.ledger_seq as "ledgerSeq",
       case when t.source = 'platform' or t.counts_as is not null then coalesce(t.brief, t.bundle) end as bundle
     from attestation_subjects s join attestations t on t.team_id = s.team_id and t.id = s.attestation_id
-    where s.team_id = any(${[...teams.teamIds]}::text[]) and s.digest = ${digest} and t.id > ${after} order by t.id limit ${take}::int`;
+    where s.team_id = any(${teams.teamIds}::text[]) and s.digest = ${digest} and t.id > ${after} order by t.id limit ${take}::int`;
 
 /** The revisions that could be in force in the period. When each policy was enabled is in the ledger. */
 export async function addPolicies(reading: Reading): Promise<number> {
@@ -211,7 +211,7 @@ async function revisions({ db, teams, start, until }: Reading, { after, take }: 
     select r.policy_id || '-' || lpad(r.revision::text, 10, '0') as id, r.policy_id as "policyId", p.name, p.project_id as "projectId",
       p.environment_id as "environmentId", r.revision, encode(r.sha256, 'hex') as sha256, r.by, r.at, r.document
     from policies p join policy_revisions r on r.team_id = p.team_id and r.policy_id = p.id
-    where p.team_id = any(${[...teams.teamIds]}::text[]) and r.at < ${until} and r.policy_id || '-' || lpad(r.revision::text, 10, '0') > ${after}
+    where p.team_id = any(${teams.teamIds}::text[]) and r.at < ${until} and r.policy_id || '-' || lpad(r.revision::text, 10, '0') > ${after}
       and not exists (select 1 from policy_revisions n where n.policy_id = r.policy_id and n.revision = r.revision + 1 and n.at <= ${start})
     order by 1 limit ${take}::int`;
 }
@@ -227,5 +227,5 @@ export async function addMembers(reading: Reading): Promise<number> {
 async function members({ db, teams }: Reading, { after, take }: Piece): Rows<object> {
   return await db.sql<Array<{ id: string }>>`
     select m.user_id as id, u.username, m.role, m.joined_at as "joinedAt" from team_members m join users u on u.id = m.user_id
-    where m.team_id = any(${[...teams.teamIds]}::text[]) and m.user_id > ${after} order by m.user_id limit ${take}::int`;
+    where m.team_id = any(${teams.teamIds}::text[]) and m.user_id > ${after} order by m.user_id limit ${take}::int`;
 }

@@ -172,7 +172,7 @@ async function deployedBuilds(reading: Reading): Promise<ReadonlySet<string>> {
 async function buildsBehind({ db, teams, start, until }: Reading, { after, take }: Piece) {
   return await db.sql<Array<{ id: string; buildId: string }>>`
     select id, build_id as "buildId" from deployments
-    where team_id = any(${[...teams.teamIds]}::text[]) and deployed_at >= ${start} and deployed_at < ${until} and id > ${after}
+    where team_id = any(${teams.teamIds}::text[]) and deployed_at >= ${start} and deployed_at < ${until} and id > ${after}
     order by id limit ${take}::int`;
 }
 
@@ -181,7 +181,7 @@ async function placeOf({ db, teams, teamId, start, until }: Reading): Promise<Pl
   const [row] = await db.sql<Place[]>`
     with part as (
       select min(seq) as first, max(seq) as last from audit_entries
-      where chain = any(${[...teams.teamIds]}::text[]) and chain = ${teamId}
+      where chain = any(${teams.teamIds}::text[]) and chain = ${teamId}
         and at >= ${start.getTime()}::bigint and at < ${until.getTime()}::bigint
     )
     select p.first, p.last, e.hash from part p join audit_entries e on e.chain = ${teamId} and e.seq = p.last`;

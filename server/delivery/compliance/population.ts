@@ -140,7 +140,7 @@ async function deploymentsBehind(
   { db: { sql }, teams, start, until }: Reading,
   { after, take }: Piece,
 ): Promise<readonly Row[]> {
-  const ours = sql`x.team_id = any(${[...teams.teamIds]}::text[])`;
+  const ours = sql`x.team_id = any(${teams.teamIds}::text[])`;
   const all = allDeployments(sql, {
     deployments: sql`${ours} and x.deployed_at >= ${start} and x.deployed_at < ${until}`,
     promotions: sql`${ours} and x.ended_at >= ${start} and x.ended_at < ${until}`,
@@ -252,13 +252,13 @@ function isApprovedBySubmitter(decisions: readonly Gate[], ledger: KnownDeployme
 async function promotionsOf({ db, teams }: Reading, ids: readonly string[]): Promise<readonly Promotion[]> {
   return await db.sql<Promotion[]>`
     select id, release_id as "releaseId", version, requested_by as "requestedBy", override_reason as "overrideReason"
-    from promotions where team_id = any(${[...teams.teamIds]}::text[]) and id = any(${[...ids]}::text[])`;
+    from promotions where team_id = any(${teams.teamIds}::text[]) and id = any(${[...ids]}::text[])`;
 }
 
 export async function approvalsOf({ db, teams }: Reading, ids: readonly string[]) {
   return await db.sql<Approval[]>`
     select promotion_id as "promotionId", user_id as "userId", at, fingerprint, void_at as "voidAt", void_reason as "voidReason" from promotion_approvals
-    where team_id = any(${[...teams.teamIds]}::text[]) and promotion_id = any(${[...ids]}::text[]) order by at, id`;
+    where team_id = any(${teams.teamIds}::text[]) and promotion_id = any(${[...ids]}::text[]) order by at, id`;
 }
 
 async function gatesOf({ db, teams }: Reading, subjects: readonly string[]): Promise<readonly Gate[]> {
@@ -268,7 +268,7 @@ async function gatesOf({ db, teams }: Reading, subjects: readonly string[]): Pro
         select jsonb_agg(jsonb_build_object('policyId', d.policy_id, 'revision', d.revision, 'outcome', d.outcome) order by d.policy_id)
         from policy_decisions d where d.gate_id = g.id
       ), '[]') as decisions
-    from policy_gates g where g.team_id = any(${[...teams.teamIds]}::text[]) and g.subject = any(${[...subjects]}::text[]) order by g.id`;
+    from policy_gates g where g.team_id = any(${teams.teamIds}::text[]) and g.subject = any(${[...subjects]}::text[]) order by g.id`;
 }
 
 async function artifactsOf({ db, teams }: Reading, digests: readonly string[]): Promise<readonly Artifact[]> {
@@ -278,7 +278,7 @@ async function artifactsOf({ db, teams }: Reading, digests: readonly string[]): 
     left join lateral (
       select * from artifact_sources x where x.team_id = a.team_id and x.artifact_id = a.id order by ${rankOf(db.sql)}, x.at, x.ref limit 1
     ) s on true
-    where a.team_id = any(${[...teams.teamIds]}::text[]) and a.digest = any(${[...digests]}::text[])`;
+    where a.team_id = any(${teams.teamIds}::text[]) and a.digest = any(${[...digests]}::text[])`;
 }
 
 /**

@@ -26,7 +26,7 @@ export async function impactOf({ db, teams }: Who, request: ImpactRequest): Prom
   const { teamId } = request;
   const wanted = wantedOf(request);
   const { matches, ids, newest, isCut } = await matching({ db, teams }, request, wanted);
-  const ours = sql`a.team_id = ${teamId} and a.team_id = any(${[...teams.teamIds]}::text[])`;
+  const ours = sql`a.team_id = ${teamId} and a.team_id = any(${teams.teamIds}::text[])`;
   // With a limit the planner cannot turn it around, and begin with all artifacts of a package.
   const running = sql`
     from (${whatRuns(sql, teamId, placesOf(sql, teamId))}) n cross join lateral (

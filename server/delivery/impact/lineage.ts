@@ -21,7 +21,7 @@ export async function lineageOf(
   artifact: Artifact,
 ): Promise<Row<LineageResponse>> {
   const { id, teamId, name, createdAt: at } = artifact;
-  const ours = sql`team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[])`;
+  const ours = sql`team_id = ${teamId} and team_id = any(${teams.teamIds}::text[])`;
   const found = await Promise.all([
     sql<FoundNode[]>`
       select origin as kind, ref as id, coalesce(environment_name, repository, '') as name, at, commit as of, repository

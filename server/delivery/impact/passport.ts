@@ -60,7 +60,7 @@ async function makePassport(deps: PassportDeps, { teamId, id }: About): Promise<
 /** These parts of the document are read from tables, oldest first. */
 async function gathered({ db: { sql }, teams }: Who, { teamId, id }: About, facts: ArtifactFacts) {
   const { digest, kind, name, attestations, evaluations, sbom } = facts;
-  const ours = sql`x.team_id = ${teamId} and x.team_id = any(${[...teams.teamIds]}::text[])`;
+  const ours = sql`x.team_id = ${teamId} and x.team_id = any(${teams.teamIds}::text[])`;
   const holding = sql`(select r.release_id from release_artifacts r where r.team_id = ${teamId} and r.artifact_id = ${id})`;
   type Part = ReadonlyArray<Readonly<Record<string, string | null>>>;
   const [tables] = await sql<Array<{ sources: Part; releases: Part; promotions: Part; deployments: Part }>>`
@@ -101,7 +101,7 @@ function gapsOf({ origin, attestations, sbom }: ArtifactFacts): readonly string[
 async function lastOf({ db: { sql }, teams }: Who, id: string) {
   const [row] = await sql<Array<Pick<typeof artifactPassports.$inferSelect, 'revision' | 'document'>>>`
     select revision, document from artifact_passports
-    where artifact_id = ${id} and team_id = any(${[...teams.teamIds]}::text[]) order by revision desc limit 1`;
+    where artifact_id = ${id} and team_id = any(${teams.teamIds}::text[]) order by revision desc limit 1`;
   return row;
 }
 

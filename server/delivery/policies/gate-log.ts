@@ -165,7 +165,7 @@ export async function pastGates(
 ): Promise<readonly PastGate[]> {
   return await sql<PastGate[]>`
     with asked as (
-      select g.* from unnest(${[...actions]}::text[]) a (action) cross join unnest(${[...teamIds]}::text[]) t (id)
+      select g.* from unnest(${[...actions]}::text[]) a (action) cross join unnest(${teamIds}::text[]) t (id)
       cross join lateral (
         select id, action, subject, created_at as at from policy_gates
         where team_id = t.id and action = a.action and (${projectId}::text is null or project_id = ${projectId}::text)
@@ -189,6 +189,6 @@ export async function inputsOf(
 ): Promise<ReadonlyMap<string, RecordedInput>> {
   const rows = await sql<Array<{ id: string; input: RecordedInput }>>`
     select g.id, i.input from policy_gates g join policy_inputs i on i.team_id = g.team_id and i.sha256 = g.input_sha256
-    where g.team_id = any(${[...teamIds]}::text[]) and g.id = any(${[...gateIds]}::text[])`;
+    where g.team_id = any(${teamIds}::text[]) and g.id = any(${[...gateIds]}::text[])`;
   return new Map(rows.map(({ id, input }) => [id, input]));
 }

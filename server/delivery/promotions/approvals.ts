@@ -50,7 +50,7 @@ export async function approvalsOf(
         when g.key_id is not null and coalesce(${endOfKey(db.sql, db.sql`g.key_id`)}, 'epoch') <= now() then 'key' end as lost
     from promotion_approvals g
     left join team_members m on m.team_id = g.team_id and m.user_id = g.user_id
-    where g.promotion_id = any(${[...promotionIds]}::text[]) and g.team_id = any(${[...teams.teamIds]}::text[])
+    where g.promotion_id = any(${[...promotionIds]}::text[]) and g.team_id = any(${teams.teamIds}::text[])
     order by g.at, g.id`;
 }
 

@@ -115,7 +115,7 @@ async function releasesOf(
     from releases r
     left join release_artifacts ra on ra.release_id = r.id and ra.team_id = r.team_id
     left join artifacts a on a.id = ra.artifact_id and a.kind = 'image'
-    where r.id = any(${[...new Set(ids)]}::text[]) and r.team_id = any(${[...teams.teamIds]}::text[])
+    where r.id = any(${[...new Set(ids)]}::text[]) and r.team_id = any(${teams.teamIds}::text[])
     group by r.id`;
   return new Map(rows.map((row) => [row.id, row]));
 }

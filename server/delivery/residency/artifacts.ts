@@ -62,7 +62,7 @@ async function placesOf({ db: { sql }, teams }: Ctx, { id, teamId, digest, uri, 
   const [row] = await sql<Array<{ builtIn: string[]; deployedIn: string[] }>>`
     select
       array(select distinct region_id || ' ' || operator from artifact_sources
-        where team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[]) and artifact_id = ${id} and origin = 'build' and region_id is not null) as "builtIn",
+        where team_id = ${teamId} and team_id = any(${teams.teamIds}::text[]) and artifact_id = ${id} and origin = 'build' and region_id is not null) as "builtIn",
       -- Where something else was deployed elsewhere since, it runs no more; in which region that was nobody says.
       array(select distinct n.region_id from (${whatRuns(sql, teamId, environments)}) n where n.digest = ${digest}) as "deployedIn"`;
   const { builtIn = [], deployedIn = [] } = row ?? {};

@@ -82,7 +82,7 @@ export async function findBuild(
 ): Promise<BuildRow | undefined> {
   const [row] = await sql<BuildRow[]>`
     ${selectBuilds(sql)}
-    where b.id = ${buildId} and b.environment_id = ${environmentId} and b.team_id = any(${[...scope.teamIds]}::text[])`;
+    where b.id = ${buildId} and b.environment_id = ${environmentId} and b.team_id = any(${scope.teamIds}::text[])`;
   return row;
 }
 
@@ -95,7 +95,7 @@ export async function findBuilds(
   if (ids.length === 0) return new Map();
   const rows = await sql<BuildRow[]>`
     ${selectBuilds(sql)}
-    where b.id = any(${[...ids]}::text[]) and b.team_id = any(${[...scope.teamIds]}::text[])`;
+    where b.id = any(${[...ids]}::text[]) and b.team_id = any(${scope.teamIds}::text[])`;
   return new Map(rows.map((row) => [row.id, row]));
 }
 

@@ -123,7 +123,7 @@ export async function holderOf({ sql }: Database, { id, teamId }: Owner): Promis
 /** Fills the port of environments, in the transaction in which some are deleted. */
 export const openBuilds: OpenBuilds = async ({ db: { sql }, teams }, environmentIds, max) => {
   const found = await sql<Array<{ id: string }>>`
-    select id from builds where environment_id = any(${[...environmentIds]}::text[]) and team_id = any(${[...teams.teamIds]}::text[])
+    select id from builds where environment_id = any(${[...environmentIds]}::text[]) and team_id = any(${teams.teamIds}::text[])
       and finished_at is null
     order by created_at, id limit ${max}::int`;
   return found.map(({ id }) => id);

@@ -63,7 +63,7 @@ async function itemsOf(sql: SqlTag, scope: TeamScope, buildId: string): Promise<
       coalesce((select array_agg(l.epoch order by l.epoch) from work_leases l where l.work_id = w.id and l.started_at is not null), '{}') as begun,
       coalesce((select jsonb_agg(jsonb_build_object('epoch', p.epoch, 'phase', p.phase, 'offset', p.log_offset, 'at', p.started_at) order by p.epoch, p.phase)
         from build_phases p where p.work_id = w.id), '[]') as phases
-    from work_items w where w.build_id = ${buildId} and w.team_id = any(${[...scope.teamIds]}::text[])
+    from work_items w where w.build_id = ${buildId} and w.team_id = any(${scope.teamIds}::text[])
     order by w.created_at, w.id`;
 }
 

@@ -79,7 +79,7 @@ const columns = (sql: SqlTag) => sql`
 export async function findRun(sql: SqlTag, scope: TeamScope, id: string): Promise<RunRow | undefined> {
   const [row] = await sql<RunRow[]>`
     select ${columns(sql)} from work_items w left join runners r on r.id = w.runner_id
-    where w.id = ${id} and w.kind = 'run' and w.team_id = any(${[...scope.teamIds]}::text[])`;
+    where w.id = ${id} and w.kind = 'run' and w.team_id = any(${scope.teamIds}::text[])`;
   return row;
 }
 

@@ -25,7 +25,7 @@ export async function cancel(
   const [row] = await sql<Cancelled[]>`
     with item as (
       select w.id, w.state, w.runner_id, w.cancel_requested_at from work_items w
-      where w.id = ${id} and w.team_id = any(${[...teamIds]}::text[]) for update
+      where w.id = ${id} and w.team_id = any(${teamIds}::text[]) for update
     ),
     ended as (
       update work_items w set

@@ -2,7 +2,7 @@
  * The statements of a plain resource. What of a text is the same at each call is made once a table; drizzle
  * renders the conditions and expressions of the caller, and says how columns are written and read.
  */
-import { getTableColumns, getTableName, is, sql, SQL, type AnyColumn } from 'drizzle-orm';
+import { Column, getTableColumns, getTableName, is, sql, SQL, type AnyColumn } from 'drizzle-orm';
 import { PgDialect, type AnyPgColumn } from 'drizzle-orm/pg-core';
 import type { Reads } from '../../base/db/index.ts';
 import type { TeamTable } from './team-table.ts';
@@ -47,20 +47,25 @@ export function statementsOf(table: TeamTable): Statements {
   const list = columns.map(([, column]) => nameOf(column)).join(', ');
   const [id, teamId] = [nameOf(table.id), nameOf(table.teamId)];
   const select = `select ${list} from ${name}`;
+  const byId = `${select} where ${id} = $1 and ${teamId} = any($2::text[])`;
   const returning = ` returning ${list}`;
 
+  const readers = columns.map(([key, column]) => [key, readerOf(column)] as const);
   const rowOf = (values: readonly unknown[]): unknown => {
     const row: Record<string, unknown> = {};
-    columns.forEach(([key, column], at) => {
-      const value = values[at];
-      row[key] = value === null ? null : column.mapFromDriverValue(value);
-    });
+    let at = 0;
+    for (const [key, read] of readers) {
+      const value = values[at++];
+      row[key] = value === null || read === undefined ? value : read(value);
+    }
     return row;
   };
   const rows = async (db: Db, text: string, values: readonly unknown[]): Promise<unknown[]> =>
     (await db.arrays(text, values)).map(rowOf);
-  const one = async (...statement: Parameters<typeof rows>): Promise<unknown> =>
-    (await rows(...statement))[0];
+  const one = async (db: Db, text: string, values: readonly unknown[]): Promise<unknown> => {
+    const [found] = await db.arrays(text, values);
+    return found && rowOf(found);
+  };
 
   const within = (
     { teamIds, id: one, where }: Reach,
@@ -68,7 +73,7 @@ export function statementsOf(table: TeamTable): Statements {
   ): readonly [string, unknown[]] => {
     const own = one === undefined ? '' : `${id} = ${values.add(one)} and `;
     const also = where === undefined ? '' : ` and (${values.texts[0]})`;
-    return [` where ${own}${teamId} = any(${values.add([...teamIds])}::text[])${also}`, values.all];
+    return [` where ${own}${teamId} = any(${values.add(teamIds)}::text[])${also}`, values.all];
   };
   const given = (row: object): Array<readonly [AnyColumn, unknown]> =>
     columns.flatMap(([key, column]) => {
@@ -78,6 +83,8 @@ export function statementsOf(table: TeamTable): Statements {
 
   return {
     find: async (db, reach) => {
+      const { teamIds, id: key, where: condition } = reach;
+      if (condition === undefined && key !== undefined) return await one(db, byId, [key, teamIds]);
       const [where, values] = within(reach);
       return await one(db, select + where, values);
     },
@@ -126,6 +133,12 @@ export function statementsOf(table: TeamTable): Statements {
       return await one(db, `delete from ${name}${where}${returning}`, values);
     },
   };
+}
+
+/** Returns undefined where the value is as it came. */
+function readerOf(column: AnyColumn): ((value: unknown) => unknown) | undefined {
+  const { mapFromDriverValue: read } = column;
+  return read === Column.prototype.mapFromDriverValue ? undefined : (value) => read.call(column, value);
 }
 
 const written = (column: AnyColumn, value: unknown): unknown =>

@@ -45,7 +45,7 @@ async function usedSeconds(
   { teamIds, period }: { readonly teamIds: readonly string[]; readonly period: string },
 ): Promise<number> {
   const [row] = await sql<Array<{ ms: number }>>`
-    select coalesce(sum(metered_ms), 0)::bigint as ms from cost_days where team_id = any(${[...teamIds]}::text[]) and period = ${period}::date`;
+    select coalesce(sum(metered_ms), 0)::bigint as ms from cost_days where team_id = any(${teamIds}::text[]) and period = ${period}::date`;
   return Number(row?.ms ?? 0) / 1_000;
 }
 

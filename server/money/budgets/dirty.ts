@@ -15,7 +15,7 @@ function mark(sql: SqlTag, teams: Fragment): Fragment {
 }
 
 export async function markDirty(sql: SqlTag, teamIds: readonly string[]): Promise<void> {
-  await sql`${mark(sql, sql`select distinct unnest(${[...teamIds]}::text[])`)}`;
+  await sql`${mark(sql, sql`select distinct unnest(${teamIds}::text[])`)}`;
 }
 
 /**

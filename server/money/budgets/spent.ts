@@ -49,7 +49,7 @@ export async function readSpent(
     sums as (
       select x.*
       from (
-        select b.team_id, c.day as covered from (select distinct team_id from budgets where team_id = any(${[...teamIds]}::text[])) b
+        select b.team_id, c.day as covered from (select distinct team_id from budgets where team_id = any(${teamIds}::text[])) b
         left join covered c on c.team_id = b.team_id
       ) t
       cross join lateral (select id, sum(net) as net, max(dear) as dearest
@@ -63,7 +63,7 @@ export async function readSpent(
     from budgets b
     left join sums x on x.id = b.id
     left join cost_names n on n.team_id = b.team_id and n.id = coalesce(nullif(b.environment_id, ''), nullif(b.project_id, ''), b.team_id)
-    where b.team_id = any(${[...teamIds]}::text[])
+    where b.team_id = any(${teamIds}::text[])
     order by b.team_id, b.project_id, b.environment_id`;
 }
 

@@ -38,7 +38,7 @@ export async function seriesOf(
   const rows = await db.behind.sql<DayOfScope[]>`
     with days as (
       select day, project_id, price_id, sum(metered_ms) as ms from cost_days
-      where team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[])
+      where team_id = ${teamId} and team_id = any(${teams.teamIds}::text[])
         and period >= date_trunc('month', ${since}::date)::date and day >= ${since}::date and day < ${until}::date
       group by day, project_id, price_id
     ),
@@ -126,7 +126,7 @@ export async function contributorsOf(
         sum(d.metered_ms * p.nanos_per_second::numeric) as list
       from asked a
       cross join lateral unnest(a.samples || a.day) s(day)
-      join cost_days d on d.team_id = ${teamId} and d.team_id = any(${[...teams.teamIds]}::text[])
+      join cost_days d on d.team_id = ${teamId} and d.team_id = any(${teams.teamIds}::text[])
         and d.period = date_trunc('month', s.day)::date and d.day = s.day and (a.project is null or d.project_id = a.project)
       join prices p on p.id = d.price_id
       group by 1, 2, 3, 4, 5, 6, 7

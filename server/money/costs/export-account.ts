@@ -73,6 +73,6 @@ async function statementOf(
       (select coalesce(sum(t.cents), 0)::float8 from credit_transfers t join credit_transfers b on b.id = t.block_id and b.kind = 'grant'
         where t.team_id = s.team_id and t.kind = 'usage' and starts_with(t.source, s.id)) as "grantedCents"
     from statements s
-    where s.team_id = ${teamId} and s.team_id = any(${[...teams.teamIds]}::text[]) and s.period = ${period}::date`;
+    where s.team_id = ${teamId} and s.team_id = any(${teams.teamIds}::text[]) and s.period = ${period}::date`;
   return row;
 }

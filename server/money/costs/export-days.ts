@@ -122,7 +122,7 @@ async function readRows(
       d.metered_ms::float8 as ms, case when d.self_reported_count > 0 then d.self_reported_ms::float8 end as "selfReportedMs", p.nanos_per_second as nanos
     from (
       select * from cost_days
-      where team_id = ${team.id} and team_id = any(${[...teams.teamIds]}::text[]) and period = ${period}::date and day < ${until}::date
+      where team_id = ${team.id} and team_id = any(${teams.teamIds}::text[]) and period = ${period}::date and day < ${until}::date
         and (day, meter, price_id, project_id, environment_id, runner_id)
           > (${day}::date, ${meter}::text, ${priceId}::text, ${projectId}::text, ${environmentId}::text, ${runnerId}::text)
       order by day, meter, price_id, project_id, environment_id, runner_id limit ${PIECE}::int

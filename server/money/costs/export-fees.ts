@@ -33,7 +33,7 @@ export async function* feeCharges(of: ExportOf): AsyncGenerator<readonly Charge[
 async function readFees({ reader: { db, teams }, team, since, until }: ExportOf): Promise<readonly Fee[]> {
   return await db.behind.sql<Fee[]>`
     select f.invoice_id as "invoiceId", f.user_id as "userId", f.plan, f.cents::float8 as cents, f.paid_at as "paidAt" from plan_fees f
-    where f.user_id in (select payer_id from team_payers where team_id = ${team.id} and team_id = any(${[...teams.teamIds]}::text[]))
+    where f.user_id in (select payer_id from team_payers where team_id = ${team.id} and team_id = any(${teams.teamIds}::text[]))
       and f.paid_at >= (${since}::date)::timestamp at time zone 'UTC' and f.paid_at < (${until}::date)::timestamp at time zone 'UTC'
     order by f.paid_at, f.invoice_id`;
 }

@@ -85,7 +85,7 @@ async function readRows(
       e.metered_ms as ms, e.self_reported_ms as "selfReportedMs", p.nanos_per_second as nanos
     from (
       select * from usage_events
-      where team_id = ${team.id} and team_id = any(${[...teams.teamIds]}::text[]) and (reported_at, work_id) > (${at}::text::timestamptz, ${after?.workId ?? ''}::text)
+      where team_id = ${team.id} and team_id = any(${teams.teamIds}::text[]) and (reported_at, work_id) > (${at}::text::timestamptz, ${after?.workId ?? ''}::text)
         and reported_at < (${until}::date)::timestamp at time zone 'UTC' and period = ${period}::date
       order by reported_at, work_id limit ${PIECE}::int
     ) e

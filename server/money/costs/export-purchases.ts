@@ -83,7 +83,7 @@ const PURCHASES_MAX = 10_000;
 async function readRows({ reader: { db, teams }, team, since, until }: ExportOf): Promise<readonly Row[]> {
   return await db.behind.sql<Row[]>`
     select kind, cents::float8 as cents, created_at as at from credit_transfers
-    where team_id = ${team.id} and team_id = any(${[...teams.teamIds]}::text[]) and kind in ('purchase', 'refund', 'dispute_lost', 'statement_refund', 'statement_dispute_lost') and "to" <> 'consumed'
+    where team_id = ${team.id} and team_id = any(${teams.teamIds}::text[]) and kind in ('purchase', 'refund', 'dispute_lost', 'statement_refund', 'statement_dispute_lost') and "to" <> 'consumed'
       and created_at >= (${since}::date)::timestamp at time zone 'UTC' and created_at < (${until}::date)::timestamp at time zone 'UTC'
     order by created_at, id limit ${PURCHASES_MAX}`;
 }

@@ -153,7 +153,7 @@ function count(totals: Totals, charges: readonly Charge[]): void {
 async function readTeam({ db, teams }: Pick<Ctx, 'db' | 'teams'>, teamId: string) {
   const [row] = await db.behind.sql<Array<{ name: string; regionId: string; regionName: string }>>`
     select t.name, t.region_id as "regionId", r.name as "regionName" from teams t join regions r on r.id = t.region_id
-    where t.id = ${teamId} and t.id = any(${[...teams.teamIds]}::text[])`;
+    where t.id = ${teamId} and t.id = any(${teams.teamIds}::text[])`;
   const { regionId, regionName } = row ?? {};
   return { team: { id: teamId, name: row?.name }, regionId, regionName };
 }

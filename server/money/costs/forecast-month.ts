@@ -79,7 +79,7 @@ async function historyOf(
     ),
     days as (
       select day, price_id, sum(metered_ms) as ms from cost_days
-      where team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[])
+      where team_id = ${teamId} and team_id = any(${teams.teamIds}::text[])
         and period >= date_trunc('month', ${from}::date)::date and period <= ${month}::date and day >= ${from}::date
       group by day, price_id
     )

@@ -19,7 +19,7 @@ export function createNames({ db, teams }: Pick<Ctx, 'db' | 'teams'>, teamId: st
       const missing = [...new Set(ids)].filter((id) => id !== '' && !known.has(id));
       if (missing.length === 0) return;
       const rows = await db.behind.sql<Array<{ id: string; name: string }>>`
-        select id, name from cost_names where team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[]) and id = any(${missing}::text[])`;
+        select id, name from cost_names where team_id = ${teamId} and team_id = any(${teams.teamIds}::text[]) and id = any(${missing}::text[])`;
       for (const id of missing) known.set(id, { id, name: undefined });
       for (const row of rows) known.set(row.id, row);
     },

@@ -53,7 +53,7 @@ export async function sumsOf(
       select grouping(d.day) as is_runner, d.day, d.project_id, d.environment_id, d.runner_id, d.price_id, sum(d.events)::bigint as events,
         sum(d.metered_ms)::bigint as ms, sum(d.self_reported_ms)::bigint as self_ms, ${includedMs} as included_ms
       from cost_days d ${covers}
-      where ${teamId}::text = any(${[...teams.teamIds]}::text[]) and d.team_id = ${teamId}
+      where ${teamId}::text = any(${teams.teamIds}::text[]) and d.team_id = ${teamId}
         and d.period between ${monthOf(since)}::date and ${until}::date and d.day >= ${since}::date and d.day < ${until}::date
       group by grouping sets ((d.day, d.project_id, d.environment_id, d.price_id), (d.runner_id, d.price_id))
     ),

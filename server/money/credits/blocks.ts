@@ -119,6 +119,6 @@ export async function ledgerOf(
   return await db.sql<LedgerEntry[]>`
     select e.seq, t.id, t.kind, e.cents as "amountCents", e.balance as "balanceCents", t.source, t.reason, t.expires_at as "expiresAt", t.created_at as "createdAt"
     from credit_entries e join credit_transfers t on t.id = e.transfer_id
-    where e.team_id = ${teamId} and e.team_id = any(${[...teams.teamIds]}::text[]) and e.account = 'available' and e.seq < ${before}
+    where e.team_id = ${teamId} and e.team_id = any(${teams.teamIds}::text[]) and e.account = 'available' and e.seq < ${before}
     order by e.seq desc limit ${take}`;
 }

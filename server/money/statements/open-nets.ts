@@ -18,7 +18,7 @@ export async function openNets(
   const { sql } = db;
   const periods = await sql<Array<{ period: string }>>`
     select distinct d.period::text from cost_days d
-    where d.team_id = ${teamId} and d.team_id = any(${[...teams.teamIds]}::text[])
+    where d.team_id = ${teamId} and d.team_id = any(${teams.teamIds}::text[])
       and d.period >= (select month - interval '1 month' from open_period)
       and not exists (select from settled_months s where s.team_id = d.team_id and s.period = d.period)`;
   const nets = new Map<string, OpenNet>();

@@ -94,7 +94,7 @@ export async function readNeighbours(
   { teamIds }: TeamScope,
   { read, ...asked }: NeighbourQuery & Pick<Step, 'read'>,
 ): Promise<readonly Neighbour[]> {
-  const scope = sql`${asked.teamId}::text = any(${[...teamIds]}::text[])`;
+  const scope = sql`${asked.teamId}::text = any(${teamIds}::text[])`;
   return await sql<Neighbour[]>`${read(sql, { ...asked, scope })}`;
 }
 
@@ -256,7 +256,7 @@ interface OfCommit {
 /** Builds of the commit, newest first. */
 export async function buildsOfCommit({ sql }: Database, scope: TeamScope, { sha, take }: OfCommit) {
   return await sql<Node[]>`
-    select b.* from unnest(${[...scope.teamIds]}::text[]) as asked (id) cross join lateral (
+    select b.* from unnest(${scope.teamIds}::text[]) as asked (id) cross join lateral (
       select ${COLUMNS.build(sql)} from builds b left join work_items w on w.id = b.work_id
       where b.team_id = asked.id and b.commit = ${sha} order by b.created_at desc nulls last, b.id desc nulls last limit ${take}
     ) b order by b."createdAt" desc, b.id desc limit ${take}`;
@@ -265,7 +265,7 @@ export async function buildsOfCommit({ sql }: Database, scope: TeamScope, { sha,
 /** Finds runs of external CI systems of the commit, newest first. */
 export async function ciRunsOfCommit({ sql }: Database, scope: TeamScope, { sha, take }: OfCommit) {
   return await sql<Node[]>`
-    select c.* from unnest(${[...scope.teamIds]}::text[]) as asked (id) cross join lateral (
+    select c.* from unnest(${scope.teamIds}::text[]) as asked (id) cross join lateral (
       select ${COLUMNS.ci_run(sql)} from ci_runs c join ci_pipelines l on l.id = c.pipeline_id
       where c.team_id = asked.id and c.commit_sha = ${sha} order by c.created_at desc nulls last, c.id desc nulls last limit ${take}
     ) c order by c."createdAt" desc, c.id desc limit ${take}`;
@@ -274,7 +274,7 @@ export async function ciRunsOfCommit({ sql }: Database, scope: TeamScope, { sha,
 /** Sandbox runs that carry the commit, newest first. */
 export async function runsOfCommit({ sql }: Database, scope: TeamScope, { sha, take }: OfCommit) {
   return await sql<Node[]>`
-    select w.* from unnest(${[...scope.teamIds]}::text[]) as asked (id) cross join lateral (
+    select w.* from unnest(${scope.teamIds}::text[]) as asked (id) cross join lateral (
       select ${COLUMNS.run(sql)} from work_items w
       where w.team_id = asked.id and w.kind = 'run' and w.labels ? 'commit' and w.labels ->> 'commit' = ${sha}
       order by w.created_at desc nulls last, w.id desc nulls last limit ${take}
@@ -285,6 +285,6 @@ export async function runsOfCommit({ sql }: Database, scope: TeamScope, { sha, t
 export async function artifactsOfCommit({ sql }: Database, scope: TeamScope, { sha, take }: OfCommit) {
   return await sql<Node[]>`
     select ${COLUMNS.artifact(sql)} from artifacts a
-    where a.id in (select x.artifact_id from artifact_sources x where x.team_id = any(${[...scope.teamIds]}) and x.commit = ${sha})
+    where a.id in (select x.artifact_id from artifact_sources x where x.team_id = any(${scope.teamIds}) and x.commit = ${sha})
     order by a.id desc limit ${take}`;
 }

@@ -31,7 +31,7 @@ export async function searchSpace(
     with visible as (
       select p.id, p.team_id, p.name, p.slug from space_projects sp
       join projects p on p.team_id = sp.team_id and p.id = sp.project_id
-      where sp.space_id = ${spaceId} and sp.team_id = any(${[...scope.teamIds]})
+      where sp.space_id = ${spaceId} and sp.team_id = any(${scope.teamIds})
     ), named as (
       select 'project' as kind, id, name, slug, id as project_id, team_id from visible
       union all
@@ -56,6 +56,6 @@ export async function countContents({ sql }: Database, scope: TeamScope, spaceId
   const [row] = await sql<Counts[]>`
     select count(distinct sp.project_id)::int as projects, count(e.id)::int as environments, count(distinct sp.team_id)::int as teams
     from space_projects sp left join environments e on e.team_id = sp.team_id and e.project_id = sp.project_id
-    where sp.space_id = ${spaceId} and sp.team_id = any(${[...scope.teamIds]})`;
+    where sp.space_id = ${spaceId} and sp.team_id = any(${scope.teamIds})`;
   return row ?? { projects: 0, environments: 0, teams: 0 };
 }

@@ -75,7 +75,7 @@ export async function teammatesAmong(
 ): Promise<ReadonlySet<string>> {
   const rows = await sql<Array<{ userId: string }>>`
     select distinct user_id as "userId" from team_members
-    where team_id = any(${[...scope.teamIds]}) and user_id = any(${[...userIds]})`;
+    where team_id = any(${scope.teamIds}) and user_id = any(${[...userIds]})`;
   return new Set(rows.map(({ userId }) => userId));
 }
 

@@ -38,7 +38,7 @@ export async function comparePackages(
         coalesce(array_agg(distinct p.version order by p.version) filter (where m.set_id = any(${before}::bigint[])), '{}') as before,
         coalesce(array_agg(distinct p.version order by p.version) filter (where m.set_id = any(${after}::bigint[])), '{}') as after
       from package_set_members m join packages p on p.id = m.package_id
-      where m.team_id = any(${[...scope.teamIds]}::text[]) and m.set_id = any(${[...before, ...after]}::bigint[])
+      where m.team_id = any(${scope.teamIds}::text[]) and m.set_id = any(${[...before, ...after]}::bigint[])
       group by p.type, p.name
     )
     select type, name, before[1:${VERSIONS_MAX}::int] as before, after[1:${VERSIONS_MAX}::int] as after,
@@ -69,7 +69,7 @@ export async function setDifferences(
   const rows = await sql<Array<SetDifference & { setId: number }>>`
     with stated as (
       select m.set_id, p.purl, array_agg(p.id order by p.id) as claims from package_set_members m join packages p on p.id = m.package_id
-      where m.team_id = any(${[...scope.teamIds]}::text[]) and m.set_id = any(${[from, ...ids]}::bigint[]) group by m.set_id, p.purl
+      where m.team_id = any(${scope.teamIds}::text[]) and m.set_id = any(${[from, ...ids]}::bigint[]) group by m.set_id, p.purl
     ), compared as (select purl, claims from stated where set_id = ${from}::bigint)
     select s.id as "setId", (count(o.purl) filter (where c.purl is null))::int as added, ((select count(*) from compared) - count(c.purl))::int as lacking,
       (count(*) filter (where o.claims <> c.claims))::int as otherwise

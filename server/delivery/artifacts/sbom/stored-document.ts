@@ -31,7 +31,7 @@ export async function openDocument(
   const [kept] = await sql<Kept[]>`
     select s.team_id as "teamId", s.sha256, substring(s.document for 2) = decode('1f8b', 'hex') as "isGzip"
     from artifact_sboms l join sboms s on s.team_id = l.team_id and s.sha256 = l.sha256
-    where l.team_id = any(${[...teams.teamIds]}::text[]) and l.artifact_id = ${artifactId} and l.sha256 = coalesce(${sha256 ?? null}, l.sha256)
+    where l.team_id = any(${teams.teamIds}::text[]) and l.artifact_id = ${artifactId} and l.sha256 = coalesce(${sha256 ?? null}, l.sha256)
     order by l.source <> 'runner', l.at, l.sha256 limit 1`;
   if (kept === undefined) throw notFound('document of the packages');
   const contentType = kept.isGzip ? 'application/gzip' : 'application/json';
