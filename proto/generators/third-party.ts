@@ -1,29 +1,35 @@
 /**
- * Third-party protos are not kept in the repository: they are written into the ignored folder third_party/
- * before each run of buf, from the npm packages that are pinned anyway, so that nothing has to be fetched
- * from a registry.
+ * Third-party protos are not kept in the repository: they are printed into the ignored folder third_party/
+ * before each run of buf, from descriptors that are there anyway, so that nothing has to be fetched. Those of
+ * Google's API options are in the generated code itself; they have not changed for years.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import type { DescFile } from '@bufbuild/protobuf';
 import { file_buf_validate_validate } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import { file_google_api_annotations } from '../gen/google/api/annotations_pb.ts';
+import { file_google_api_field_behavior } from '../gen/google/api/field_behavior_pb.ts';
+import { file_google_api_http } from '../gen/google/api/http_pb.ts';
+import { file_google_api_httpbody } from '../gen/google/api/httpbody_pb.ts';
 import { printProto } from './print-proto.ts';
 
-const GOOGLE_FILES = [
-  'google/api/annotations.proto',
-  'google/api/field_behavior.proto',
-  'google/api/http.proto',
-  'google/api/httpbody.proto',
-];
+const NOTICE =
+  '// Licensed under the Apache License, Version 2.0 (https://www.apache.org/licenses/LICENSE-2.0).\n\n';
+const FILES: Readonly<Record<string, readonly DescFile[]>> = {
+  googleapis: [
+    file_google_api_annotations,
+    file_google_api_field_behavior,
+    file_google_api_http,
+    file_google_api_httpbody,
+  ],
+  protovalidate: [file_buf_validate_validate],
+};
 
 /** Writes third_party/ below `root`; files that are already right are left alone. */
 export function writeThirdParty(root: string): void {
-  const google = dirname(createRequire(import.meta.url).resolve('google-proto-files/package.json'));
-  for (const path of GOOGLE_FILES) {
-    writeIfChanged(join(root, 'third_party/googleapis', path), readFileSync(join(google, path), 'utf8'));
-  }
-  const validate = join(root, 'third_party/protovalidate/buf/validate/validate.proto');
-  writeIfChanged(validate, printProto(file_buf_validate_validate));
+  for (const [module, files] of Object.entries(FILES))
+    for (const file of files)
+      writeIfChanged(join(root, 'third_party', module, `${file.name}.proto`), NOTICE + printProto(file));
 }
 
 function writeIfChanged(path: string, text: string): void {

@@ -12,7 +12,7 @@ import { notFound } from '../not-found.ts';
 import { closePage, openPage, type PageRequest, type PageResult } from '../paging.ts';
 import { teams } from './schema.ts';
 import { given } from './shown.ts';
-import { statementsOf } from './statements.ts';
+import { TableStatements } from './statements.ts';
 import { resourceOf, type TeamTable } from './team-table.ts';
 
 export type RowOf<T extends TeamTable> = T['$inferSelect'] & { readonly id: string; readonly teamId: string };
@@ -98,7 +98,7 @@ export function inTeams(table: Pick<TeamTable, 'teamId'>, scope: TeamScope): SQL
 export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
   const { kind, prefix } = resourceOf(table);
   const plain: TeamTable = table;
-  const statements = statementsOf(table);
+  const statements = new TableStatements(table);
   type Row = RowOf<T>;
   const one = ({ teams: { teamIds } }: Who, id: string, where?: SQL) => ({ teamIds, id, where });
   const visible = (who: Who, row: unknown): Row => {

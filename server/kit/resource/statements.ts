@@ -8,6 +8,7 @@ import type { Reads } from '../../base/db/index.ts';
 import type { TeamTable } from './team-table.ts';
 
 type Db = Pick<Reads, 'arrays'>;
+type Reader = ((value: unknown) => unknown) | undefined;
 
 /** Rows that a statement concerns: those of these teams, or the one of this id among them. */
 export interface Reach {
@@ -22,121 +23,130 @@ export interface Order {
   readonly take: number;
 }
 
-export interface Statements {
-  find(db: Db, reach: Reach): Promise<unknown>;
-  /** The row is locked until the transaction ends. */
-  lock(db: Db, reach: Reach): Promise<unknown>;
-  list(db: Db, reach: Reach, order: Order): Promise<unknown[]>;
-  count(db: Db, reach: Reach): Promise<number>;
-  /** Columns whose value is undefined are left to the database. */
-  insert(db: Db, row: object): Promise<unknown>;
-  /** Columns whose value is undefined stay; one at least is set. */
-  update(db: Db, reach: Reach, set: object): Promise<unknown>;
-  remove(db: Db, reach: Reach): Promise<unknown>;
-}
-
 const dialect = new PgDialect();
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 /** No text of a statement has it. */
 const SEAM = '\0';
 
-export function statementsOf(table: TeamTable): Statements {
-  const columns = Object.entries<AnyColumn>(getTableColumns(table));
-  const name = quoted(getTableName(table));
-  const nameOf = ({ name: column }: AnyColumn): string => `${name}.${quoted(column)}`;
-  const list = columns.map(([, column]) => nameOf(column)).join(', ');
-  const [id, teamId] = [nameOf(table.id), nameOf(table.teamId)];
-  const select = `select ${list} from ${name}`;
-  const byId = `${select} where ${id} = $1 and ${teamId} = any($2::text[])`;
-  const returning = ` returning ${list}`;
+export class TableStatements {
+  readonly #columns: ReadonlyArray<readonly [key: string, column: AnyColumn, read: Reader]>;
+  readonly #table: string;
+  readonly #id: AnyPgColumn;
+  readonly #keys: { readonly id: string; readonly teamId: string };
+  readonly #select: string;
+  readonly #byId: string;
+  readonly #returning: string;
 
-  const readers = columns.map(([key, column]) => [key, readerOf(column)] as const);
-  const rowOf = (values: readonly unknown[]): unknown => {
+  constructor(table: TeamTable) {
+    const columns = Object.entries<AnyColumn>(getTableColumns(table));
+    this.#columns = columns.map(([key, column]) => [key, column, readerOf(column)]);
+    this.#table = quoted(getTableName(table));
+    this.#id = table.id;
+    this.#keys = { id: this.#nameOf(table.id), teamId: this.#nameOf(table.teamId) };
+    const list = columns.map(([, column]) => this.#nameOf(column)).join(', ');
+    this.#select = `select ${list} from ${this.#table}`;
+    this.#byId = `${this.#select} where ${this.#keys.id} = $1 and ${this.#keys.teamId} = any($2::text[])`;
+    this.#returning = ` returning ${list}`;
+  }
+
+  async find(db: Db, reach: Reach): Promise<unknown> {
+    const { teamIds, id, where } = reach;
+    if (where === undefined && id !== undefined) return await this.#one(db, this.#byId, [id, teamIds]);
+    const [condition, values] = this.#within(reach);
+    return await this.#one(db, this.#select + condition, values);
+  }
+
+  /** The row is locked until the transaction ends. */
+  async lock(db: Db, reach: Reach): Promise<unknown> {
+    const [where, values] = this.#within(reach);
+    return await this.#one(db, `${this.#select}${where} for no key update`, values);
+  }
+
+  async list(db: Db, reach: Reach, { by, descending, take }: Order): Promise<unknown[]> {
+    const [where, values] = this.#within(reach);
+    const order = (by === this.#id ? [this.#keys.id] : [this.#nameOf(by), this.#keys.id]).map(
+      (key) => `${key}${descending ? ' desc' : ''}`,
+    );
+    const text = `${this.#select}${where} order by ${order.join(', ')} limit $${values.push(take)}`;
+    return (await db.arrays(text, values)).map((row) => this.#rowOf(row));
+  }
+
+  async count(db: Db, reach: Reach): Promise<number> {
+    const [where, values] = this.#within(reach);
+    const [row] = await db.arrays(`select count(*)::int from ${this.#table}${where}`, values);
+    return row?.[0] as number;
+  }
+
+  /** Columns whose value is undefined are left to the database. */
+  async insert(db: Db, row: object): Promise<unknown> {
+    const set = this.#given(row);
+    const values = new Values();
+    const names = set.map(([column]) => quoted(column.name)).join(', ');
+    const places = set.map(([column, value]) => values.add(written(column, value))).join(', ');
+    const text = `insert into ${this.#table} (${names}) values (${places})${this.#returning}`;
+    return await this.#one(db, text, values.all);
+  }
+
+  /** Columns whose value is undefined stay; one at least is set. */
+  async update(db: Db, reach: Reach, row: object): Promise<unknown> {
+    const set = this.#given(row);
+    const made = set.flatMap(([, value]) => (is(value, SQL) ? [value] : []));
+    const values = new Values(reach.where, ...made);
+    const sets = set.map(([column, value]) => {
+      const text = is(value, SQL)
+        ? values.texts[made.indexOf(value) + 1]
+        : values.add(written(column, value));
+      return `${quoted(column.name)} = ${text}`;
+    });
+    const [where] = this.#within(reach, values);
+    const text = `update ${this.#table} set ${sets.join(', ')}${where}${this.#returning}`;
+    return await this.#one(db, text, values.all);
+  }
+
+  async remove(db: Db, reach: Reach): Promise<unknown> {
+    const [where, values] = this.#within(reach);
+    return await this.#one(db, `delete from ${this.#table}${where}${this.#returning}`, values);
+  }
+
+  #nameOf({ name }: AnyColumn): string {
+    return `${this.#table}.${quoted(name)}`;
+  }
+
+  async #one(db: Db, text: string, values: readonly unknown[]): Promise<unknown> {
+    const [found] = await db.arrays(text, values);
+    return found && this.#rowOf(found);
+  }
+
+  #rowOf(values: readonly unknown[]): unknown {
     const row: Record<string, unknown> = {};
     let at = 0;
-    for (const [key, read] of readers) {
+    for (const [key, , read] of this.#columns) {
       const value = values[at++];
       row[key] = value === null || read === undefined ? value : read(value);
     }
     return row;
-  };
-  const rows = async (db: Db, text: string, values: readonly unknown[]): Promise<unknown[]> =>
-    (await db.arrays(text, values)).map(rowOf);
-  const one = async (db: Db, text: string, values: readonly unknown[]): Promise<unknown> => {
-    const [found] = await db.arrays(text, values);
-    return found && rowOf(found);
-  };
+  }
 
-  const within = (
-    { teamIds, id: one, where }: Reach,
+  #within(
+    { teamIds, id, where }: Reach,
     values = new Values(where),
-  ): readonly [string, unknown[]] => {
-    const own = one === undefined ? '' : `${id} = ${values.add(one)} and `;
+  ): readonly [condition: string, values: unknown[]] {
+    const one = id === undefined ? '' : `${this.#keys.id} = ${values.add(id)} and `;
     const also = where === undefined ? '' : ` and (${values.texts[0]})`;
-    return [` where ${own}${teamId} = any(${values.add(teamIds)}::text[])${also}`, values.all];
-  };
-  const given = (row: object): Array<readonly [AnyColumn, unknown]> =>
-    columns.flatMap(([key, column]) => {
+    const condition = ` where ${one}${this.#keys.teamId} = any(${values.add(teamIds)}::text[])${also}`;
+    return [condition, values.all];
+  }
+
+  #given(row: object): Array<readonly [AnyColumn, unknown]> {
+    return this.#columns.flatMap(([key, column]) => {
       const value = (row as Record<string, unknown>)[key];
       return value === undefined ? [] : [[column, value] as const];
     });
-
-  return {
-    find: async (db, reach) => {
-      const { teamIds, id: key, where: condition } = reach;
-      if (condition === undefined && key !== undefined) return await one(db, byId, [key, teamIds]);
-      const [where, values] = within(reach);
-      return await one(db, select + where, values);
-    },
-    lock: async (db, reach) => {
-      const [where, values] = within(reach);
-      return await one(db, `${select}${where} for no key update`, values);
-    },
-    list: async (db, reach, { by, descending, take }) => {
-      const [where, values] = within(reach);
-      const order = (by === table.id ? [id] : [nameOf(by), id]).map(
-        (key) => `${key}${descending ? ' desc' : ''}`,
-      );
-      return await rows(
-        db,
-        `${select}${where} order by ${order.join(', ')} limit $${values.push(take)}`,
-        values,
-      );
-    },
-    count: async (db, reach) => {
-      const [where, values] = within(reach);
-      const [row] = await db.arrays(`select count(*)::int from ${name}${where}`, values);
-      return row?.[0] as number;
-    },
-    insert: async (db, row) => {
-      const set = given(row);
-      const values = new Values();
-      const names = set.map(([column]) => quoted(column.name)).join(', ');
-      const places = set.map(([column, value]) => values.add(written(column, value))).join(', ');
-      return await one(db, `insert into ${name} (${names}) values (${places})${returning}`, values.all);
-    },
-    update: async (db, reach, row) => {
-      const set = given(row);
-      const made = set.flatMap(([, value]) => (is(value, SQL) ? [value] : []));
-      const values = new Values(reach.where, ...made);
-      const sets = set.map(([column, value]) => {
-        const text = is(value, SQL)
-          ? values.texts[made.indexOf(value) + 1]
-          : values.add(written(column, value));
-        return `${quoted(column.name)} = ${text}`;
-      });
-      const [where] = within(reach, values);
-      return await one(db, `update ${name} set ${sets.join(', ')}${where}${returning}`, values.all);
-    },
-    remove: async (db, reach) => {
-      const [where, values] = within(reach);
-      return await one(db, `delete from ${name}${where}${returning}`, values);
-    },
-  };
+  }
 }
 
 /** Returns undefined where the value is as it came. */
-function readerOf(column: AnyColumn): ((value: unknown) => unknown) | undefined {
+function readerOf(column: AnyColumn): Reader {
   const { mapFromDriverValue: read } = column;
   return read === Column.prototype.mapFromDriverValue ? undefined : (value) => read.call(column, value);
 }
