@@ -56,7 +56,7 @@ const LIMITS: Readonly<Record<CallName, Limits>> = {
   // Repeatable as well: one whose token was used by its first try is answered as that was.
   enroll: { deadlineMs: 10_000, tryMs: 5_000, itemsMax: 16 },
   resolveKey: { deadlineMs: 5_000, tryMs: 3_000, itemsMax: 100 },
-  poll: { deadlineMs: 5_000, tryMs: 3_000, itemsMax: 32 },
+  poll: { deadlineMs: 5_000, tryMs: 3_000, itemsMax: 64 },
   heartbeat: { deadlineMs: 10_000, tryMs: 10_000, itemsMax: 64 },
   appendLogs: { deadlineMs: 20_000, tryMs: 20_000, itemsMax: 16 },
   report: { deadlineMs: 20_000, tryMs: 20_000, itemsMax: 32 },

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { generateSigningKey } from '@svc/proto/signature/keys.ts';
-import { WorkKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { WorkKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { createMetrics } from './metrics.ts';
 import { POOL_TIMES, type PoolTimes } from './pool.ts';
 import { Polls } from './polls.ts';
@@ -72,13 +72,14 @@ function poll(
     kind: 'run',
     pollId: `poll ${++pollCount}`,
     slots: 1,
+    offersMax: 1,
     notReady: [],
     untilMs: clock.monotonicMs() + (ask.holdMs ?? 30_000),
     call: { aborted: false, onAborted: undefined },
     ...ask,
   });
   return answer.then(
-    (offer) => offer?.work.value?.id ?? 'empty',
+    (offers) => offers.map(({ work }) => work.value?.id).join(' ') || 'empty',
     (error: { code?: string }) => error.code ?? String(error),
   );
 }
@@ -175,6 +176,45 @@ describe('Polls', () => {
     expect(await older).toBe('run_1');
     submit('run_2');
     expect(await younger).toBe('run_2');
+  });
+
+  describe('of which each may bring several runs', () => {
+    const many = { slots: 4, offersMax: 4 };
+
+    it('brings what is there, no more than there are slots, in one answer', async () => {
+      for (const n of [1, 2, 3, 4, 5]) dispatch.addItem(`run_${n}`);
+      expect(await poll(side, runner('rnr_1'), many)).toBe('run_1 run_2 run_3 run_4');
+      expect(await poll(side, runner('rnr_1'), { ...many, slots: 2 })).toBe('run_5');
+    });
+
+    it('finds the same ones again under the same id', async () => {
+      const one = runner('rnr_1');
+      for (const n of [1, 2, 3]) dispatch.addItem(`run_${n}`);
+      const same = { ...many, pollId: 'the same' };
+      expect(await poll(side, one, same)).toBe('run_1 run_2 run_3');
+      dispatch.addItem('run_4');
+      expect(await poll(side, one, same)).toBe('run_1 run_2 run_3 run_4');
+    });
+
+    it('takes one where others wait, and leaves the rest to them', async () => {
+      const answers = [1, 2, 3].map((n) => poll(side, runner(`rnr_${n}`), { ...many, holdMs: 60_000 }));
+      await live();
+      for (const n of [1, 2, 3]) dispatch.addItem(`run_${n}`);
+      broker.pass({ workId: 'run_1', poolId: 'team_a', kind: 'run', count: 3 });
+      expect((await Promise.all(answers)).toSorted()).toEqual(['run_1', 'run_2', 'run_3']);
+    });
+
+    it('brings what it has when the others cannot be asked for', async () => {
+      for (const n of [1, 2, 3]) dispatch.addItem(`run_${n}`);
+      dispatch.after = () => {
+        if (dispatch.count('poll') === 3) throw apiError('unavailable', 'the answer got lost');
+      };
+      const one = runner('rnr_1');
+      const same = { ...many, pollId: 'the same' };
+      expect(await poll(side, one, same)).not.toContain('empty');
+      dispatch.after = () => undefined;
+      expect((await poll(side, one, same)).split(' ').toSorted()).toEqual(['run_1', 'run_2', 'run_3']);
+    });
   });
 
   it('gives one item to one of two gateways that race for it; the loser keeps waiting', async () => {

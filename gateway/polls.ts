@@ -10,7 +10,7 @@
  * What must hold: one waiter for each (runner, kind, poll id), the newest call; an offer belongs to its poll
  * id and is handed to whoever waits under it, so two calls of one poll id never get two offers.
  */
-import type { AnswerOf, Dispatch } from '@svc/proto/dispatch/dispatch.ts';
+import type { AnswerOf, AskInit, Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { WorkKind, type Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError, toApiError, type ApiError } from '@svc/proto/http/errors.ts';
 import { inBatches } from '@svc/proto/process/batches.ts';
@@ -32,6 +32,8 @@ const BACKGROUND_MAX = 16;
 /** An ask whose outcome is unknown is repeated in about this time. */
 const ASK_AGAIN_MS = 1_000;
 
+type FirstAsk = Exclude<AskInit<'poll'>, { readonly $typeName: string }>;
+
 export type PollsDeps = Omit<PoolDeps, 'background' | 'order'> & {
   readonly dispatch: Pick<Dispatch, 'poll'>;
   readonly log: Logger;
@@ -43,6 +45,8 @@ export class Polls implements PoolOwner {
   readonly #byRunner = new Map<string, Waiter[]>();
   #size = 0;
   readonly #pools = new Map<string, Pool>();
+  /** Runners to whom their newest ask brought several items, and the pool of these. */
+  readonly #plenty = new Map<string, string>();
   #order = 0;
   /** Polls of the current round of `reconsiderAll` that have not asked yet. */
   #reconsidering = 0;
@@ -70,9 +74,9 @@ export class Polls implements PoolOwner {
     return this.#pools.size;
   }
 
-  /** Resolves with the offer, or undefined for an empty answer; rejects with an ApiError. */
-  poll(ask: PollAsk, nonce?: Nonce): Promise<Offer | undefined> {
-    if (this.#stopping || ask.call.aborted) return Promise.resolve(undefined);
+  /** Resolves with the offers, none for an empty answer; rejects with an ApiError. */
+  poll(ask: PollAsk, nonce?: Nonce): Promise<readonly Offer[]> {
+    if (this.#stopping || ask.call.aborted) return Promise.resolve([]);
     const waiter = new Waiter(ask, nonce);
     const older = this.#heldUnder(ask);
     // The client repeats a poll when it lost the connection of the first one: nobody reads that answer.
@@ -157,9 +161,9 @@ export class Polls implements PoolOwner {
     this.#pools.delete(pool.key);
   }
 
-  #deliver(waiter: Waiter, offer: Offer): void {
+  #deliver(waiter: Waiter, offers: readonly Offer[]): void {
     const heir = waiter.state === 'done' ? this.#heldUnder(waiter.ask) : waiter;
-    if (heir !== undefined) return this.#finish(heir, offer);
+    if (heir !== undefined) return this.#finish(heir, offers);
     const { caller, pollId } = waiter.ask;
     this.#deps.log.info(
       { runnerId: caller.runnerId, pollId },
@@ -174,15 +178,17 @@ export class Polls implements PoolOwner {
     waiter.nonce = undefined;
     waiter.state = 'asking';
     waiter.asked = this.#poolDeps.order();
+    const ask = {
+      caller: nonce === undefined ? caller : { ...caller, nonce },
+      kind: workKind(kind),
+      pollId,
+      slots,
+      notReady: [...notReady],
+    };
     try {
-      const answer = await this.#deps.dispatch.poll({
-        caller: nonce === undefined ? caller : { ...caller, nonce },
-        kind: workKind(kind),
-        pollId,
-        slots,
-        notReady: [...notReady],
-      });
-      return this.#answered(waiter, answer);
+      if (waiter.ask.offersMax > 1) return await this.#askForMany(waiter, ask);
+      const answer = await this.#deps.dispatch.poll(ask);
+      return this.#answered(waiter, answer, answer.offer === undefined ? [] : [answer.offer]);
     } catch (error) {
       this.#deps.metrics.asks.inc({ outcome: 'failed' });
       if (waiter.state === 'asking') this.#failed(waiter, toApiError(error));
@@ -190,11 +196,55 @@ export class Polls implements PoolOwner {
     }
   }
 
-  #answered(waiter: Waiter, answer: AnswerOf<'poll'>): AskOutcome {
+  /**
+   * Asks for one item and, where that was not in vain, for more; at once where the ask before brought several.
+   */
+  async #askForMany(waiter: Waiter, ask: FirstAsk): Promise<AskOutcome> {
+    const { caller } = waiter.ask;
+    const first = this.#deps.dispatch.poll(ask);
+    const plentyAt = this.#plenty.get(caller.runnerId);
+    const early = plentyAt === undefined ? undefined : this.#further(ask, waiter.ask, plentyAt);
+    // The nonce may have been used by one of the others.
+    const answer = await first.catch(async (error: unknown) => {
+      if (early === undefined || (await early).length === 0) throw error;
+      return await this.#deps.dispatch.poll({ ...ask, caller });
+    });
+    const { offer, poolId } = answer;
+    const inVain = offer === undefined || early !== undefined;
+    const further = (await (inVain ? early : this.#further({ ...ask, caller }, waiter.ask, poolId))) ?? [];
+    if (further.length > 0) this.#plenty.set(caller.runnerId, poolId);
+    else this.#plenty.delete(caller.runnerId);
+    return this.#answered(waiter, answer, offer === undefined ? further : [offer, ...further]);
+  }
+
+  /**
+   * Asks for what else the answer may bring, each under an id of its own that follows from the poll's: when
+   * the answer gets lost, the same poll finds all of them again. Where other polls wait in the pool, it takes
+   * one item and leaves the others to them. Does not reject: what is not answered stands for its id, too.
+   */
+  async #further(first: FirstAsk, ask: PollAsk, poolId: string): Promise<readonly Offer[]> {
+    const count = Math.min(ask.offersMax, ask.slots) - 1;
+    if (count <= 0 || ask.notReady.length > 0 || this.#isWaitedFor(poolId, ask)) return [];
+    const answers = await Promise.allSettled(
+      Array.from({ length: count }, async (_, at) =>
+        this.#deps.dispatch.poll({ ...first, pollId: `${ask.pollId}+${at + 1}`, further: true }),
+      ),
+    );
+    return answers.flatMap((answer) =>
+      answer.status === 'fulfilled' && answer.value.offer !== undefined ? [answer.value.offer] : [],
+    );
+  }
+
+  /** Polls of other runners wait for work of the pool. */
+  #isWaitedFor(poolId: string, { caller, kind }: PollAsk): boolean {
+    return this.#pools.get(poolKey(poolId, kind))?.isWaitedFor(caller.runnerId) === true;
+  }
+
+  #answered(waiter: Waiter, answer: AnswerOf<'poll'>, offers: readonly Offer[]): AskOutcome {
     const { ask } = waiter;
-    const outcome = answer.offer !== undefined ? 'offer' : answer.waits ? 'unfit' : 'empty';
+    const outcome = offers.length > 0 ? 'offer' : answer.waits ? 'unfit' : 'empty';
     this.#deps.metrics.asks.inc({ outcome });
-    if (answer.offer !== undefined) this.#deliver(waiter, answer.offer);
+    if (offers.length > 0) this.#deliver(waiter, offers);
     if (waiter.state !== 'asking') return outcome;
     const willing = answer.mayReceive && ask.slots > 0 && ask.notReady.length === 0;
     if (waiter.again && !waiter.late) {
@@ -278,7 +328,7 @@ export class Polls implements PoolOwner {
     this.#deps.metrics.parked.set(this.#size);
   }
 
-  #finish(waiter: Waiter, outcome: Offer | ApiError | 'empty' | 'gone'): void {
+  #finish(waiter: Waiter, outcome: readonly Offer[] | ApiError | 'empty' | 'gone'): void {
     if (waiter.state === 'done') return;
     waiter.state = 'done';
     this.#deregister(waiter);
@@ -289,9 +339,9 @@ export class Polls implements PoolOwner {
       waiter.reject(outcome);
     } else if (typeof outcome === 'string') {
       polls.inc({ kind, outcome });
-      waiter.resolve(undefined);
+      waiter.resolve([]);
     } else {
-      polls.inc({ kind, outcome: 'offer' });
+      polls.inc({ kind, outcome: 'offer' }, outcome.length);
       waiter.resolve(outcome);
     }
     if (this.#size === 0) this.#onEmpty?.();

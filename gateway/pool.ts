@@ -118,6 +118,12 @@ export class Pool {
     this.rearm();
   }
 
+  /** Polls of others than this runner wait here. */
+  isWaitedFor(runnerId: string): boolean {
+    for (const { ask } of this.#waiting) if (ask.caller.runnerId !== runnerId) return true;
+    return false;
+  }
+
   /** Sets the timer for whatever is next; also called when the broker comes or goes. */
   rearm(): void {
     this.#disarm();

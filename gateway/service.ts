@@ -12,8 +12,10 @@ import {
 import { deadlineMs } from '@svc/proto/http/active-call.ts';
 import type { UnaryCall } from '@svc/proto/http/call.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
+import { problem } from '@svc/proto/http/json-text.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Clock } from '@svc/proto/process/clock.ts';
+import { isError, oneByOne, refusalOf } from './many.ts';
 import { workKind, type Polls } from './polls.ts';
 import { keyUnknownError, type GatewayCaller, type Nonce, type VerifiedRunner } from './verification.ts';
 import type { PollCaller, PollKind } from './waiter.ts';
@@ -49,18 +51,47 @@ export function createRunnerService(deps: RunnerServiceDeps): Handlers<RunnerCtx
     heartbeat: async (heartbeat, ctx) =>
       dispatch.heartbeat({ caller: callerOf(ctx, heartbeat.runnerId, heartbeat.bootId), heartbeat }),
     poll: async (request, ctx) => {
-      const work = (await waitForWork({ ...deps, kind: 'run' }, request, ctx))?.work;
-      return work?.case === 'run' ? { run: work.value } : {};
+      const offers = await waitForWork({ ...deps, kind: 'run' }, request, ctx);
+      const [run, ...more] = offers.flatMap(({ work }) => (work.case === 'run' ? [work.value] : []));
+      if (run === undefined) return {};
+      return more.length === 0 ? { run } : { run, more: { runs: more } };
     },
     buildPoll: async (request, ctx) => {
-      const work = (await waitForWork({ ...deps, kind: 'build' }, request, ctx))?.work;
-      return work?.case === 'build' ? { build: work.value } : {};
+      const [offer] = await waitForWork({ ...deps, kind: 'build' }, request, ctx);
+      return offer?.work.case === 'build' ? { build: offer.work.value } : {};
     },
     logs: appendLogs('run'),
+    logsOfMany: async ({ runnerId, logs }, ctx) => {
+      const { nonce, ...caller } = callerOf(ctx, runnerId);
+      const outcomes = await oneByOne(ownOf(runnerId, logs, 'logs'), nonce, async (one, fresh) =>
+        dispatch.appendLogs({ caller: { ...caller, nonce: fresh }, kind: workKind('run'), logs: one }),
+      );
+      const answers = outcomes.map((one) => (isError(one) ? { refused: refusalOf(one) } : { stored: one }));
+      return { answers };
+    },
     buildLogs: appendLogs('build'),
     report: report('run'),
+    reportMany: async ({ runnerId, reports }, ctx) => {
+      const { nonce, ...caller } = callerOf(ctx, runnerId);
+      const outcomes = await oneByOne(ownOf(runnerId, reports, 'reports'), nonce, async (one, fresh) =>
+        dispatch.report({ caller: { ...caller, nonce: fresh }, kind: workKind('run'), report: one }),
+      );
+      const answers = outcomes.map((one) => (isError(one) ? { refused: refusalOf(one) } : { reported: one }));
+      return { answers };
+    },
     buildReport: report('build'),
   });
+}
+
+/** Whose they are is said once, for all of them. */
+function ownOf<Item extends { readonly runnerId: string }>(
+  runnerId: string,
+  items: readonly Item[],
+  field: string,
+): readonly Item[] {
+  const at = items.findIndex((item) => item.runnerId !== '' && item.runnerId !== runnerId);
+  if (at >= 0) throw problem(`${field}[${at}].runnerId`, 'other_runner', 'is not the runner of the request');
+  return items.map((item) => ({ ...item, runnerId }));
 }
 
 /** May throw, too. */
@@ -68,17 +99,18 @@ function waitForWork(
   { kind, ...deps }: RunnerServiceDeps & { readonly kind: PollKind },
   request: PollRequest,
   ctx: RunnerCtx,
-): Promise<Offer | undefined> {
+): Promise<readonly Offer[]> {
   // Switched off while the signature was being verified: nobody would end this poll before its time.
   const closed = deps.closed(kind);
   if (closed !== undefined) throw closed;
-  if (!isRunner(ctx.caller, request.runnerId)) return Promise.resolve(undefined);
+  if (!isRunner(ctx.caller, request.runnerId)) return Promise.resolve([]);
   const { nonce, ...caller } = callerOf(ctx, request.runnerId, request.bootId);
   const ask = {
     caller,
     kind,
     pollId: request.pollId ?? deps.newPollId(),
     slots: request.slots ?? 1,
+    offersMax: kind === 'run' ? (request.offersMax ?? 1) : 1,
     notReady: request.notReady,
     untilMs: answerDueMs(deps.clock, request.waitMs, ctx),
     call: ctx.call,

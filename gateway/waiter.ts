@@ -19,6 +19,8 @@ export interface PollAsk {
   /** It is never empty. */
   readonly pollId: string;
   readonly slots: number;
+  /** Offers that its answer may bring. */
+  readonly offersMax: number;
   readonly notReady: readonly string[];
   /**
    * An empty answer is due at this time of the monotonic clock. Where that is not later than now, the poll is
@@ -37,7 +39,7 @@ export type WaiterState = 'asking' | 'ready' | 'refused' | 'done';
 
 export class Waiter {
   readonly ask: PollAsk;
-  readonly promise: Promise<Offer | undefined>;
+  readonly promise: Promise<readonly Offer[]>;
   state: WaiterState = 'asking';
   /** Number of the newest ask, in the order of asks and hints. */
   asked = 0;
@@ -51,7 +53,7 @@ export class Waiter {
   /** The nonce of the request is kept until the server was asked for the first time. */
   nonce: Nonce | undefined;
   disarm = (): void => undefined;
-  resolve!: (offer: Offer | undefined) => void;
+  resolve!: (offers: readonly Offer[]) => void;
   reject!: (error: Error) => void;
 
   constructor(ask: PollAsk, nonce?: Nonce) {

@@ -14,6 +14,7 @@ import {
 import { nextDelayMs, unservedDelayMs } from './backoff.ts';
 import { pause, wallMs, type ClockOffset } from '../platform/clock.ts';
 import { type HttpClient, type HttpReply, TransportError } from './http-client.ts';
+import { callsTogether } from './calls-together.ts';
 import type { Log } from '../platform/log.ts';
 import type { Presence } from './presence.ts';
 import { CallError, judgeReply, judgeTransport, type Failure } from './retryable.ts';
@@ -128,13 +129,14 @@ export function createApi(options: ApiOptions): Api {
     throw new CallError(failure.verdict === 'skew' ? { ...failure, verdict: 'retry' } : failure);
   };
 
+  const together = callsTogether(call);
   return {
     // The reply's fields are all optional in its type: an unexpected shape shows up as absent fields.
-    call: async (name, body, callOptions) => (await call(name, body, callOptions)) as Answer<never>,
+    call: async (name, body, callOptions) => (await together(name, body, callOptions)) as Answer<never>,
     async callUntilAnswered(name, body, retry = {}) {
       for (let failures = 1; ; failures += 1) {
         try {
-          return (await call(name, body(), retry)) as Answer<never>;
+          return (await together(name, body(), retry)) as Answer<never>;
         } catch (error) {
           if (!(error instanceof CallError) || error.failure.verdict !== 'retry') throw error;
           retry.onFailure?.(error.failure, failures);

@@ -116,22 +116,24 @@ export function judgeReply(reply: JudgedReply): { value: object } | { failure: F
   const error = errorOf(reply.body);
   if (error === undefined)
     return { failure: foreign(reply, `status ${status} without an error of the control plane`) };
+  return { failure: judgeError(status, error, retryAfter(reply.headers['retry-after'])) };
+}
+
+/** Says what an error of the control plane means. */
+export function judgeError(status: number, error: ErrorReply['error'], retryAfterMs?: number): Failure {
   const byStatus = status >= 500 || RETRYABLE_STATUS.has(status) ? 'retry' : 'refused';
   const verdict = VERDICT_OF_CODE.get(error.code) ?? byStatus;
-  const retryAfterMs = retryAfter(reply.headers['retry-after']);
   return {
-    failure: {
-      verdict,
-      code: error.code,
-      message: `${error.code}: ${error.message ?? `status ${status}`}`,
-      status,
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      ...(error.requestId === undefined ? {} : { requestId: error.requestId }),
-      ...(error.details === undefined ? {} : { details: error.details }),
-      ...(status === 404 && error.code === 'not_found' && error.message === UNKNOWN_ROUTE
-        ? { unserved: true as const }
-        : {}),
-    },
+    verdict,
+    code: error.code,
+    message: `${error.code}: ${error.message ?? `status ${status}`}`,
+    status,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(error.requestId === undefined ? {} : { requestId: error.requestId }),
+    ...(error.details === undefined ? {} : { details: error.details }),
+    ...(status === 404 && error.code === 'not_found' && error.message === UNKNOWN_ROUTE
+      ? { unserved: true as const }
+      : {}),
   };
 }
 

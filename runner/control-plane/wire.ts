@@ -91,6 +91,7 @@ export type LogsRequest = Wire<runner.LogsRequest>;
 export type LogsReply = Wire<runner.LogsResponse>;
 export type ReportRequest = Wire<runner.ReportRequest>;
 export type ReportReply = Wire<runner.ReportResponse>;
+export type CallRefusal = Wire<runner.CallRefusal>;
 
 export interface ErrorReply {
   error: {
@@ -108,6 +109,8 @@ export interface Calls {
   poll: { request: PollRequest; reply: PollReply };
   logs: { request: LogsRequest; reply: LogsReply };
   report: { request: ReportRequest; reply: ReportReply };
+  'logs-of-many': { request: { logs: LogsRequest[] }; reply: Wire<runner.LogsOfManyResponse> };
+  'report-many': { request: { reports: ReportRequest[] }; reply: Wire<runner.ReportManyResponse> };
   'build-poll': { request: PollRequest; reply: BuildPollReply };
   'build-logs': { request: LogsRequest; reply: LogsReply };
   'build-report': { request: ReportRequest; reply: ReportReply };

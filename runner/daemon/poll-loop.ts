@@ -1,8 +1,8 @@
 /**
  * This is the poller of one kind of work; a process has one for each.
  *
- *   take a slot → poll (the same pollId until it is answered) → offer: hand over with the slot → take the
- *   next slot
+ *   take a slot → poll (the same pollId until it is answered) → offers: hand over each with a slot → take
+ *   the next slot
  *                                                            ↘ empty: give the slot back, go on
  *
  * A lost answer loses nothing: the repetition carries the same id and gets the same offer. Two ends: `stop`
@@ -19,7 +19,13 @@ import type { Log } from '../platform/log.ts';
 import type { Presence } from '../control-plane/presence.ts';
 import { CallError, type Failure, type FinalRefusal } from '../control-plane/retryable.ts';
 import type { Slots } from '../work/slots.ts';
-import { WORK_CALLS, type BuildOffer, type RunOffer, type WorkKind } from '../control-plane/wire.ts';
+import {
+  WORK_CALLS,
+  type BuildOffer,
+  type PollReply,
+  type RunOffer,
+  type WorkKind,
+} from '../control-plane/wire.ts';
 import type { WorkRef } from '../control-plane/work-ref.ts';
 
 /** A held poll may take so much longer than asked for. */
@@ -30,6 +36,8 @@ const LAST_POLL_MS = 2_000;
 const EARLY_PAUSE_MS_MAX = 5_000;
 /** After an unexplained refusal the poller waits so long. */
 const REFUSED_PAUSE_MS = 30_000;
+/** Runs that one poll may bring. */
+const OFFERS_MAX = 32;
 
 /** The offer that answers each kind of poll. */
 export interface Offers {
@@ -67,9 +75,12 @@ export async function runPollLoop<K extends WorkKind>(options: PollLoopOptions<K
   while (await options.slots.take(options.stop)) {
     const answer = await pollUntilAnswered(options, cut.signal);
     if (answer === 'end') break;
-    if (answer.offer !== undefined && !options.stop.aborted) {
+    const [first, ...further] = answer.offers;
+    if (first !== undefined && !options.stop.aborted) {
       early = 0;
-      void options.onOffer(answer.offer).finally(() => options.slots.release());
+      // It is polled for no more than there are free slots, and nobody else takes one.
+      for (const offer of [first, ...further.filter(() => options.slots.takeFree())])
+        void options.onOffer(offer).finally(() => options.slots.release());
       continue;
     }
     options.slots.release();
@@ -81,7 +92,7 @@ export async function runPollLoop<K extends WorkKind>(options: PollLoopOptions<K
 }
 
 interface PollAnswer<K extends WorkKind> {
-  offer?: Offers[K];
+  offers: Array<Offers[K]>;
   /** The answer was empty and came long before the time that was asked for. */
   early: boolean;
 }
@@ -104,6 +115,7 @@ async function pollUntilAnswered<K extends WorkKind>(
           pollId,
           waitMs,
           slots: options.slots.free + 1,
+          ...(options.kind === 'run' ? { offersMax: Math.min(options.slots.free + 1, OFFERS_MAX) } : {}),
           leases: options
             .held()
             .slice(0, LEASES_MAX)
@@ -116,8 +128,9 @@ async function pollUntilAnswered<K extends WorkKind>(
       options.presence.served(sentMonotonicMs);
       if (failures - unserved > 1) options.log.info({ failures: failures - unserved - 1 }, 'polling again');
       const early = monotonicMs() - begunMs < waitMs / 2;
-      const offer = (value as Partial<Record<WorkKind, unknown>>)[options.kind];
-      return offer === undefined || offer === null ? { early } : { offer: offer as Offers[K], early: false };
+      const { [options.kind]: offer, more } = value as Partial<Record<WorkKind, unknown> & PollReply>;
+      if (offer === undefined || offer === null) return { offers: [], early };
+      return { offers: [offer, ...(more?.runs ?? [])] as Array<Offers[K]>, early: false };
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       if (error.failure.unserved === true) {

@@ -8,6 +8,8 @@ export interface Slots {
   readonly free: number;
   /** Waits for a free slot; false when the signal was aborted instead. */
   take(signal: AbortSignal): Promise<boolean>;
+  /** Takes one that is free; false when there is none. */
+  takeFree(): boolean;
   release(): void;
 }
 
@@ -31,6 +33,11 @@ export function createSlots(total: number): Slots {
         });
       }
       if (signal.aborted) return false;
+      free -= 1;
+      return true;
+    },
+    takeFree() {
+      if (free === 0) return false;
       free -= 1;
       return true;
     },

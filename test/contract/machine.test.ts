@@ -17,16 +17,16 @@ const internal = rpcs.filter(({ audience }) => audience === 'internal');
 const partsThere = (await has('postgres')) && (await has('rabbitmq'));
 
 /** Least valid bodies, so that what is refused is the caller and not the request. */
-const BODIES: Readonly<Record<string, unknown>> = Object.fromEntries(
-  ['logs', 'build-logs', 'report', 'build-report'].map((action) => [
-    action,
-    {
-      id: 'run_00000000000000000000000000',
-      epoch: 1,
-      ...(action.endsWith('report') ? { reportId: 'report-0001', reason: 'exit' } : {}),
-    },
-  ]),
-);
+const LOGS = { id: 'run_00000000000000000000000000', epoch: 1 };
+const REPORT = { ...LOGS, reportId: 'report-0001', reason: 'exit' };
+const BODIES: Readonly<Record<string, unknown>> = {
+  logs: LOGS,
+  'build-logs': LOGS,
+  'logs-of-many': { logs: [LOGS] },
+  report: REPORT,
+  'build-report': REPORT,
+  'report-many': { reports: [REPORT] },
+};
 
 const actionOf = (template: string) => template.split('/').at(-1) ?? '';
 

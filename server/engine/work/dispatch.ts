@@ -170,12 +170,12 @@ function pollCall(deps: DispatchDeps): One<'poll'> {
         ? { case: 'build', value: await deps.buildOffer(grant, settings.offerMs) }
         : { case: 'run', value: runOffer(grant, settings.offerMs, deps.secrets) },
   });
-  return async ({ caller, kind, pollId, slots, notReady }) => {
+  return async ({ caller, kind, pollId, slots, notReady, further }) => {
     const runner = callerOf(caller);
     // It is the poll of a gateway that does not know yet. Not held: the next poll gets the gate's own answer.
     if (deps.features.gate.state('host.runners') !== 'open') return { mayReceive: false, hold: false };
     const wantsWork = slots > 0 && notReady.length === 0;
-    const input = { ...runner, kind: kindWord(kind), pollId, notReady, wantsWork };
+    const input = { ...runner, kind: kindWord(kind), pollId, notReady, wantsWork, sharesNonce: further };
     for (let { nonce } = runner; ; nonce = undefined) {
       const { grant, ...row } = await asCurrentProcess(db.sql, { ...input, nonce }, poll);
       const offer = grant && (await offerOf(grant).catch(cannotBegin));

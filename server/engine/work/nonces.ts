@@ -37,6 +37,8 @@ function rowId({ keyId, nonce }: Nonce): string {
 export interface Signed {
   /** The nonce of its request; undefined: it brings none, or has used it up. */
   readonly nonce?: Nonce | undefined;
+  /** It came in one request with another call, whose nonce it brings: the two may stand in one statement. */
+  readonly sharesNonce?: boolean;
 }
 
 /** Calls stand in a statement with these columns and types, besides `n` and those of the nonce. */
@@ -151,7 +153,10 @@ export function callsInBatches<Call extends Signed, Row extends Freshness>(
   return inBatches<Call, Row>({
     ...batching,
     ...limits,
-    keysOf: (call) => [keyOf(call), ...(call.nonce ? [`${call.nonce.keyId}\n${call.nonce.nonce}`] : [])],
+    keysOf: (call) => [
+      keyOf(call),
+      ...(call.nonce && call.sharesNonce !== true ? [`${call.nonce.keyId}\n${call.nonce.nonce}`] : []),
+    ],
     run: async (calls) => {
       const rows = await run(calls);
       const judged = async (row: Row, at: number): Promise<Row | Error> =>

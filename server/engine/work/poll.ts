@@ -69,7 +69,7 @@ interface Row extends CallingRunner, Freshness {
 
 const POLL_INDEX = 'work_items_poll';
 /** Which builds a poll may have depends on its runner: each is asked for alone. */
-const ITEMS_MAX: Readonly<Record<WorkKind, number>> = { run: 32, build: 1 };
+const ITEMS_MAX: Readonly<Record<WorkKind, number>> = { run: 64, build: 1 };
 
 export function createPoll(sql: SqlTag, settings: WorkSettings): Poll {
   const lanes = { run: lane(sql, settings, 'run'), build: lane(sql, settings, 'build') };

@@ -28,6 +28,8 @@ export const machineCalls: Readonly<Record<string, Gives | 'nothing'>> = {
   },
   'svc.runner.v1.RunnerService/Heartbeat': 'nothing',
   'svc.runner.v1.RunnerService/Logs': 'nothing',
+  'svc.runner.v1.RunnerService/LogsOfMany': 'nothing',
   'svc.runner.v1.RunnerService/Poll': 'nothing',
   'svc.runner.v1.RunnerService/Report': 'nothing',
+  'svc.runner.v1.RunnerService/ReportMany': 'nothing',
 };

@@ -23,17 +23,17 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { BuildType } from "../../environments/v1/environments_pb.ts";
 import { file_svc_environments_v1_environments } from "../../environments/v1/environments_pb.ts";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file svc/runner/v1/runner.proto.
  */
 export const file_svc_runner_v1_runner: GenFile = /*@__PURE__*/
-  fileDesc("ChpzdmMvcnVubmVyL3YxL3J1bm5lci5wcm90bxINc3ZjLnJ1bm5lci52MSJJCglJbnRlcnZhbHMSFAoMaGVhcnRiZWF0X21zGAEgASgNEhQKDHBvbGxfd2FpdF9tcxgCIAEoDRIQCghsZWFzZV9tcxgDIAEoDSL3AgoNRW5yb2xsUmVxdWVzdBIiCgV0b2tlbhgBIAEoCUIT4EECukgHcgUQARjIAYq1GAIIARI5CgRuYW1lGAIgASgJQivgQQK6SCVyIzIhXltBLVphLXowLTldW0EtWmEtejAtOS5fLV17MCw2Mn0kEjEKCnB1YmxpY19rZXkYAyABKAlCHeBBArpIF3IVMhNeW0EtWmEtejAtOV8tXXs0M30kEnEKBmxhYmVscxgEIAMoCzIoLnN2Yy5ydW5uZXIudjEuRW5yb2xsUmVxdWVzdC5MYWJlbHNFbnRyeUI3ukg0mgExECAiJnIkMiJeW2EtekEtWjAtOV1bYS16QS1aMC05Ll8vLV17MCw2Mn0kKgVyAxjIARIoCgVmYWN0cxgFIAEoCzIULnN2Yy5ydW5uZXIudjEuRmFjdHNIAIgBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9mYWN0cyKbAQoFRmFjdHMSGAoHdmVyc2lvbhgBIAEoCUIHukgEcgIYZBITCgJvcxgCIAEoCUIHukgEcgIYMhIVCgRhcmNoGAMgASgJQge6SARyAhgyEjEKCWlzb2xhdGlvbhgEIAEoCUIeukgbchlSAFIJY29udGFpbmVyUgpuYW1lc3BhY2VzEhkKCGV4ZWN1dG9yGAUgASgJQge6SARyAhgyIpIBCg5FbnJvbGxSZXNwb25zZRIRCglydW5uZXJfaWQYASABKAkSDwoHdGVhbV9pZBgCIAEoCRIvCgtzZXJ2ZXJfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoJaW50ZXJ2YWxzGAQgASgLMhguc3ZjLnJ1bm5lci52MS5JbnRlcnZhbHMipQEKCUhlbGRMZWFzZRIYCgJpZBgBIAEoCUIM4EECukgGcgQQARgoEg0KBWVwb2NoGAIgASgNEjkKBXBoYXNlGAMgASgOMhkuc3ZjLnJ1bm5lci52MS5CdWlsZFBoYXNlQgq6SAeCAQQQASAASACIAQESGQoMcGhhc2Vfb2Zmc2V0GAQgASgNSAGIAQFCCAoGX3BoYXNlQg8KDV9waGFzZV9vZmZzZXQiqAEKD1NlbGZEaWFnbm9zdGljcxInChVjb250YWluZXJfY2xpX3ZlcnNpb24YASABKAlCCLpIBXIDGMgBEiQKEmRlcGxveV9jbGlfdmVyc2lvbhgCIAEoCUIIukgFcgMYyAESGQoRd29ya3NwYWNlX2ZyZWVfbWIYAyABKA0SKwoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMihwQKEEhlYXJ0YmVhdFJlcXVlc3QSEQoJcnVubmVyX2lkGAEgASgJEh8KB2Jvb3RfaWQYAiABKAlCCbpIBnIEEAEYQEgAiAEBEjMKBmxlYXNlcxgDIAMoCzIYLnN2Yy5ydW5uZXIudjEuSGVsZExlYXNlQgm6SAaSAQMQgAISOAoLZGlhZ25vc3RpY3MYBCABKAsyHi5zdmMucnVubmVyLnYxLlNlbGZEaWFnbm9zdGljc0gBiAEBEhUKCGRyYWluaW5nGAUgASgISAKIAQESKAoFZmFjdHMYBiABKAsyFC5zdmMucnVubmVyLnYxLkZhY3RzSAOIAQESdAoGbGFiZWxzGAcgAygLMisuc3ZjLnJ1bm5lci52MS5IZWFydGJlYXRSZXF1ZXN0LkxhYmVsc0VudHJ5Qje6SDSaATEQICImciQyIl5bYS16QS1aMC05XVthLXpBLVowLTkuXy8tXXswLDYyfSQqBXIDGMgBEjcKCmdpdmVuX2JhY2sYCCADKAsyGC5zdmMucnVubmVyLnYxLkhlbGRMZWFzZUIJukgGkgEDEIACGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCgoIX2Jvb3RfaWRCDgoMX2RpYWdub3N0aWNzQgsKCV9kcmFpbmluZ0IICgZfZmFjdHMiZAoLTGVhc2VTdGF0dXMSCgoCaWQYASABKAkSDQoFZXBvY2gYAiABKA0SKAoFc3RhdGUYAyABKA4yGS5zdmMucnVubmVyLnYxLkxlYXNlU3RhdGUSEAoIbGVhc2VfbXMYBCABKA0irwEKCkRpcmVjdGl2ZXMSGAoQc2VuZF9kaWFnbm9zdGljcxgBIAEoCBIOCgZwYXVzZWQYAiABKAgSDwoHZmxhZ2dlZBgDIAEoCBIXCg92ZXJzaW9uX3Rvb19vbGQYBCABKAgSGwoTdXBncmFkZV9yZWNvbW1lbmRlZBgFIAEoCBITCgttaW5fdmVyc2lvbhgGIAEoCRIbChNyZWNvbW1lbmRlZF92ZXJzaW9uGAcgASgJIswBChFIZWFydGJlYXRSZXNwb25zZRIqCgZsZWFzZXMYASADKAsyGi5zdmMucnVubmVyLnYxLkxlYXNlU3RhdHVzEi0KCmRpcmVjdGl2ZXMYAiABKAsyGS5zdmMucnVubmVyLnYxLkRpcmVjdGl2ZXMSKwoJaW50ZXJ2YWxzGAMgASgLMhguc3ZjLnJ1bm5lci52MS5JbnRlcnZhbHMSLwoLc2VydmVyX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqoCCgtQb2xsUmVxdWVzdBIRCglydW5uZXJfaWQYASABKAkSHwoHcG9sbF9pZBgCIAEoCUIJukgGcgQQARhASACIAQESHwoHd2FpdF9tcxgDIAEoDUIJukgGKgQY0IYDSAGIAQESHAoFc2xvdHMYBCABKA1CCLpIBSoDGIACSAKIAQESMwoGbGVhc2VzGAUgAygLMhguc3ZjLnJ1bm5lci52MS5IZWxkTGVhc2VCCbpIBpIBAxCAAhIkCglub3RfcmVhZHkYBiADKAlCEbpIDpIBCxAKIgdyBRABGMgBEh8KB2Jvb3RfaWQYByABKAlCCbpIBnIEEAEYQEgDiAEBQgoKCF9wb2xsX2lkQgoKCF93YWl0X21zQggKBl9zbG90c0IKCghfYm9vdF9pZCJBCgxQb2xsUmVzcG9uc2USKQoDcnVuGAEgASgLMhcuc3ZjLnJ1bm5lci52MS5SdW5PZmZlckgAiAEBQgYKBF9ydW4iTAoRQnVpbGRQb2xsUmVzcG9uc2USLQoFYnVpbGQYASABKAsyGS5zdmMucnVubmVyLnYxLkJ1aWxkT2ZmZXJIAIgBAUIICgZfYnVpbGQilQIKBkxpbWl0cxIpCg90aW1lb3V0X3NlY29uZHMYASABKA1CC7pICCoGGICjBSgBSACIAQESIwoJbWVtb3J5X21iGAIgASgNQgu6SAgqBhiAgAQoEEgBiAEBEiwKBGNwdXMYAyABKAFCGbpIFhIUQAEZAAAAAAAAUEApmpmZmZmZuT9IAogBARIdCgRwaWRzGAQgASgNQgq6SAcqBRiAICgISAOIAQESKQoMb3V0cHV0X2J5dGVzGAUgASgNQg66SAsqCRiAgICAASiACEgEiAEBQhIKEF90aW1lb3V0X3NlY29uZHNCDAoKX21lbW9yeV9tYkIHCgVfY3B1c0IHCgVfcGlkc0IPCg1fb3V0cHV0X2J5dGVzItIDCghSdW5PZmZlchIKCgJpZBgBIAEoCRIQCghsZWFzZV9pZBgCIAEoCRINCgVlcG9jaBgDIAEoDRIQCghsZWFzZV9tcxgEIAEoDRISCgVpbWFnZRgFIAEoCUgAiAEBEg8KB2NvbW1hbmQYBiADKAkSNQoDZW52GAcgAygLMiAuc3ZjLnJ1bm5lci52MS5SdW5PZmZlci5FbnZFbnRyeUIGirUYAggBEhQKB3dvcmtkaXIYCCABKAlIAYgBARIaCgVzdGRpbhgJIAEoCUIGirUYAggBSAKIAQESJwoHbmV0d29yaxgKIAEoDjIWLnN2Yy5ydW5uZXIudjEuTmV0d29yaxIrCglpc29sYXRpb24YCyABKA4yGC5zdmMucnVubmVyLnYxLklzb2xhdGlvbhIlCgZsaW1pdHMYDCABKAsyFS5zdmMucnVubmVyLnYxLkxpbWl0cxIPCgdhdHRlbXB0GA0gASgNEg8KB3RlYW1faWQYDiABKAkSDgoGc2hhcmVkGA8gASgIGioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2ltYWdlQgoKCF93b3JrZGlyQggKBl9zdGRpbiLCBQoKQnVpbGRPZmZlchIKCgJpZBgBIAEoCRIQCghsZWFzZV9pZBgCIAEoCRINCgVlcG9jaBgDIAEoDRIQCghsZWFzZV9tcxgEIAEoDRIPCgdhdHRlbXB0GAUgASgNEi8KBnNvdXJjZRgGIAEoCzIaLnN2Yy5ydW5uZXIudjEuQnVpbGRTb3VyY2VIAIgBARIyCgpidWlsZF90eXBlGAcgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGUSOwoJdmFyaWFibGVzGAggAygLMiguc3ZjLnJ1bm5lci52MS5CdWlsZE9mZmVyLlZhcmlhYmxlc0VudHJ5Ej8KB3NlY3JldHMYCSADKAsyJi5zdmMucnVubmVyLnYxLkJ1aWxkT2ZmZXIuU2VjcmV0c0VudHJ5QgaKtRgCCAESDQoFc3RlcHMYCiADKAkSLgoFaW1hZ2UYCyABKAsyGi5zdmMucnVubmVyLnYxLkltYWdlVGFyZ2V0SAGIAQESMAoGZGVwbG95GAwgASgLMhsuc3ZjLnJ1bm5lci52MS5EZXBsb3lUYXJnZXRIAogBARIZCgxkZXBsb3lfaW1hZ2UYDSABKAlIA4gBARIqCgZsaW1pdHMYDiABKAsyGi5zdmMucnVubmVyLnYxLkJ1aWxkTGltaXRzEhUKDWJ1aWxkZXJfaW1hZ2UYDyABKAkSDwoHdGVhbV9pZBgQIAEoCRIOCgZzaGFyZWQYESABKAgaMAoOVmFyaWFibGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARouCgxTZWNyZXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIJCgdfc291cmNlQggKBl9pbWFnZUIJCgdfZGVwbG95Qg8KDV9kZXBsb3lfaW1hZ2UipAMKC0J1aWxkU291cmNlEhIKCnJlcG9zaXRvcnkYASABKAkSDgoGYnJhbmNoGAIgASgJEhMKBmNvbW1pdBgDIAEoCUgAiAEBEhIKCmJ1aWxkX3BhdGgYBCABKAkSEgoKc3VibW9kdWxlcxgFIAEoCBIVCgh1c2VybmFtZRgGIAEoCUgBiAEBEhoKBXRva2VuGAcgASgJQgaKtRgCCAFIAogBARIcCgdzc2hfa2V5GAggASgJQgaKtRgCCAFIA4gBARIYCgtrbm93bl9ob3N0cxgJIAEoCUgEiAEBEhcKCmRvY2tlcmZpbGUYCiABKAlIBYgBARIUCgdjb250ZXh0GAsgASgJSAaIAQESEwoGdGFyZ2V0GAwgASgJSAeIAQESEwoLY2xvbmVfZGVwdGgYDSABKA0SDAoEdGFncxgOIAEoCEIJCgdfY29tbWl0QgsKCV91c2VybmFtZUIICgZfdG9rZW5CCgoIX3NzaF9rZXlCDgoMX2tub3duX2hvc3RzQg0KC19kb2NrZXJmaWxlQgoKCF9jb250ZXh0QgkKB190YXJnZXQi6AEKC0ltYWdlVGFyZ2V0EgwKBGhvc3QYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEhIKCnJlcG9zaXRvcnkYAyABKAkSCwoDdGFnGAQgASgJEhUKCHVzZXJuYW1lGAUgASgJSACIAQESHQoIcGFzc3dvcmQYBiABKAlCBoq1GAIIAUgBiAEBEhAKCGluc2VjdXJlGAcgASgIEg8KB2d1YXJkZWQYCCABKAgSFQoNY29tbWl0X2luX3RhZxgJIAEoCBINCgVsb2NhbBgKIAEoCEILCglfdXNlcm5hbWVCCwoJX3Bhc3N3b3JkIp8BCgxEZXBsb3lUYXJnZXQSJwoEa2luZBgBIAEoDjIZLnN2Yy5ydW5uZXIudjEuRGVwbG95S2luZBILCgNhcHAYAiABKAkSFgoOY29udGFpbmVyX3BvcnQYAyABKA0SEQoJaG9zdF9wb3J0GAQgASgNEhsKDmVudmlyb25tZW50X2lkGAUgASgJSACIAQFCEQoPX2Vudmlyb25tZW50X2lkIl0KC0J1aWxkTGltaXRzEhcKD3RpbWVvdXRfc2Vjb25kcxgBIAEoDRIRCgltZW1vcnlfbWIYAiABKA0SDAoEY3B1cxgDIAEoARIUCgxvdXRwdXRfYnl0ZXMYBCABKA0ijwEKCExvZ0NodW5rEjcKBnN0cmVhbRgBIAEoDjIYLnN2Yy5ydW5uZXIudjEuTG9nU3RyZWFtQg3gQQK6SAeCAQQQASAAEhwKBGRhdGEYAiABKAxCDuBBArpICHoGEAEYgIAQEhoKDW1pc3NpbmdfYnl0ZXMYAyABKA1IAIgBAUIQCg5fbWlzc2luZ19ieXRlcyLEAQoLTG9nc1JlcXVlc3QSEQoJcnVubmVyX2lkGAEgASgJEhgKAmlkGAIgASgJQgzgQQK6SAZyBBABGCgSEgoFZXBvY2gYAyABKA1CA+BBAhIOCgZvZmZzZXQYBCABKA0SMgoGY2h1bmtzGAUgAygLMhcuc3ZjLnJ1bm5lci52MS5Mb2dDaHVua0IJukgGkgEDEIAgEigKA2VuZBgGIAEoCzIWLnN2Yy5ydW5uZXIudjEuTG9nc0VuZEgAiAEBQgYKBF9lbmQiPwoHTG9nc0VuZBINCgVieXRlcxgBIAEoDRIlCgZzaGEyNTYYAiABKAlCFbpIEnIQMg5eWzAtOWEtZl17NjR9JCJfCgxMb2dzUmVzcG9uc2USEwoLbmV4dF9vZmZzZXQYASABKA0SEAoIY29tcGxldGUYAiABKAgSKAoFc3RhdGUYAyABKA4yGS5zdmMucnVubmVyLnYxLkxlYXNlU3RhdGUilAMKDVJlcG9ydFJlcXVlc3QSEQoJcnVubmVyX2lkGAEgASgJEhgKAmlkGAIgASgJQgzgQQK6SAZyBBABGCgSEgoFZXBvY2gYAyABKA1CA+BBAhIfCglyZXBvcnRfaWQYBCABKAlCDOBBArpIBnIEEAgYQBI5CgZyZWFzb24YBSABKA4yGC5zdmMucnVubmVyLnYxLkVuZFJlYXNvbkIP4EECukgJggEGEAEgACAHEiIKCWV4aXRfY29kZRgGIAEoBUIKukgHGgUY/wEoAEgAiAEBEh4KB21lc3NhZ2UYByABKAlCCLpIBXIDGNAPSAGIAQESGAoLZHVyYXRpb25fbXMYCCABKA1IAogBARIWCgl3YWl0ZWRfbXMYCSABKA1IA4gBARIuCgVidWlsZBgKIAEoCzIaLnN2Yy5ydW5uZXIudjEuQnVpbGRSZXN1bHRIBIgBAUIMCgpfZXhpdF9jb2RlQgoKCF9tZXNzYWdlQg4KDF9kdXJhdGlvbl9tc0IMCgpfd2FpdGVkX21zQggKBl9idWlsZCK1BgoLQnVpbGRSZXN1bHQSOQoGY29tbWl0GAEgASgJQiS6SCFyHzIdXihbMC05YS1mXXs0MH18WzAtOWEtZl17NjR9KSRIAIgBARJDCgpidWlsZF90eXBlGAIgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGVCCrpIB4IBBBABIABIAYgBARIcCgVpbWFnZRgDIAEoCUIIukgFcgMY9ANIAogBARIxCgZkaWdlc3QYBCABKAlCHLpIGXIXMhVec2hhMjU2OlswLTlhLWZdezY0fSRIA4gBARIeCgdhZGRyZXNzGAUgASgJQgi6SAVyAxj0A0gEiAEBEjkKBXBoYXNlGAYgASgOMhkuc3ZjLnJ1bm5lci52MS5CdWlsZFBoYXNlQgq6SAeCAQQQASAASAWIAQESMgoGcGhhc2VzGAcgAygLMhguc3ZjLnJ1bm5lci52MS5QaGFzZVRpbWVCCLpIBZIBAhAIEhwKBHNib20YCCABKAxCCbpIBnoEGODcKkgGiAEBEiMKDHNib21fcHJvYmxlbRgJIAEoCUIIukgFcgMY9ANIB4gBARIjCgptZWRpYV90eXBlGAogASgJQgq6SAdyBRABGMgBSAiIAQESRAoIcGxhdGZvcm0YCyABKAlCLbpIKnIoGGQyJF5bYS16MC05XSsvW2EtejAtOV9dKygvW2EtejAtOS5dKyk/JEgJiAEBEjcKC2Jhc2VfaW1hZ2VzGAwgAygLMhguc3ZjLnJ1bm5lci52MS5CYXNlSW1hZ2VCCLpIBZIBAhAQEjYKA3JlZhgNIAEoCUIkukghch8Y/wEyGl5yZWZzLyhoZWFkc3x0YWdzKS9bXlxzXSskSAqIAQESHAoDdGFnGA4gASgJQgq6SAdyBRABGIABSAuIAQFCCQoHX2NvbW1pdEINCgtfYnVpbGRfdHlwZUIICgZfaW1hZ2VCCQoHX2RpZ2VzdEIKCghfYWRkcmVzc0IICgZfcGhhc2VCBwoFX3Nib21CDwoNX3Nib21fcHJvYmxlbUINCgtfbWVkaWFfdHlwZUILCglfcGxhdGZvcm1CBgoEX3JlZkIGCgRfdGFnInMKCUJhc2VJbWFnZRI4CgRuYW1lGAEgASgJQiq6SCdyJRABGIAEMh5eW0EtWmEtejAtOV1bQS1aYS16MC05Ll86Ly1dKiQSLAoGZGlnZXN0GAIgASgJQhy6SBlyFzIVXnNoYTI1NjpbMC05YS1mXXs2NH0kIlYKCVBoYXNlVGltZRI0CgVwaGFzZRgBIAEoDjIZLnN2Yy5ydW5uZXIudjEuQnVpbGRQaGFzZUIKukgHggEEEAEgABITCgtkdXJhdGlvbl9tcxgCIAEoDSI0Cg5SZXBvcnRSZXNwb25zZRIQCghhY2NlcHRlZBgBIAEoCBIQCghyZXBlYXRlZBgCIAEoCCqTAQoKQnVpbGRQaGFzZRIbChdCVUlMRF9QSEFTRV9VTlNQRUNJRklFRBAAEhcKE0JVSUxEX1BIQVNFX0NMT05JTkcQARIYChRCVUlMRF9QSEFTRV9CVUlMRElORxACEhoKFkJVSUxEX1BIQVNFX1BVQkxJU0hJTkcQAxIZChVCVUlMRF9QSEFTRV9ERVBMT1lJTkcQBCp0CgpMZWFzZVN0YXRlEhsKF0xFQVNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASEgoOTEVBU0VfU1RBVEVfT0sQARIZChVMRUFTRV9TVEFURV9DQU5DRUxMRUQQAhIaChZMRUFTRV9TVEFURV9TVVBFUlNFREVEEAMqNAoHTmV0d29yaxIXChNORVRXT1JLX1VOU1BFQ0lGSUVEEAASEAoMTkVUV09SS19OT05FEAEqUgoJSXNvbGF0aW9uEhkKFUlTT0xBVElPTl9VTlNQRUNJRklFRBAAEhEKDUlTT0xBVElPTl9BTlkQARIXChNJU09MQVRJT05fQ09OVEFJTkVSEAIqWwoKRGVwbG95S2luZBIbChdERVBMT1lfS0lORF9VTlNQRUNJRklFRBAAEhkKFURFUExPWV9LSU5EX0NPTlRBSU5FUhABEhUKEURFUExPWV9LSU5EX0RPS0tVEAIqbAoJTG9nU3RyZWFtEhoKFkxPR19TVFJFQU1fVU5TUEVDSUZJRUQQABIVChFMT0dfU1RSRUFNX1NURE9VVBABEhUKEUxPR19TVFJFQU1fU1RERVJSEAISFQoRTE9HX1NUUkVBTV9SVU5ORVIQAyrbAQoJRW5kUmVhc29uEhoKFkVORF9SRUFTT05fVU5TUEVDSUZJRUQQABITCg9FTkRfUkVBU09OX0VYSVQQARIWChJFTkRfUkVBU09OX1RJTUVPVVQQAhIVChFFTkRfUkVBU09OX01FTU9SWRADEhgKFEVORF9SRUFTT05fQ0FOQ0VMTEVEEAQSGQoVRU5EX1JFQVNPTl9MRUFTRV9MT1NUEAUSGwoXRU5EX1JFQVNPTl9FTkdJTkVfRVJST1IQBhIcChhFTkRfUkVBU09OX1FVRVVFX1RJTUVPVVQQBzLdCAoNUnVubmVyU2VydmljZRJ3CgZFbnJvbGwSHC5zdmMucnVubmVyLnYxLkVucm9sbFJlcXVlc3QaHS5zdmMucnVubmVyLnYxLkVucm9sbFJlc3BvbnNlIjCKtRgSMAZYyQGAAYCAAYoBBWxvZ2lugtPkkwIUOgEqIg8vcnVubmVycy9lbnJvbGwSjAEKCUhlYXJ0YmVhdBIfLnN2Yy5ydW5uZXIudjEuSGVhcnRiZWF0UmVxdWVzdBogLnN2Yy5ydW5uZXIudjEuSGVhcnRiZWF0UmVzcG9uc2UiPIq1GA+AAYCAEIoBB21hY2hpbmWC0+STAiM6ASoiHi9ydW5uZXJzL3tydW5uZXJfaWR9L2hlYXJ0YmVhdBJ8CgRQb2xsEhouc3ZjLnJ1bm5lci52MS5Qb2xsUmVxdWVzdBobLnN2Yy5ydW5uZXIudjEuUG9sbFJlc3BvbnNlIjuKtRgTeODUA4ABgIAQigEHbWFjaGluZYLT5JMCHjoBKiIZL3J1bm5lcnMve3J1bm5lcl9pZH0vcG9sbBJ4CgRMb2dzEhouc3ZjLnJ1bm5lci52MS5Mb2dzUmVxdWVzdBobLnN2Yy5ydW5uZXIudjEuTG9nc1Jlc3BvbnNlIjeKtRgPgAGAgBiKAQdtYWNoaW5lgtPkkwIeOgEqIhkvcnVubmVycy97cnVubmVyX2lkfS9sb2dzEoABCgZSZXBvcnQSHC5zdmMucnVubmVyLnYxLlJlcG9ydFJlcXVlc3QaHS5zdmMucnVubmVyLnYxLlJlcG9ydFJlc3BvbnNlIjmKtRgPgAGAgASKAQdtYWNoaW5lgtPkkwIgOgEqIhsvcnVubmVycy97cnVubmVyX2lkfS9yZXBvcnQSjAEKCUJ1aWxkUG9sbBIaLnN2Yy5ydW5uZXIudjEuUG9sbFJlcXVlc3QaIC5zdmMucnVubmVyLnYxLkJ1aWxkUG9sbFJlc3BvbnNlIkGKtRgTeODUA4ABgIAQigEHbWFjaGluZYLT5JMCJDoBKiIfL3J1bm5lcnMve3J1bm5lcl9pZH0vYnVpbGQtcG9sbBKDAQoJQnVpbGRMb2dzEhouc3ZjLnJ1bm5lci52MS5Mb2dzUmVxdWVzdBobLnN2Yy5ydW5uZXIudjEuTG9nc1Jlc3BvbnNlIj2KtRgPgAGAgBiKAQdtYWNoaW5lgtPkkwIkOgEqIh8vcnVubmVycy97cnVubmVyX2lkfS9idWlsZC1sb2dzEosBCgtCdWlsZFJlcG9ydBIcLnN2Yy5ydW5uZXIudjEuUmVwb3J0UmVxdWVzdBodLnN2Yy5ydW5uZXIudjEuUmVwb3J0UmVzcG9uc2UiP4q1GA+AAYCAQIoBB21hY2hpbmWC0+STAiY6ASoiIS9ydW5uZXJzL3tydW5uZXJfaWR9L2J1aWxkLXJlcG9ydBomirUYIhoOUnVubmVyIGRhZW1vbnMiDGhvc3QucnVubmVycygCMANiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_environments_v1_environments, file_svc_options_v1_options]);
+  fileDesc("ChpzdmMvcnVubmVyL3YxL3J1bm5lci5wcm90bxINc3ZjLnJ1bm5lci52MSJJCglJbnRlcnZhbHMSFAoMaGVhcnRiZWF0X21zGAEgASgNEhQKDHBvbGxfd2FpdF9tcxgCIAEoDRIQCghsZWFzZV9tcxgDIAEoDSL3AgoNRW5yb2xsUmVxdWVzdBIiCgV0b2tlbhgBIAEoCUIT4EECukgHcgUQARjIAYq1GAIIARI5CgRuYW1lGAIgASgJQivgQQK6SCVyIzIhXltBLVphLXowLTldW0EtWmEtejAtOS5fLV17MCw2Mn0kEjEKCnB1YmxpY19rZXkYAyABKAlCHeBBArpIF3IVMhNeW0EtWmEtejAtOV8tXXs0M30kEnEKBmxhYmVscxgEIAMoCzIoLnN2Yy5ydW5uZXIudjEuRW5yb2xsUmVxdWVzdC5MYWJlbHNFbnRyeUI3ukg0mgExECAiJnIkMiJeW2EtekEtWjAtOV1bYS16QS1aMC05Ll8vLV17MCw2Mn0kKgVyAxjIARIoCgVmYWN0cxgFIAEoCzIULnN2Yy5ydW5uZXIudjEuRmFjdHNIAIgBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9mYWN0cyKbAQoFRmFjdHMSGAoHdmVyc2lvbhgBIAEoCUIHukgEcgIYZBITCgJvcxgCIAEoCUIHukgEcgIYMhIVCgRhcmNoGAMgASgJQge6SARyAhgyEjEKCWlzb2xhdGlvbhgEIAEoCUIeukgbchlSAFIJY29udGFpbmVyUgpuYW1lc3BhY2VzEhkKCGV4ZWN1dG9yGAUgASgJQge6SARyAhgyIpIBCg5FbnJvbGxSZXNwb25zZRIRCglydW5uZXJfaWQYASABKAkSDwoHdGVhbV9pZBgCIAEoCRIvCgtzZXJ2ZXJfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoJaW50ZXJ2YWxzGAQgASgLMhguc3ZjLnJ1bm5lci52MS5JbnRlcnZhbHMipQEKCUhlbGRMZWFzZRIYCgJpZBgBIAEoCUIM4EECukgGcgQQARgoEg0KBWVwb2NoGAIgASgNEjkKBXBoYXNlGAMgASgOMhkuc3ZjLnJ1bm5lci52MS5CdWlsZFBoYXNlQgq6SAeCAQQQASAASACIAQESGQoMcGhhc2Vfb2Zmc2V0GAQgASgNSAGIAQFCCAoGX3BoYXNlQg8KDV9waGFzZV9vZmZzZXQiqAEKD1NlbGZEaWFnbm9zdGljcxInChVjb250YWluZXJfY2xpX3ZlcnNpb24YASABKAlCCLpIBXIDGMgBEiQKEmRlcGxveV9jbGlfdmVyc2lvbhgCIAEoCUIIukgFcgMYyAESGQoRd29ya3NwYWNlX2ZyZWVfbWIYAyABKA0SKwoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMihwQKEEhlYXJ0YmVhdFJlcXVlc3QSEQoJcnVubmVyX2lkGAEgASgJEh8KB2Jvb3RfaWQYAiABKAlCCbpIBnIEEAEYQEgAiAEBEjMKBmxlYXNlcxgDIAMoCzIYLnN2Yy5ydW5uZXIudjEuSGVsZExlYXNlQgm6SAaSAQMQgAISOAoLZGlhZ25vc3RpY3MYBCABKAsyHi5zdmMucnVubmVyLnYxLlNlbGZEaWFnbm9zdGljc0gBiAEBEhUKCGRyYWluaW5nGAUgASgISAKIAQESKAoFZmFjdHMYBiABKAsyFC5zdmMucnVubmVyLnYxLkZhY3RzSAOIAQESdAoGbGFiZWxzGAcgAygLMisuc3ZjLnJ1bm5lci52MS5IZWFydGJlYXRSZXF1ZXN0LkxhYmVsc0VudHJ5Qje6SDSaATEQICImciQyIl5bYS16QS1aMC05XVthLXpBLVowLTkuXy8tXXswLDYyfSQqBXIDGMgBEjcKCmdpdmVuX2JhY2sYCCADKAsyGC5zdmMucnVubmVyLnYxLkhlbGRMZWFzZUIJukgGkgEDEIACGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCgoIX2Jvb3RfaWRCDgoMX2RpYWdub3N0aWNzQgsKCV9kcmFpbmluZ0IICgZfZmFjdHMiZAoLTGVhc2VTdGF0dXMSCgoCaWQYASABKAkSDQoFZXBvY2gYAiABKA0SKAoFc3RhdGUYAyABKA4yGS5zdmMucnVubmVyLnYxLkxlYXNlU3RhdGUSEAoIbGVhc2VfbXMYBCABKA0irwEKCkRpcmVjdGl2ZXMSGAoQc2VuZF9kaWFnbm9zdGljcxgBIAEoCBIOCgZwYXVzZWQYAiABKAgSDwoHZmxhZ2dlZBgDIAEoCBIXCg92ZXJzaW9uX3Rvb19vbGQYBCABKAgSGwoTdXBncmFkZV9yZWNvbW1lbmRlZBgFIAEoCBITCgttaW5fdmVyc2lvbhgGIAEoCRIbChNyZWNvbW1lbmRlZF92ZXJzaW9uGAcgASgJIswBChFIZWFydGJlYXRSZXNwb25zZRIqCgZsZWFzZXMYASADKAsyGi5zdmMucnVubmVyLnYxLkxlYXNlU3RhdHVzEi0KCmRpcmVjdGl2ZXMYAiABKAsyGS5zdmMucnVubmVyLnYxLkRpcmVjdGl2ZXMSKwoJaW50ZXJ2YWxzGAMgASgLMhguc3ZjLnJ1bm5lci52MS5JbnRlcnZhbHMSLwoLc2VydmVyX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIt0CCgtQb2xsUmVxdWVzdBIRCglydW5uZXJfaWQYASABKAkSHwoHcG9sbF9pZBgCIAEoCUIJukgGcgQQARhASACIAQESHwoHd2FpdF9tcxgDIAEoDUIJukgGKgQY0IYDSAGIAQESHAoFc2xvdHMYBCABKA1CCLpIBSoDGIACSAKIAQESMwoGbGVhc2VzGAUgAygLMhguc3ZjLnJ1bm5lci52MS5IZWxkTGVhc2VCCbpIBpIBAxCAAhIkCglub3RfcmVhZHkYBiADKAlCEbpIDpIBCxAKIgdyBRABGMgBEh8KB2Jvb3RfaWQYByABKAlCCbpIBnIEEAEYQEgDiAEBEiIKCm9mZmVyc19tYXgYCCABKA1CCbpIBioEGCAoAUgEiAEBQgoKCF9wb2xsX2lkQgoKCF93YWl0X21zQggKBl9zbG90c0IKCghfYm9vdF9pZEINCgtfb2ZmZXJzX21heCJ3CgxQb2xsUmVzcG9uc2USKQoDcnVuGAEgASgLMhcuc3ZjLnJ1bm5lci52MS5SdW5PZmZlckgAiAEBEisKBG1vcmUYAiABKAsyGC5zdmMucnVubmVyLnYxLlJ1bk9mZmVyc0gBiAEBQgYKBF9ydW5CBwoFX21vcmUiMgoJUnVuT2ZmZXJzEiUKBHJ1bnMYASADKAsyFy5zdmMucnVubmVyLnYxLlJ1bk9mZmVyIkwKEUJ1aWxkUG9sbFJlc3BvbnNlEi0KBWJ1aWxkGAEgASgLMhkuc3ZjLnJ1bm5lci52MS5CdWlsZE9mZmVySACIAQFCCAoGX2J1aWxkIpUCCgZMaW1pdHMSKQoPdGltZW91dF9zZWNvbmRzGAEgASgNQgu6SAgqBhiAowUoAUgAiAEBEiMKCW1lbW9yeV9tYhgCIAEoDUILukgIKgYYgIAEKBBIAYgBARIsCgRjcHVzGAMgASgBQhm6SBYSFEABGQAAAAAAAFBAKZqZmZmZmbk/SAKIAQESHQoEcGlkcxgEIAEoDUIKukgHKgUYgCAoCEgDiAEBEikKDG91dHB1dF9ieXRlcxgFIAEoDUIOukgLKgkYgICAgAEogAhIBIgBAUISChBfdGltZW91dF9zZWNvbmRzQgwKCl9tZW1vcnlfbWJCBwoFX2NwdXNCBwoFX3BpZHNCDwoNX291dHB1dF9ieXRlcyLSAwoIUnVuT2ZmZXISCgoCaWQYASABKAkSEAoIbGVhc2VfaWQYAiABKAkSDQoFZXBvY2gYAyABKA0SEAoIbGVhc2VfbXMYBCABKA0SEgoFaW1hZ2UYBSABKAlIAIgBARIPCgdjb21tYW5kGAYgAygJEjUKA2VudhgHIAMoCzIgLnN2Yy5ydW5uZXIudjEuUnVuT2ZmZXIuRW52RW50cnlCBoq1GAIIARIUCgd3b3JrZGlyGAggASgJSAGIAQESGgoFc3RkaW4YCSABKAlCBoq1GAIIAUgCiAEBEicKB25ldHdvcmsYCiABKA4yFi5zdmMucnVubmVyLnYxLk5ldHdvcmsSKwoJaXNvbGF0aW9uGAsgASgOMhguc3ZjLnJ1bm5lci52MS5Jc29sYXRpb24SJQoGbGltaXRzGAwgASgLMhUuc3ZjLnJ1bm5lci52MS5MaW1pdHMSDwoHYXR0ZW1wdBgNIAEoDRIPCgd0ZWFtX2lkGA4gASgJEg4KBnNoYXJlZBgPIAEoCBoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9pbWFnZUIKCghfd29ya2RpckIICgZfc3RkaW4iwgUKCkJ1aWxkT2ZmZXISCgoCaWQYASABKAkSEAoIbGVhc2VfaWQYAiABKAkSDQoFZXBvY2gYAyABKA0SEAoIbGVhc2VfbXMYBCABKA0SDwoHYXR0ZW1wdBgFIAEoDRIvCgZzb3VyY2UYBiABKAsyGi5zdmMucnVubmVyLnYxLkJ1aWxkU291cmNlSACIAQESMgoKYnVpbGRfdHlwZRgHIAEoDjIeLnN2Yy5lbnZpcm9ubWVudHMudjEuQnVpbGRUeXBlEjsKCXZhcmlhYmxlcxgIIAMoCzIoLnN2Yy5ydW5uZXIudjEuQnVpbGRPZmZlci5WYXJpYWJsZXNFbnRyeRI/CgdzZWNyZXRzGAkgAygLMiYuc3ZjLnJ1bm5lci52MS5CdWlsZE9mZmVyLlNlY3JldHNFbnRyeUIGirUYAggBEg0KBXN0ZXBzGAogAygJEi4KBWltYWdlGAsgASgLMhouc3ZjLnJ1bm5lci52MS5JbWFnZVRhcmdldEgBiAEBEjAKBmRlcGxveRgMIAEoCzIbLnN2Yy5ydW5uZXIudjEuRGVwbG95VGFyZ2V0SAKIAQESGQoMZGVwbG95X2ltYWdlGA0gASgJSAOIAQESKgoGbGltaXRzGA4gASgLMhouc3ZjLnJ1bm5lci52MS5CdWlsZExpbWl0cxIVCg1idWlsZGVyX2ltYWdlGA8gASgJEg8KB3RlYW1faWQYECABKAkSDgoGc2hhcmVkGBEgASgIGjAKDlZhcmlhYmxlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaLgoMU2VjcmV0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCQoHX3NvdXJjZUIICgZfaW1hZ2VCCQoHX2RlcGxveUIPCg1fZGVwbG95X2ltYWdlIqQDCgtCdWlsZFNvdXJjZRISCgpyZXBvc2l0b3J5GAEgASgJEg4KBmJyYW5jaBgCIAEoCRITCgZjb21taXQYAyABKAlIAIgBARISCgpidWlsZF9wYXRoGAQgASgJEhIKCnN1Ym1vZHVsZXMYBSABKAgSFQoIdXNlcm5hbWUYBiABKAlIAYgBARIaCgV0b2tlbhgHIAEoCUIGirUYAggBSAKIAQESHAoHc3NoX2tleRgIIAEoCUIGirUYAggBSAOIAQESGAoLa25vd25faG9zdHMYCSABKAlIBIgBARIXCgpkb2NrZXJmaWxlGAogASgJSAWIAQESFAoHY29udGV4dBgLIAEoCUgGiAEBEhMKBnRhcmdldBgMIAEoCUgHiAEBEhMKC2Nsb25lX2RlcHRoGA0gASgNEgwKBHRhZ3MYDiABKAhCCQoHX2NvbW1pdEILCglfdXNlcm5hbWVCCAoGX3Rva2VuQgoKCF9zc2hfa2V5Qg4KDF9rbm93bl9ob3N0c0INCgtfZG9ja2VyZmlsZUIKCghfY29udGV4dEIJCgdfdGFyZ2V0IugBCgtJbWFnZVRhcmdldBIMCgRob3N0GAEgASgJEhEKCW5hbWVzcGFjZRgCIAEoCRISCgpyZXBvc2l0b3J5GAMgASgJEgsKA3RhZxgEIAEoCRIVCgh1c2VybmFtZRgFIAEoCUgAiAEBEh0KCHBhc3N3b3JkGAYgASgJQgaKtRgCCAFIAYgBARIQCghpbnNlY3VyZRgHIAEoCBIPCgdndWFyZGVkGAggASgIEhUKDWNvbW1pdF9pbl90YWcYCSABKAgSDQoFbG9jYWwYCiABKAhCCwoJX3VzZXJuYW1lQgsKCV9wYXNzd29yZCKfAQoMRGVwbG95VGFyZ2V0EicKBGtpbmQYASABKA4yGS5zdmMucnVubmVyLnYxLkRlcGxveUtpbmQSCwoDYXBwGAIgASgJEhYKDmNvbnRhaW5lcl9wb3J0GAMgASgNEhEKCWhvc3RfcG9ydBgEIAEoDRIbCg5lbnZpcm9ubWVudF9pZBgFIAEoCUgAiAEBQhEKD19lbnZpcm9ubWVudF9pZCJdCgtCdWlsZExpbWl0cxIXCg90aW1lb3V0X3NlY29uZHMYASABKA0SEQoJbWVtb3J5X21iGAIgASgNEgwKBGNwdXMYAyABKAESFAoMb3V0cHV0X2J5dGVzGAQgASgNIo8BCghMb2dDaHVuaxI3CgZzdHJlYW0YASABKA4yGC5zdmMucnVubmVyLnYxLkxvZ1N0cmVhbUIN4EECukgHggEEEAEgABIcCgRkYXRhGAIgASgMQg7gQQK6SAh6BhABGICAEBIaCg1taXNzaW5nX2J5dGVzGAMgASgNSACIAQFCEAoOX21pc3NpbmdfYnl0ZXMixAEKC0xvZ3NSZXF1ZXN0EhEKCXJ1bm5lcl9pZBgBIAEoCRIYCgJpZBgCIAEoCUIM4EECukgGcgQQARgoEhIKBWVwb2NoGAMgASgNQgPgQQISDgoGb2Zmc2V0GAQgASgNEjIKBmNodW5rcxgFIAMoCzIXLnN2Yy5ydW5uZXIudjEuTG9nQ2h1bmtCCbpIBpIBAxCAIBIoCgNlbmQYBiABKAsyFi5zdmMucnVubmVyLnYxLkxvZ3NFbmRIAIgBAUIGCgRfZW5kIj8KB0xvZ3NFbmQSDQoFYnl0ZXMYASABKA0SJQoGc2hhMjU2GAIgASgJQhW6SBJyEDIOXlswLTlhLWZdezY0fSQiXwoMTG9nc1Jlc3BvbnNlEhMKC25leHRfb2Zmc2V0GAEgASgNEhAKCGNvbXBsZXRlGAIgASgIEigKBXN0YXRlGAMgASgOMhkuc3ZjLnJ1bm5lci52MS5MZWFzZVN0YXRlIl8KEUxvZ3NPZk1hbnlSZXF1ZXN0EhEKCXJ1bm5lcl9pZBgBIAEoCRI3CgRsb2dzGAIgAygLMhouc3ZjLnJ1bm5lci52MS5Mb2dzUmVxdWVzdEIN4EECukgHkgEECAEQICJAChJMb2dzT2ZNYW55UmVzcG9uc2USKgoHYW5zd2VycxgBIAMoCzIZLnN2Yy5ydW5uZXIudjEuTG9nc0Fuc3dlciKHAQoKTG9nc0Fuc3dlchIwCgZzdG9yZWQYASABKAsyGy5zdmMucnVubmVyLnYxLkxvZ3NSZXNwb25zZUgAiAEBEjAKB3JlZnVzZWQYAiABKAsyGi5zdmMucnVubmVyLnYxLkNhbGxSZWZ1c2FsSAGIAQFCCQoHX3N0b3JlZEIKCghfcmVmdXNlZCK6AQoLQ2FsbFJlZnVzYWwSDgoGc3RhdHVzGAEgASgNEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCRIRCglyZXRyeWFibGUYBCABKAgSLQoHZGV0YWlscxgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIAIgBARIbCg5yZXRyeV9hZnRlcl9tcxgGIAEoDUgBiAEBQgoKCF9kZXRhaWxzQhEKD19yZXRyeV9hZnRlcl9tcyKUAwoNUmVwb3J0UmVxdWVzdBIRCglydW5uZXJfaWQYASABKAkSGAoCaWQYAiABKAlCDOBBArpIBnIEEAEYKBISCgVlcG9jaBgDIAEoDUID4EECEh8KCXJlcG9ydF9pZBgEIAEoCUIM4EECukgGcgQQCBhAEjkKBnJlYXNvbhgFIAEoDjIYLnN2Yy5ydW5uZXIudjEuRW5kUmVhc29uQg/gQQK6SAmCAQYQASAAIAcSIgoJZXhpdF9jb2RlGAYgASgFQgq6SAcaBRj/ASgASACIAQESHgoHbWVzc2FnZRgHIAEoCUIIukgFcgMY0A9IAYgBARIYCgtkdXJhdGlvbl9tcxgIIAEoDUgCiAEBEhYKCXdhaXRlZF9tcxgJIAEoDUgDiAEBEi4KBWJ1aWxkGAogASgLMhouc3ZjLnJ1bm5lci52MS5CdWlsZFJlc3VsdEgEiAEBQgwKCl9leGl0X2NvZGVCCgoIX21lc3NhZ2VCDgoMX2R1cmF0aW9uX21zQgwKCl93YWl0ZWRfbXNCCAoGX2J1aWxkIrUGCgtCdWlsZFJlc3VsdBI5CgZjb21taXQYASABKAlCJLpIIXIfMh1eKFswLTlhLWZdezQwfXxbMC05YS1mXXs2NH0pJEgAiAEBEkMKCmJ1aWxkX3R5cGUYAiABKA4yHi5zdmMuZW52aXJvbm1lbnRzLnYxLkJ1aWxkVHlwZUIKukgHggEEEAEgAEgBiAEBEhwKBWltYWdlGAMgASgJQgi6SAVyAxj0A0gCiAEBEjEKBmRpZ2VzdBgEIAEoCUIcukgZchcyFV5zaGEyNTY6WzAtOWEtZl17NjR9JEgDiAEBEh4KB2FkZHJlc3MYBSABKAlCCLpIBXIDGPQDSASIAQESOQoFcGhhc2UYBiABKA4yGS5zdmMucnVubmVyLnYxLkJ1aWxkUGhhc2VCCrpIB4IBBBABIABIBYgBARIyCgZwaGFzZXMYByADKAsyGC5zdmMucnVubmVyLnYxLlBoYXNlVGltZUIIukgFkgECEAgSHAoEc2JvbRgIIAEoDEIJukgGegQY4NwqSAaIAQESIwoMc2JvbV9wcm9ibGVtGAkgASgJQgi6SAVyAxj0A0gHiAEBEiMKCm1lZGlhX3R5cGUYCiABKAlCCrpIB3IFEAEYyAFICIgBARJECghwbGF0Zm9ybRgLIAEoCUItukgqcigYZDIkXlthLXowLTldKy9bYS16MC05X10rKC9bYS16MC05Ll0rKT8kSAmIAQESNwoLYmFzZV9pbWFnZXMYDCADKAsyGC5zdmMucnVubmVyLnYxLkJhc2VJbWFnZUIIukgFkgECEBASNgoDcmVmGA0gASgJQiS6SCFyHxj/ATIaXnJlZnMvKGhlYWRzfHRhZ3MpL1teXHNdKyRICogBARIcCgN0YWcYDiABKAlCCrpIB3IFEAEYgAFIC4gBAUIJCgdfY29tbWl0Qg0KC19idWlsZF90eXBlQggKBl9pbWFnZUIJCgdfZGlnZXN0QgoKCF9hZGRyZXNzQggKBl9waGFzZUIHCgVfc2JvbUIPCg1fc2JvbV9wcm9ibGVtQg0KC19tZWRpYV90eXBlQgsKCV9wbGF0Zm9ybUIGCgRfcmVmQgYKBF90YWcicwoJQmFzZUltYWdlEjgKBG5hbWUYASABKAlCKrpIJ3IlEAEYgAQyHl5bQS1aYS16MC05XVtBLVphLXowLTkuXzovLV0qJBIsCgZkaWdlc3QYAiABKAlCHLpIGXIXMhVec2hhMjU2OlswLTlhLWZdezY0fSQiVgoJUGhhc2VUaW1lEjQKBXBoYXNlGAEgASgOMhkuc3ZjLnJ1bm5lci52MS5CdWlsZFBoYXNlQgq6SAeCAQQQASAAEhMKC2R1cmF0aW9uX21zGAIgASgNIjQKDlJlcG9ydFJlc3BvbnNlEhAKCGFjY2VwdGVkGAEgASgIEhAKCHJlcGVhdGVkGAIgASgIImQKEVJlcG9ydE1hbnlSZXF1ZXN0EhEKCXJ1bm5lcl9pZBgBIAEoCRI8CgdyZXBvcnRzGAIgAygLMhwuc3ZjLnJ1bm5lci52MS5SZXBvcnRSZXF1ZXN0Qg3gQQK6SAeSAQQIARAgIkIKElJlcG9ydE1hbnlSZXNwb25zZRIsCgdhbnN3ZXJzGAEgAygLMhsuc3ZjLnJ1bm5lci52MS5SZXBvcnRBbnN3ZXIijwEKDFJlcG9ydEFuc3dlchI0CghyZXBvcnRlZBgBIAEoCzIdLnN2Yy5ydW5uZXIudjEuUmVwb3J0UmVzcG9uc2VIAIgBARIwCgdyZWZ1c2VkGAIgASgLMhouc3ZjLnJ1bm5lci52MS5DYWxsUmVmdXNhbEgBiAEBQgsKCV9yZXBvcnRlZEIKCghfcmVmdXNlZCqTAQoKQnVpbGRQaGFzZRIbChdCVUlMRF9QSEFTRV9VTlNQRUNJRklFRBAAEhcKE0JVSUxEX1BIQVNFX0NMT05JTkcQARIYChRCVUlMRF9QSEFTRV9CVUlMRElORxACEhoKFkJVSUxEX1BIQVNFX1BVQkxJU0hJTkcQAxIZChVCVUlMRF9QSEFTRV9ERVBMT1lJTkcQBCp0CgpMZWFzZVN0YXRlEhsKF0xFQVNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASEgoOTEVBU0VfU1RBVEVfT0sQARIZChVMRUFTRV9TVEFURV9DQU5DRUxMRUQQAhIaChZMRUFTRV9TVEFURV9TVVBFUlNFREVEEAMqNAoHTmV0d29yaxIXChNORVRXT1JLX1VOU1BFQ0lGSUVEEAASEAoMTkVUV09SS19OT05FEAEqUgoJSXNvbGF0aW9uEhkKFUlTT0xBVElPTl9VTlNQRUNJRklFRBAAEhEKDUlTT0xBVElPTl9BTlkQARIXChNJU09MQVRJT05fQ09OVEFJTkVSEAIqWwoKRGVwbG95S2luZBIbChdERVBMT1lfS0lORF9VTlNQRUNJRklFRBAAEhkKFURFUExPWV9LSU5EX0NPTlRBSU5FUhABEhUKEURFUExPWV9LSU5EX0RPS0tVEAIqbAoJTG9nU3RyZWFtEhoKFkxPR19TVFJFQU1fVU5TUEVDSUZJRUQQABIVChFMT0dfU1RSRUFNX1NURE9VVBABEhUKEUxPR19TVFJFQU1fU1RERVJSEAISFQoRTE9HX1NUUkVBTV9SVU5ORVIQAyrbAQoJRW5kUmVhc29uEhoKFkVORF9SRUFTT05fVU5TUEVDSUZJRUQQABITCg9FTkRfUkVBU09OX0VYSVQQARIWChJFTkRfUkVBU09OX1RJTUVPVVQQAhIVChFFTkRfUkVBU09OX01FTU9SWRADEhgKFEVORF9SRUFTT05fQ0FOQ0VMTEVEEAQSGQoVRU5EX1JFQVNPTl9MRUFTRV9MT1NUEAUSGwoXRU5EX1JFQVNPTl9FTkdJTkVfRVJST1IQBhIcChhFTkRfUkVBU09OX1FVRVVFX1RJTUVPVVQQBzKGCwoNUnVubmVyU2VydmljZRJ3CgZFbnJvbGwSHC5zdmMucnVubmVyLnYxLkVucm9sbFJlcXVlc3QaHS5zdmMucnVubmVyLnYxLkVucm9sbFJlc3BvbnNlIjCKtRgSMAZYyQGAAYCAAYoBBWxvZ2lugtPkkwIUOgEqIg8vcnVubmVycy9lbnJvbGwSjAEKCUhlYXJ0YmVhdBIfLnN2Yy5ydW5uZXIudjEuSGVhcnRiZWF0UmVxdWVzdBogLnN2Yy5ydW5uZXIudjEuSGVhcnRiZWF0UmVzcG9uc2UiPIq1GA+AAYCAEIoBB21hY2hpbmWC0+STAiM6ASoiHi9ydW5uZXJzL3tydW5uZXJfaWR9L2hlYXJ0YmVhdBJ8CgRQb2xsEhouc3ZjLnJ1bm5lci52MS5Qb2xsUmVxdWVzdBobLnN2Yy5ydW5uZXIudjEuUG9sbFJlc3BvbnNlIjuKtRgTeODUA4ABgIAQigEHbWFjaGluZYLT5JMCHjoBKiIZL3J1bm5lcnMve3J1bm5lcl9pZH0vcG9sbBJ4CgRMb2dzEhouc3ZjLnJ1bm5lci52MS5Mb2dzUmVxdWVzdBobLnN2Yy5ydW5uZXIudjEuTG9nc1Jlc3BvbnNlIjeKtRgPgAGAgBiKAQdtYWNoaW5lgtPkkwIeOgEqIhkvcnVubmVycy97cnVubmVyX2lkfS9sb2dzEoABCgZSZXBvcnQSHC5zdmMucnVubmVyLnYxLlJlcG9ydFJlcXVlc3QaHS5zdmMucnVubmVyLnYxLlJlcG9ydFJlc3BvbnNlIjmKtRgPgAGAgASKAQdtYWNoaW5lgtPkkwIgOgEqIhsvcnVubmVycy97cnVubmVyX2lkfS9yZXBvcnQSkgEKCkxvZ3NPZk1hbnkSIC5zdmMucnVubmVyLnYxLkxvZ3NPZk1hbnlSZXF1ZXN0GiEuc3ZjLnJ1bm5lci52MS5Mb2dzT2ZNYW55UmVzcG9uc2UiP4q1GA+AAYCAYIoBB21hY2hpbmWC0+STAiY6ASoiIS9ydW5uZXJzL3tydW5uZXJfaWR9L2xvZ3Mtb2YtbWFueRKRAQoKUmVwb3J0TWFueRIgLnN2Yy5ydW5uZXIudjEuUmVwb3J0TWFueVJlcXVlc3QaIS5zdmMucnVubmVyLnYxLlJlcG9ydE1hbnlSZXNwb25zZSI+irUYD4ABgIAgigEHbWFjaGluZYLT5JMCJToBKiIgL3J1bm5lcnMve3J1bm5lcl9pZH0vcmVwb3J0LW1hbnkSjAEKCUJ1aWxkUG9sbBIaLnN2Yy5ydW5uZXIudjEuUG9sbFJlcXVlc3QaIC5zdmMucnVubmVyLnYxLkJ1aWxkUG9sbFJlc3BvbnNlIkGKtRgTeODUA4ABgIAQigEHbWFjaGluZYLT5JMCJDoBKiIfL3J1bm5lcnMve3J1bm5lcl9pZH0vYnVpbGQtcG9sbBKDAQoJQnVpbGRMb2dzEhouc3ZjLnJ1bm5lci52MS5Mb2dzUmVxdWVzdBobLnN2Yy5ydW5uZXIudjEuTG9nc1Jlc3BvbnNlIj2KtRgPgAGAgBiKAQdtYWNoaW5lgtPkkwIkOgEqIh8vcnVubmVycy97cnVubmVyX2lkfS9idWlsZC1sb2dzEosBCgtCdWlsZFJlcG9ydBIcLnN2Yy5ydW5uZXIudjEuUmVwb3J0UmVxdWVzdBodLnN2Yy5ydW5uZXIudjEuUmVwb3J0UmVzcG9uc2UiP4q1GA+AAYCAQIoBB21hY2hpbmWC0+STAiY6ASoiIS9ydW5uZXJzL3tydW5uZXJfaWR9L2J1aWxkLXJlcG9ydBomirUYIhoOUnVubmVyIGRhZW1vbnMiDGhvc3QucnVubmVycygCMANiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_struct, file_google_protobuf_timestamp, file_svc_environments_v1_environments, file_svc_options_v1_options]);
 
 /**
  * Intervals that the server asks for. A runner keeps them within its own bounds.
@@ -574,6 +574,14 @@ export type PollRequest = Message<"svc.runner.v1.PollRequest"> & {
    * @generated from field: optional string boot_id = 7;
    */
   bootId?: string | undefined;
+
+  /**
+   * Runs that the answer may bring, at most 32 and at most as many as slots are free. It brings one where
+   * other runners wait for the same work. Polls for builds bring one. Default: 1.
+   *
+   * @generated from field: optional uint32 offers_max = 8;
+   */
+  offersMax?: number | undefined;
 };
 
 /**
@@ -595,6 +603,13 @@ export type PollResponse = Message<"svc.runner.v1.PollResponse"> & {
    * @generated from field: optional svc.runner.v1.RunOffer run = 1;
    */
   run?: RunOffer | undefined;
+
+  /**
+   * Further runs, where `offers_max` of the request is more than 1; absent when there are none.
+   *
+   * @generated from field: optional svc.runner.v1.RunOffers more = 2;
+   */
+  more?: RunOffers | undefined;
 };
 
 /**
@@ -603,6 +618,27 @@ export type PollResponse = Message<"svc.runner.v1.PollResponse"> & {
  */
 export const PollResponseSchema: GenMessage<PollResponse> = /*@__PURE__*/
   messageDesc(file_svc_runner_v1_runner, 11);
+
+/**
+ * Several offered runs. Each is accepted by itself.
+ *
+ * @generated from message svc.runner.v1.RunOffers
+ */
+export type RunOffers = Message<"svc.runner.v1.RunOffers"> & {
+  /**
+   * The offers.
+   *
+   * @generated from field: repeated svc.runner.v1.RunOffer runs = 1;
+   */
+  runs: RunOffer[];
+};
+
+/**
+ * Describes the message svc.runner.v1.RunOffers.
+ * Use `create(RunOffersSchema)` to create a new message.
+ */
+export const RunOffersSchema: GenMessage<RunOffers> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 12);
 
 /**
  * Work, or nothing.
@@ -623,7 +659,7 @@ export type BuildPollResponse = Message<"svc.runner.v1.BuildPollResponse"> & {
  * Use `create(BuildPollResponseSchema)` to create a new message.
  */
 export const BuildPollResponseSchema: GenMessage<BuildPollResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 12);
+  messageDesc(file_svc_runner_v1_runner, 13);
 
 /**
  * Bounds of one run.
@@ -673,7 +709,7 @@ export type Limits = Message<"svc.runner.v1.Limits"> & {
  * Use `create(LimitsSchema)` to create a new message.
  */
 export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 13);
+  messageDesc(file_svc_runner_v1_runner, 14);
 
 /**
  * A sandbox run offered to this runner.
@@ -794,7 +830,7 @@ export type RunOffer = Message<"svc.runner.v1.RunOffer"> & {
  * Use `create(RunOfferSchema)` to create a new message.
  */
 export const RunOfferSchema: GenMessage<RunOffer> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 14);
+  messageDesc(file_svc_runner_v1_runner, 15);
 
 /**
  * A build offered to this runner.
@@ -933,7 +969,7 @@ export type BuildOffer = Message<"svc.runner.v1.BuildOffer"> & {
  * Use `create(BuildOfferSchema)` to create a new message.
  */
 export const BuildOfferSchema: GenMessage<BuildOffer> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 15);
+  messageDesc(file_svc_runner_v1_runner, 16);
 
 /**
  * Source to clone.
@@ -1046,7 +1082,7 @@ export type BuildSource = Message<"svc.runner.v1.BuildSource"> & {
  * Use `create(BuildSourceSchema)` to create a new message.
  */
 export const BuildSourceSchema: GenMessage<BuildSource> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 16);
+  messageDesc(file_svc_runner_v1_runner, 17);
 
 /**
  * Target to which an image is pushed: `<host>/<namespace>/<repository>:<tag>`.
@@ -1134,7 +1170,7 @@ export type ImageTarget = Message<"svc.runner.v1.ImageTarget"> & {
  * Use `create(ImageTargetSchema)` to create a new message.
  */
 export const ImageTargetSchema: GenMessage<ImageTarget> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 17);
+  messageDesc(file_svc_runner_v1_runner, 18);
 
 /**
  * Target to which an image is deployed.
@@ -1184,7 +1220,7 @@ export type DeployTarget = Message<"svc.runner.v1.DeployTarget"> & {
  * Use `create(DeployTargetSchema)` to create a new message.
  */
 export const DeployTargetSchema: GenMessage<DeployTarget> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 18);
+  messageDesc(file_svc_runner_v1_runner, 19);
 
 /**
  * Bounds of a build.
@@ -1226,7 +1262,7 @@ export type BuildLimits = Message<"svc.runner.v1.BuildLimits"> & {
  * Use `create(BuildLimitsSchema)` to create a new message.
  */
 export const BuildLimitsSchema: GenMessage<BuildLimits> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 19);
+  messageDesc(file_svc_runner_v1_runner, 20);
 
 /**
  * A piece of output of one stream.
@@ -1262,7 +1298,7 @@ export type LogChunk = Message<"svc.runner.v1.LogChunk"> & {
  * Use `create(LogChunkSchema)` to create a new message.
  */
 export const LogChunkSchema: GenMessage<LogChunk> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 20);
+  messageDesc(file_svc_runner_v1_runner, 21);
 
 /**
  * Output to append.
@@ -1318,7 +1354,7 @@ export type LogsRequest = Message<"svc.runner.v1.LogsRequest"> & {
  * Use `create(LogsRequestSchema)` to create a new message.
  */
 export const LogsRequestSchema: GenMessage<LogsRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 21);
+  messageDesc(file_svc_runner_v1_runner, 22);
 
 /**
  * Length and digest that the whole output of an epoch must have.
@@ -1346,7 +1382,7 @@ export type LogsEnd = Message<"svc.runner.v1.LogsEnd"> & {
  * Use `create(LogsEndSchema)` to create a new message.
  */
 export const LogsEndSchema: GenMessage<LogsEnd> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 22);
+  messageDesc(file_svc_runner_v1_runner, 23);
 
 /**
  * Tells what is stored.
@@ -1381,7 +1417,140 @@ export type LogsResponse = Message<"svc.runner.v1.LogsResponse"> & {
  * Use `create(LogsResponseSchema)` to create a new message.
  */
 export const LogsResponseSchema: GenMessage<LogsResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 23);
+  messageDesc(file_svc_runner_v1_runner, 24);
+
+/**
+ * Output to append to several runs.
+ *
+ * @generated from message svc.runner.v1.LogsOfManyRequest
+ */
+export type LogsOfManyRequest = Message<"svc.runner.v1.LogsOfManyRequest"> & {
+  /**
+   * Runner id; must be the one of the signing key.
+   *
+   * @generated from field: string runner_id = 1;
+   */
+  runnerId: string;
+
+  /**
+   * One for each run; the runner ids within are left out. Pieces of all together at most 1,048,576 bytes.
+   *
+   * @generated from field: repeated svc.runner.v1.LogsRequest logs = 2;
+   */
+  logs: LogsRequest[];
+};
+
+/**
+ * Describes the message svc.runner.v1.LogsOfManyRequest.
+ * Use `create(LogsOfManyRequestSchema)` to create a new message.
+ */
+export const LogsOfManyRequestSchema: GenMessage<LogsOfManyRequest> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 25);
+
+/**
+ * Tells of each run what is stored, in the order of the request.
+ *
+ * @generated from message svc.runner.v1.LogsOfManyResponse
+ */
+export type LogsOfManyResponse = Message<"svc.runner.v1.LogsOfManyResponse"> & {
+  /**
+   * One for each run.
+   *
+   * @generated from field: repeated svc.runner.v1.LogsAnswer answers = 1;
+   */
+  answers: LogsAnswer[];
+};
+
+/**
+ * Describes the message svc.runner.v1.LogsOfManyResponse.
+ * Use `create(LogsOfManyResponseSchema)` to create a new message.
+ */
+export const LogsOfManyResponseSchema: GenMessage<LogsOfManyResponse> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 26);
+
+/**
+ * Answer to one of several appends: what is stored, or why it was refused.
+ *
+ * @generated from message svc.runner.v1.LogsAnswer
+ */
+export type LogsAnswer = Message<"svc.runner.v1.LogsAnswer"> & {
+  /**
+   * Tells what is stored; absent when it was refused.
+   *
+   * @generated from field: optional svc.runner.v1.LogsResponse stored = 1;
+   */
+  stored?: LogsResponse | undefined;
+
+  /**
+   * Refusal of this append alone.
+   *
+   * @generated from field: optional svc.runner.v1.CallRefusal refused = 2;
+   */
+  refused?: CallRefusal | undefined;
+};
+
+/**
+ * Describes the message svc.runner.v1.LogsAnswer.
+ * Use `create(LogsAnswerSchema)` to create a new message.
+ */
+export const LogsAnswerSchema: GenMessage<LogsAnswer> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 27);
+
+/**
+ * Refusal of one of several that came in one request.
+ *
+ * @generated from message svc.runner.v1.CallRefusal
+ */
+export type CallRefusal = Message<"svc.runner.v1.CallRefusal"> & {
+  /**
+   * HTTP status that the call would have had by itself.
+   *
+   * @generated from field: uint32 status = 1;
+   */
+  status: number;
+
+  /**
+   * Error code, as in any other error.
+   *
+   * @generated from field: string code = 2;
+   */
+  code: string;
+
+  /**
+   * Message for people.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+
+  /**
+   * True if the same may succeed later.
+   *
+   * @generated from field: bool retryable = 4;
+   */
+  retryable: boolean;
+
+  /**
+   * Particulars, as in any other error.
+   *
+   * @generated from field: optional google.protobuf.Struct details = 5;
+   */
+  details?: JsonObject | undefined;
+
+  /**
+   * Time to wait before it is tried again, in milliseconds.
+   *
+   * @generated from field: optional uint32 retry_after_ms = 6;
+   */
+  retryAfterMs?: number | undefined;
+};
+
+/**
+ * Describes the message svc.runner.v1.CallRefusal.
+ * Use `create(CallRefusalSchema)` to create a new message.
+ */
+export const CallRefusalSchema: GenMessage<CallRefusal> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 28);
 
 /**
  * Describes the end of work.
@@ -1465,7 +1634,7 @@ export type ReportRequest = Message<"svc.runner.v1.ReportRequest"> & {
  * Use `create(ReportRequestSchema)` to create a new message.
  */
 export const ReportRequestSchema: GenMessage<ReportRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 24);
+  messageDesc(file_svc_runner_v1_runner, 29);
 
 /**
  * Result of a build.
@@ -1582,7 +1751,7 @@ export type BuildResult = Message<"svc.runner.v1.BuildResult"> & {
  * Use `create(BuildResultSchema)` to create a new message.
  */
 export const BuildResultSchema: GenMessage<BuildResult> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 25);
+  messageDesc(file_svc_runner_v1_runner, 30);
 
 /**
  * An image that another one was built on.
@@ -1610,7 +1779,7 @@ export type BaseImage = Message<"svc.runner.v1.BaseImage"> & {
  * Use `create(BaseImageSchema)` to create a new message.
  */
 export const BaseImageSchema: GenMessage<BaseImage> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 26);
+  messageDesc(file_svc_runner_v1_runner, 31);
 
 /**
  * Duration of a phase.
@@ -1638,7 +1807,7 @@ export type PhaseTime = Message<"svc.runner.v1.PhaseTime"> & {
  * Use `create(PhaseTimeSchema)` to create a new message.
  */
 export const PhaseTimeSchema: GenMessage<PhaseTime> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 27);
+  messageDesc(file_svc_runner_v1_runner, 32);
 
 /**
  * Answer to a report.
@@ -1666,7 +1835,84 @@ export type ReportResponse = Message<"svc.runner.v1.ReportResponse"> & {
  * Use `create(ReportResponseSchema)` to create a new message.
  */
 export const ReportResponseSchema: GenMessage<ReportResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 28);
+  messageDesc(file_svc_runner_v1_runner, 33);
+
+/**
+ * Ends of several runs.
+ *
+ * @generated from message svc.runner.v1.ReportManyRequest
+ */
+export type ReportManyRequest = Message<"svc.runner.v1.ReportManyRequest"> & {
+  /**
+   * Runner id; must be the one of the signing key.
+   *
+   * @generated from field: string runner_id = 1;
+   */
+  runnerId: string;
+
+  /**
+   * One for each run; the runner ids within are left out.
+   *
+   * @generated from field: repeated svc.runner.v1.ReportRequest reports = 2;
+   */
+  reports: ReportRequest[];
+};
+
+/**
+ * Describes the message svc.runner.v1.ReportManyRequest.
+ * Use `create(ReportManyRequestSchema)` to create a new message.
+ */
+export const ReportManyRequestSchema: GenMessage<ReportManyRequest> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 34);
+
+/**
+ * Answers to several reports, in the order of the request.
+ *
+ * @generated from message svc.runner.v1.ReportManyResponse
+ */
+export type ReportManyResponse = Message<"svc.runner.v1.ReportManyResponse"> & {
+  /**
+   * One for each run.
+   *
+   * @generated from field: repeated svc.runner.v1.ReportAnswer answers = 1;
+   */
+  answers: ReportAnswer[];
+};
+
+/**
+ * Describes the message svc.runner.v1.ReportManyResponse.
+ * Use `create(ReportManyResponseSchema)` to create a new message.
+ */
+export const ReportManyResponseSchema: GenMessage<ReportManyResponse> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 35);
+
+/**
+ * Answer to one of several reports: what came of it, or why it was refused.
+ *
+ * @generated from message svc.runner.v1.ReportAnswer
+ */
+export type ReportAnswer = Message<"svc.runner.v1.ReportAnswer"> & {
+  /**
+   * Outcome of the report; absent when it was refused.
+   *
+   * @generated from field: optional svc.runner.v1.ReportResponse reported = 1;
+   */
+  reported?: ReportResponse | undefined;
+
+  /**
+   * Refusal of this report alone.
+   *
+   * @generated from field: optional svc.runner.v1.CallRefusal refused = 2;
+   */
+  refused?: CallRefusal | undefined;
+};
+
+/**
+ * Describes the message svc.runner.v1.ReportAnswer.
+ * Use `create(ReportAnswerSchema)` to create a new message.
+ */
+export const ReportAnswerSchema: GenMessage<ReportAnswer> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 36);
 
 /**
  * Phase of a build on a runner, in order.
@@ -2029,6 +2275,30 @@ export const RunnerService: GenService<{
     methodKind: "unary";
     input: typeof ReportRequestSchema;
     output: typeof ReportResponseSchema;
+  },
+  /**
+   * Appends output of several sandbox runs, each as `Logs` does. One that is refused refuses no other: each has
+   * its own answer, in the order of the request. Errors: `validation_failed` (400: one of them breaks a rule
+   * of the contract; nothing was stored).
+   *
+   * @generated from rpc svc.runner.v1.RunnerService.LogsOfMany
+   */
+  logsOfMany: {
+    methodKind: "unary";
+    input: typeof LogsOfManyRequestSchema;
+    output: typeof LogsOfManyResponseSchema;
+  },
+  /**
+   * Reports how several sandbox runs ended, each as `Report` does. One that is refused refuses no other: each
+   * has its own answer, in the order of the request. Errors: `validation_failed` (400: one of them breaks a
+   * rule of the contract; nothing was changed).
+   *
+   * @generated from rpc svc.runner.v1.RunnerService.ReportMany
+   */
+  reportMany: {
+    methodKind: "unary";
+    input: typeof ReportManyRequestSchema;
+    output: typeof ReportManyResponseSchema;
   },
   /**
    * Waits for a build, as `Poll` does for sandbox runs. Errors: `boot_superseded` (409: a newer process of
