@@ -1,14 +1,14 @@
 /**
- * Several calls that came in one request. Each has its own answer: one that is refused refuses no other. The
- * request has one nonce, which is good once: the calls go one after the other until one of them has used it,
- * and then all others at once.
+ * This file makes the calls that came in one request. Each has its own answer: one that is refused refuses no
+ * other. The request has one nonce, which is good once: the calls go one after the other until one of them
+ * has used it, and then all others at once.
  */
 import { toApiError, type ApiError } from '@svc/proto/http/errors.ts';
 import type { CallRefusalSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf';
 import type { Nonce } from './verification.ts';
 
-/** Rejects with the error of a call that may not have used the nonce, and of which nobody knows what it did. */
+/** Rejects with the error of a call that may not have used the nonce. */
 export async function oneByOne<Item, Answer>(
   items: readonly Item[],
   nonce: Nonce,

@@ -200,7 +200,9 @@ describe('Polls', () => {
       const answers = [1, 2, 3].map((n) => poll(side, runner(`rnr_${n}`), { ...many, holdMs: 60_000 }));
       await live();
       for (const n of [1, 2, 3]) dispatch.addItem(`run_${n}`);
-      broker.pass({ workId: 'run_1', poolId: 'team_a', kind: 'run', count: 3 });
+      broker.hint('run_1');
+      expect(await Promise.race(answers)).toBe('run_1');
+      broker.pass({ workId: 'run_2', poolId: 'team_a', kind: 'run', count: 2 });
       expect((await Promise.all(answers)).toSorted()).toEqual(['run_1', 'run_2', 'run_3']);
     });
 

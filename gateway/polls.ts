@@ -197,7 +197,8 @@ export class Polls implements PoolOwner {
   }
 
   /**
-   * Asks for one item and, where that was not in vain, for more; at once where the ask before brought several.
+   * Asks for one item and, where that was not in vain, for more; at once where the ask before brought
+   * several.
    */
   async #askForMany(waiter: Waiter, ask: FirstAsk): Promise<AskOutcome> {
     const { caller } = waiter.ask;

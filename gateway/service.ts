@@ -83,7 +83,7 @@ export function createRunnerService(deps: RunnerServiceDeps): Handlers<RunnerCtx
   });
 }
 
-/** Whose they are is said once, for all of them. */
+/** Returns the items as those of the runner, which the request names once for all of them. */
 function ownOf<Item extends { readonly runnerId: string }>(
   runnerId: string,
   items: readonly Item[],

@@ -51,7 +51,7 @@ export class ActiveCall implements UnaryCall {
   readonly protocol: Protocol;
   status?: number;
   onAborted: AbortListener | undefined = undefined;
-  /** Its place among the calls at work. */
+  /** Finds it among the calls at work. */
   place = -1;
   #settled = false;
   #controller: AbortController | undefined;

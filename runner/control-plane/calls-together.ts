@@ -1,8 +1,8 @@
 /**
  * What ends or prints together goes in one request: reports of several runs, and output of several. A call
- * goes at once where nothing of its kind is under way; what comes meanwhile goes in the next request. Each has
- * its own answer, so that a refusal concerns one run alone; a request that failed as a whole is repeated by
- * each of those in it.
+ * goes at once where nothing of its kind is under way; what comes meanwhile goes in the next request. Each
+ * has its own answer, so that a refusal concerns one run alone; a request that failed as a whole is repeated
+ * by each of those in it.
  */
 import { inBatches } from '@svc/proto/process/batches.ts';
 import { monotonicMs } from '../platform/clock.ts';

@@ -65,6 +65,28 @@ describe('daemon', () => {
     expect(new Set(pollIds).size).toBe(pollIds.length);
   });
 
+  it('takes several runs by one poll, and reports together what ends together', async () => {
+    const { cp, home } = await enrolledMachine();
+    cp.takesMany = true;
+    const gate = home.file('gate');
+    const runs = [1, 2, 3, 4].map((n) =>
+      cp.submit({ command: script({ await: gate }, { out: `run ${n}` }) }),
+    );
+    startFakeDaemon(bundle(), home, { args: ['--slots', '4'] });
+    await waitFor('four runs', () => runs.every((run) => run.state === 'running'));
+    const [first] = cp.of<PollRequest>('poll');
+    expect(first?.body).toMatchObject({ slots: 4, offersMax: 4 });
+    expect(cp.of('poll').length).toBe(1);
+    writeFileSync(gate, '');
+    for (const run of runs) await untilReported(cp, run.id);
+    expect(runs.map((run) => run.output.toString())).toEqual(
+      runs.map((_, at) => expect.stringContaining(`run ${at + 1}`) as string),
+    );
+    const alone = cp.of('report').length;
+    const together = cp.of<{ reports: object[] }>('report-many').map((call) => call.body.reports.length);
+    expect(alone + together.reduce((sum, count) => sum + count, 0)).toBe(4);
+  });
+
   it('sends the first output of a running task within a second', TIMED, async () => {
     const { cp, home } = await enrolledMachine();
     startFakeDaemon(bundle(), home);

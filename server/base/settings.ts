@@ -100,7 +100,7 @@ export const PROCESS_SETTINGS = {
     parse: databaseAddress,
   }),
   databaseConnections: number('DATABASE_CONNECTIONS', {
-    about: 'Connections to PostgreSQL of this process.',
+    about: 'Connections to PostgreSQL of this process; of six or more two are for reads by key.',
     fallback: 10,
     min: 2,
     max: 200,

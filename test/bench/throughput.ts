@@ -1,7 +1,7 @@
 /**
- * Items a second through submit, claim and report, 50 at once, over HTTP and the last two signed, by runners of
- * ten slots and of one, in one process and with a gateway of its own; beside graphile-worker and beside three
- * bare commits an item.
+ * Items a second through submit, claim and report, 50 at once, over HTTP and the last two signed, by runners
+ * of ten slots and of one, in one process and with a gateway of its own; beside graphile-worker and beside
+ * three bare commits an item.
  */
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
@@ -44,7 +44,7 @@ interface Load {
   readonly platform: Platform;
   readonly teamId: string;
   readonly runners: readonly BenchRunner[];
-  /** Of each runner. */
+  /** Slots that each runner has. */
   readonly slots: number;
   /** Client of the API, which is the runners' too where both are one process. */
   readonly client: JsonClient;
@@ -84,7 +84,7 @@ interface Working {
   isOver(): boolean;
 }
 
-/** What a daemon does whose tasks end at once: what ended meanwhile goes in one report. */
+/** Does what a daemon does whose tasks end at once: what ended meanwhile goes in one report. */
 async function work(runner: BenchRunner, { slots, ended, isOver }: Working): Promise<void> {
   let free = slots;
   let wake: () => void = () => undefined;

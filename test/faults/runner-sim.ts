@@ -237,28 +237,39 @@ interface Offer {
   readonly source?: { readonly commit?: string };
 }
 
-/** One poll id until it was answered or its offer would have run out. */
-async function poll(kind: Kind): Promise<{ readonly offer: Offer | undefined; readonly pollId: string }> {
+/** Runs that the answer to a poll may bring: one, as for an older daemon, or several. */
+const OFFERS_MAX = 4;
+
+interface Polled {
+  readonly offers: readonly Offer[];
+  readonly pollId: string;
+}
+
+/** One poll id until it was answered or its offers would have run out. */
+async function poll(kind: Kind): Promise<Polled> {
   const pollId = randomUUID();
   const until = now() + config.pollWaitMs + config.leaseMs;
   for (let tries = 0; now() < until; tries += 1) {
     try {
-      const body = { bootId, pollId, waitMs: config.pollWaitMs, slots: 1, leases: heldLeases() };
+      const many = kind === 'run' && randomOf('poll', config.seed, pollId).chance(0.5);
+      const room = many ? { slots: OFFERS_MAX, offersMax: OFFERS_MAX } : { slots: 1 };
+      const body = { bootId, pollId, waitMs: config.pollWaitMs, ...room, leases: heldLeases() };
       const answer = await api.call(CALLS[kind].poll, body, config.pollWaitMs + 3_000);
       if (answer.status !== 200) await fatal(`poll answered ${answer.status} ${answer.code}`);
-      return { offer: answer.body[kind] as Offer | undefined, pollId };
+      const { [kind]: first, more } = answer.body as { [K in Kind]?: Offer } & { more?: { runs: Offer[] } };
+      return { offers: first === undefined ? [] : [first, ...(more?.runs ?? [])], pollId };
     } catch (error) {
       if (!(error instanceof Unanswered)) throw error;
       await pause(backoffMs(tries));
     }
   }
-  return { offer: undefined, pollId };
+  return { offers: [], pollId };
 }
 
 async function slot(kind: Kind): Promise<never> {
   for (;;) {
-    const { offer, pollId } = await poll(kind);
-    if (offer !== undefined) await take(kind, offer, pollId);
+    const { offers, pollId } = await poll(kind);
+    await Promise.all(offers.map(async (offer) => await take(kind, offer, pollId)));
   }
 }
 
@@ -404,14 +415,56 @@ async function finish(report: OpenReport, lateMs: number, output: boolean): Prom
 }
 
 async function reportOnce(kind: Kind, body: object): Promise<string> {
+  if (kind === 'run') return await reportTogether(body);
   try {
     const answer = await api.call(CALLS[kind].report, body, 2_500);
-    if (answer.status !== 200) return answer.code ?? `status_${answer.status}`;
-    if (answer.body['accepted'] !== true) return 'not_accepted';
-    return answer.body['repeated'] === true ? 'repeated' : 'accepted';
+    return answer.status === 200 ? wordOf(answer.body) : (answer.code ?? `status_${answer.status}`);
   } catch (error) {
     if (error instanceof Unanswered) return 'unanswered';
     throw error;
+  }
+}
+
+const wordOf = ({ accepted, repeated }: { accepted?: unknown; repeated?: unknown }): string =>
+  accepted !== true ? 'not_accepted' : repeated === true ? 'repeated' : 'accepted';
+
+interface Reported {
+  readonly body: object;
+  readonly answered: (word: string) => void;
+}
+
+/** What ends within this time goes in one request. */
+const TOGETHER_MS = 20;
+const together: Reported[] = [];
+
+async function reportTogether(body: object): Promise<string> {
+  return await new Promise((answered) => {
+    together.push({ body, answered });
+    if (together.length === 1) setTimeout(() => void sendReports(together.splice(0, 32)), TOGETHER_MS);
+  });
+}
+
+async function sendReports(reports: readonly Reported[]): Promise<void> {
+  if (together.length > 0) setTimeout(() => void sendReports(together.splice(0, 32)), 0);
+  try {
+    const { status, code, body } = await api.call(
+      'report-many',
+      { reports: reports.map((one) => one.body) },
+      2_500,
+    );
+    const answers = (body['answers'] ?? []) as ReadonlyArray<{
+      readonly reported?: object;
+      readonly refused?: { readonly code: string; readonly retryable?: boolean };
+    }>;
+    for (const [at, { answered }] of reports.entries()) {
+      const { reported, refused } = answers[at] ?? {};
+      if (status !== 200) answered(code ?? `status_${status}`);
+      else if (reported !== undefined) answered(wordOf(reported));
+      else answered(refused?.retryable === true ? 'unanswered' : (refused?.code ?? 'no answer'));
+    }
+  } catch (error) {
+    if (!(error instanceof Unanswered)) return await fatal(String(error));
+    for (const { answered } of reports) answered('unanswered');
   }
 }
 

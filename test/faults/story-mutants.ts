@@ -73,6 +73,42 @@ export const STORY_MUTANTS: Readonly<Record<string, StoryMutant>> = {
     ],
     story: ['server/engine/work/fairness.test.ts', 'give a team that floods its part'],
   },
+  'first-refusal': {
+    what: 'a request of many answers all with the first refusal',
+    replacements: [
+      {
+        file: 'gateway/many.ts',
+        find: 'return [...outcomes, ...(await Promise.all(rest))];',
+        replace: `const all = [...outcomes, ...(await Promise.all(rest))];
+  const refused = all.find(isError);
+  return refused === undefined ? all : all.map(() => refused);`,
+      },
+    ],
+    story: ['gateway/many.test.ts', 'have each its own answer'],
+  },
+  'many-as-one': {
+    what: 'a request of many counts as its first call',
+    replacements: [
+      {
+        file: 'gateway/many.ts',
+        find: 'const rest = items.slice(outcomes.length).map(async (item) => await call(item).catch(toApiError));',
+        replace:
+          'const rest = items.slice(outcomes.length).map(() => Promise.resolve(outcomes.at(-1) as Answer));',
+      },
+    ],
+    story: ['gateway/many.test.ts', 'have each its own answer'],
+  },
+  'whole-queue': {
+    what: 'a poll takes the whole queue while others wait',
+    replacements: [
+      {
+        file: 'gateway/polls.ts',
+        find: '|| this.#isWaitedFor(poolId, ask)',
+        replace: '|| (this.#isWaitedFor(poolId, ask) && false)',
+      },
+    ],
+    story: ['gateway/polls.test.ts', 'takes one where others wait'],
+  },
 };
 
 const root = new URL('../..', import.meta.url).pathname;

@@ -13,7 +13,7 @@ import { createSql, type Run, type SqlTag } from './statement.ts';
 import { runTransaction } from './transaction.ts';
 
 export const STATEMENT_TIMEOUT_MS = 5_000;
-/** Of the connections, those for reads by key, where there are so many that others keep enough. */
+/** So many connections are for reads by key, where the others keep enough. */
 const KEY_CONNECTIONS = 2;
 const KEYS_FROM = 6;
 
@@ -32,8 +32,8 @@ export interface Database {
   /** Sends a text that is made once and prepared; rows come as arrays, in the order of its columns. */
   arrays(text: string, values: readonly unknown[]): Promise<ReadonlyArray<readonly unknown[]>>;
   /**
-   * For reads of few rows by their key, which wait for no lock: many of them share two connections, and so the
-   * backends and the packets. In a transaction it is the handle of the transaction.
+   * For reads of few rows by their key, which wait for no lock: many of them share two connections, and so
+   * the backends and the packets. In a transaction it is the handle of the transaction.
    */
   readonly byKey: Reads;
   /**

@@ -131,12 +131,12 @@ function nameOf(name: string): Fragment {
 }
 
 /**
- * A template with those within it is met again and again with other values: its text stands where the way ends
- * that its parts lead, each known by the place in the source that wrote it.
+ * A template with those within it is met again and again with other values: its text stands where the way
+ * ends that its parts lead, each known by the place in the source that wrote it.
  */
 class Place {
   text: string | undefined;
-  /** Where a value goes on. */
+  /** The way goes on here after a value. */
   #value: Place | undefined;
   readonly #parts = new WeakMap<readonly string[], Place>();
 

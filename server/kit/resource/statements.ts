@@ -1,6 +1,7 @@
 /**
- * The statements of a plain resource. What of a text is the same at each call is made once a table; drizzle
- * renders the conditions and expressions of the caller, and says how columns are written and read.
+ * This file has the statements of a plain resource. What of a text is the same at each call is made once a
+ * table; drizzle renders the conditions and expressions of the caller, and says how columns are written and
+ * read.
  */
 import { Column, getTableColumns, getTableName, is, sql, SQL, type AnyColumn } from 'drizzle-orm';
 import { PgDialect, type AnyPgColumn } from 'drizzle-orm/pg-core';
@@ -154,7 +155,7 @@ function readerOf(column: AnyColumn): Reader {
 const written = (column: AnyColumn, value: unknown): unknown =>
   value === null ? null : column.mapToDriverValue(value);
 
-/** Values of a statement: first those of the parts that drizzle renders, then those that are added. */
+/** Collects the values of a statement: first those of the parts that drizzle renders, then those added. */
 class Values {
   readonly all: unknown[] = [];
   /** Texts of the parts, in their order. */

@@ -9,6 +9,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { authoritySet, factsFromNodeRequest } from '@svc/proto/signature/facts.ts';
 import { keyThumbprint, publicKeyObject } from '@svc/proto/signature/keys.ts';
+import { UNKNOWN_ROUTE } from '@svc/proto/http/unknown-route.ts';
 import { parseSignature, verifySignature } from '@svc/proto/signature/verify.ts';
 import type {
   BuildOffer,
@@ -40,6 +41,8 @@ export type FakeCall =
   | 'poll'
   | 'logs'
   | 'report'
+  | 'logs-of-many'
+  | 'report-many'
   | 'build-poll'
   | 'build-logs'
   | 'build-report'
@@ -72,6 +75,8 @@ export interface FakeControlPlane {
   readonly calls: RecordedCall[];
   readonly runs: Map<string, FakeRun>;
   intervals: { heartbeatMs: number; pollWaitMs: number; leaseMs: number };
+  /** It knows of several runs in one answer and of several calls in one request, as older ones do not. */
+  takesMany: boolean;
   offerMs: number;
   /** The server's clock less the real one. */
   clockMs: number;
@@ -127,6 +132,7 @@ class Plane implements FakeControlPlane {
   readonly calls: RecordedCall[] = [];
   readonly runs = new Map<string, FakeRun>();
   intervals = { heartbeatMs: 300, pollWaitMs: 2_000, leaseMs: 6_000 };
+  takesMany = false;
   offerMs = 3_000;
   clockMs = 0;
   revoked = false;
@@ -230,7 +236,7 @@ async function serve(plane: Plane, request: IncomingMessage, response: ServerRes
     const body = {
       error: {
         code: error.code,
-        message: `refused: ${error.code}`,
+        message: error.message,
         requestId: 'req_1',
         retryable: false,
         ...(error.details === undefined ? {} : { details: error.details }),
@@ -281,8 +287,16 @@ async function handle(plane: Plane, name: FakeCall, received: Received): Promise
     case 'report':
     case 'build-report':
       return storeReport(plane, body as ReportRequest);
+    case 'logs-of-many':
+      if (!plane.takesMany) throw unknownRoute();
+      return many((body as { logs: LogsRequest[] }).logs, 'stored', (one) => storeLogs(plane, one));
+    case 'report-many':
+      if (!plane.takesMany) throw unknownRoute();
+      return many((body as { reports: ReportRequest[] }).reports, 'reported', (one) =>
+        storeReport(plane, one),
+      );
     default:
-      throw new Refusal(404, 'not_found');
+      throw unknownRoute();
   }
 }
 
@@ -353,6 +367,20 @@ function heartbeat(plane: Plane, body: HeartbeatRequest): object {
   };
 }
 
+const unknownRoute = (): Refusal => Object.assign(new Refusal(404, 'not_found'), { message: UNKNOWN_ROUTE });
+
+function many<Item>(items: readonly Item[], outcome: string, one: (item: Item) => object): object {
+  const answers = items.map((item) => {
+    try {
+      return { [outcome]: one(item) };
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return { refused: { status: error.status, code: error.code, message: error.code } };
+    }
+  });
+  return { answers };
+}
+
 async function poll(plane: Plane, kind: WorkKind, { body: asked, request }: Received): Promise<object> {
   const body = asked as PollRequest;
   checkBoot(plane, body.bootId, false);
@@ -366,7 +394,14 @@ async function poll(plane: Plane, kind: WorkKind, { body: asked, request }: Rece
       return {};
     if (request.socket.destroyed) return {};
     const offer = offerFor(plane, body.pollId, kind);
-    if (offer !== undefined) return { [kind]: offer };
+    if (offer !== undefined) {
+      const count = plane.takesMany ? Math.min(body.offersMax ?? 1, body.slots) : 1;
+      const further = Array.from({ length: count - 1 }, (_, n) =>
+        offerFor(plane, `${body.pollId}+${n + 1}`, kind),
+      );
+      const runs = further.filter((one) => one !== undefined);
+      return { [kind]: offer, ...(runs.length > 0 ? { more: { runs } } : {}) };
+    }
     const left = deadline - performance.now();
     if (left <= 0) return {};
     await new Promise<void>((resolve) => {

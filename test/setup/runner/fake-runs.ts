@@ -47,7 +47,7 @@ export class Refusal extends Error {
   readonly details: object | undefined;
 
   constructor(status: number, code: string, details?: object) {
-    super(code);
+    super(`refused: ${code}`);
     this.status = status;
     this.code = code;
     this.details = details;

@@ -2277,9 +2277,9 @@ export const RunnerService: GenService<{
     output: typeof ReportResponseSchema;
   },
   /**
-   * Appends output of several sandbox runs, each as `Logs` does. One that is refused refuses no other: each has
-   * its own answer, in the order of the request. Errors: `validation_failed` (400: one of them breaks a rule
-   * of the contract; nothing was stored).
+   * Appends output of several sandbox runs, each as `Logs` does. One that is refused refuses no other: each
+   * has its own answer, in the order of the request. Errors: `validation_failed` (400: one of them breaks a
+   * rule of the contract; nothing was stored).
    *
    * @generated from rpc svc.runner.v1.RunnerService.LogsOfMany
    */
