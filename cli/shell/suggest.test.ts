@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { editDistance, nearest } from './suggest.ts';
+import { editDistance } from '@svc/proto/process/edit-distance.ts';
+import { nearest } from './suggest.ts';
 
 describe('editDistance()', () => {
   it('counts insertions, deletions, replacements and swaps', () => {

@@ -3,6 +3,7 @@
  * error with a suggestion.
  */
 
+import { editDistance } from '@svc/proto/process/edit-distance.ts';
 import type { CommandIo } from './command-io.ts';
 
 export interface FlagSpec {
@@ -103,20 +104,6 @@ export function suggestion(word: string, known: readonly string[], prefix = ''):
   return near !== undefined && near.distance <= Math.max(2, Math.floor(near.name.length / 3))
     ? `; did you mean ${prefix}${near.name}?`
     : '';
-}
-
-/** Finds the Levenshtein distance of short texts. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }
 
 export function flagsHelp(specs: readonly FlagSpec[]): string {

@@ -3,6 +3,7 @@
  * index finds: the tables grow with all that a team ever built.
  */
 import { formatPurl, nameKey, parsePurl } from '@svc/proto/packages/purl.ts';
+import { editDistance } from '@svc/proto/process/edit-distance.ts';
 import type { TeamScope } from '../../../kit/context.ts';
 import type { SqlTag } from '../../../base/db/index.ts';
 import type { Fragment } from '../../../base/sql.ts';
@@ -137,20 +138,8 @@ const tailOfKey = (key: string): string => {
 /** Longer names are not compared letter by letter. */
 const COMPARED_CHARS_MAX = 60;
 
-/** Letters that differ, in the sense of Levenshtein; what separates words is no letter. */
+/** Counts the letters that differ; what separates words is no letter. */
 function distance(one: string, other: string): number {
-  const [a, b] = [one, other].map((text) => text.replaceAll(/[-_.]/g, '').slice(0, COMPARED_CHARS_MAX)) as [
-    string,
-    string,
-  ];
-  let last = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const replaced = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, replaced));
-    }
-    last = row;
-  }
-  return last.at(-1) ?? 0;
+  const letters = (text: string): string => text.replaceAll(/[-_.]/g, '').slice(0, COMPARED_CHARS_MAX);
+  return editDistance(letters(one), letters(other));
 }

@@ -1,3 +1,5 @@
+import { editDistance } from '@svc/proto/process/edit-distance.ts';
+
 /** A finding says what is wrong with an expression. */
 export interface Finding {
   /** Characters before the place that is meant. */
@@ -26,20 +28,6 @@ function nearest(word: string, known: Iterable<string>): string | undefined {
     least = distance;
   }
   return best;
-}
-
-/** Insertions, deletions and replacements that lead from one word to the other. */
-function editDistance(from: string, to: string): number {
-  let last = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= from.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= to.length; j += 1) {
-      const replaced = (last[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      row.push(Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, replaced));
-    }
-    last = row;
-  }
-  return last[to.length] ?? 0;
 }
 
 export function suggestionOf(word: string, known: Iterable<string>): Pick<Finding, 'suggestion'> {
