@@ -34,6 +34,27 @@ describe.skipIf(!(await has('postgres')))('statements', () => {
     await db.close();
   });
 
+  it('by key share two connections of their own, which no slow one keeps busy', async () => {
+    const db = openDatabase({ url, max: 2 * CONNECTIONS, name: 'keyed' });
+    const slow = Array.from({ length: 20 }, async () => await db.sql`select pg_sleep(0.2)`);
+    const rows = await Promise.all(
+      Array.from({ length: 100 }, () => db.byKey.sql<Array<{ pid: number }>>`select pg_backend_pid() as pid`),
+    );
+    const [waiting] = await db.byKey.sql<Array<{ n: number }>>`
+      select count(*)::int as n from pg_stat_activity where application_name = 'keyed' and wait_event = 'PgSleep'`;
+    expect(new Set(rows.map(([row]) => row?.pid)).size).toBe(2);
+    expect(waiting?.n).toBeGreaterThan(0);
+    await Promise.all(slow);
+    const [open] = await db.sql<Array<{ n: number }>>`
+      select count(*)::int as n from pg_stat_activity where application_name = 'keyed'`;
+    expect(open?.n).toBe(2 * CONNECTIONS);
+    await db.transact(async (tx) => {
+      await tx.sql`create temporary table mine on commit drop as select 1 as n`;
+      expect(await tx.byKey.sql`select n from mine`).toHaveLength(1);
+    });
+    await db.close();
+  });
+
   it('that run at closing are answered, and nothing is taken after it', async () => {
     const db = openDatabase({ url, max: CONNECTIONS });
     const running = Array.from({ length: 20 }, async (_, n) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { openDatabase, type Database, type SqlTag } from './index.ts';
+import { openDatabase, type Database, type SqlTag, type SqlValue } from './index.ts';
 
 const there = await has('postgres');
 
@@ -34,6 +34,17 @@ describe.skipIf(!there)('a template', () => {
     expect(await rows(3, 5)).toEqual([3, 4, 5]);
     expect(await rows(3, 6, 4)).toEqual([3, 5, 6]);
     expect(await rows(7, 8)).toEqual([7, 8]);
+  });
+
+  it('has a text of its own where a part stands in the place of a value', async () => {
+    const with_ = (first: SqlValue, second: SqlValue) => sql`select ${first} as a, ${second} as b`;
+    const [part, value] = [sql`1 + ${1}::int`, sql`${5}::int`];
+    for (let round = 0; round < 2; round += 1) {
+      expect((await with_(part, value))[0]).toEqual({ a: 2, b: 5 });
+      expect((await with_(value, part))[0]).toEqual({ a: 5, b: 2 });
+      expect((await with_('x', value))[0]).toEqual({ a: 'x', b: 5 });
+      expect((await with_(value, 'x'))[0]).toEqual({ a: 5, b: 'x' });
+    }
   });
 
   it('is prepared once for each way of nesting', async () => {
