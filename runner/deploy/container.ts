@@ -33,6 +33,7 @@ import {
   type AppNames,
 } from './app-containers.ts';
 import type { Deployed, Deployer, DeployRequest } from '../build/deployer.ts';
+import { freePort } from './free-port.ts';
 import { isolationArgs } from './app-args.ts';
 import { ownedByAnother } from './app-owner.ts';
 import { bringImage } from './bring-image.ts';
@@ -129,7 +130,8 @@ async function run(
   const files = Math.min(await taskProcessesMax(), OPEN_FILES_MAX);
   const variables = await variablesOf(context, request.env);
   const network = await request.network?.enter(app);
-  const published = `${hostOf(request.bindAddress)}:${options.hostPort === 0 ? '' : options.hostPort}:${containerPort}`;
+  const hostPort = options.hostPort === 0 ? await freePort(request.bindAddress) : options.hostPort;
+  const published = `${hostOf(request.bindAddress)}:${hostPort}:${containerPort}`;
   const argv = engineArgv(
     engine,
     'run',

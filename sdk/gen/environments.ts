@@ -210,7 +210,7 @@ export interface Deploy {
   readonly app?: string;
   /** Port that the container listens on, 1 to 65,535. Default: 8080. */
   readonly containerPort?: number;
-  /** Port of the host, 1 to 65,535. Default: the engine chooses one. */
+  /** Port of the host, 1 to 65,535. Default: the runner chooses one of 20,000 to 32,767. */
   readonly hostPort?: number;
 }
 

@@ -10,7 +10,7 @@ export interface Deploy {
   readonly kind: 'container' | 'dokku';
   readonly app: string;
   readonly containerPort: number;
-  /** 0: the engine chooses one. */
+  /** 0: the runner chooses one. */
   readonly hostPort: number;
 }
 

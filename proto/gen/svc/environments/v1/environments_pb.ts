@@ -52,7 +52,7 @@ export type Deploy = Message<"svc.environments.v1.Deploy"> & {
   containerPort?: number | undefined;
 
   /**
-   * Port of the host, 1 to 65,535. Default: the engine chooses one.
+   * Port of the host, 1 to 65,535. Default: the runner chooses one of 20,000 to 32,767.
    *
    * @generated from field: optional uint32 host_port = 4;
    */

@@ -1201,7 +1201,7 @@ export type DeployTarget = Message<"svc.runner.v1.DeployTarget"> & {
   containerPort: number;
 
   /**
-   * Port of the runner's host; 0: the engine chooses one.
+   * Port of the runner's host; 0: the runner chooses one.
    *
    * @generated from field: uint32 host_port = 4;
    */
