@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { editDistance } from '@svc/proto/process/edit-distance.ts';
-import { nearest } from './suggest.ts';
+import { editDistance, nearest } from './suggest.ts';
 
 describe('editDistance()', () => {
   it('counts insertions, deletions, replacements and swaps', () => {
