@@ -18,7 +18,7 @@ export async function oneByOne<Item, Answer>(
   let isUsed = false;
   while (!isUsed && outcomes.length < items.length) {
     const outcome = await call(items[outcomes.length] as Item, nonce).catch(toApiError);
-    // What breaks a rule of its own is refused before the nonce is looked at.
+    // A call that breaks a rule of the contract is refused before anybody looks at the nonce.
     isUsed = !isError(outcome) || outcome.status === 409;
     if (isError(outcome) && !isUsed && outcome.status !== 400) throw outcome;
     outcomes.push(outcome);

@@ -15,6 +15,7 @@ import { WorkKind, type Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb
 import { apiError, toApiError, type ApiError } from '@svc/proto/http/errors.ts';
 import { inBatches } from '@svc/proto/process/batches.ts';
 import type { Logger } from 'pino';
+import { bounded } from './key-cache.ts';
 import { Pool, poolKey, type AskOutcome, type PoolDeps, type PoolOwner } from './pool.ts';
 import type { Nonce } from './verification.ts';
 import { Waiter, type PollAsk, type PollKind } from './waiter.ts';
@@ -31,6 +32,8 @@ const LATE_ANSWER_MS = 500;
 const BACKGROUND_MAX = 16;
 /** An ask whose outcome is unknown is repeated in about this time. */
 const ASK_AGAIN_MS = 1_000;
+/** Runners of which it is remembered that there was much for them; another one is asked for in two steps. */
+const PLENTY_MAX = 10_000;
 
 type FirstAsk = Exclude<AskInit<'poll'>, { readonly $typeName: string }>;
 
@@ -213,7 +216,7 @@ export class Polls implements PoolOwner {
     const { offer, poolId } = answer;
     const inVain = offer === undefined || early !== undefined;
     const further = (await (inVain ? early : this.#further({ ...ask, caller }, waiter.ask, poolId))) ?? [];
-    if (further.length > 0) this.#plenty.set(caller.runnerId, poolId);
+    if (further.length > 0) bounded(this.#plenty, PLENTY_MAX).set(caller.runnerId, poolId);
     else this.#plenty.delete(caller.runnerId);
     return this.#answered(waiter, answer, offer === undefined ? further : [offer, ...further]);
   }

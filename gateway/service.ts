@@ -62,36 +62,47 @@ export function createRunnerService(deps: RunnerServiceDeps): Handlers<RunnerCtx
     },
     logs: appendLogs('run'),
     logsOfMany: async ({ runnerId, logs }, ctx) => {
-      const { nonce, ...caller } = callerOf(ctx, runnerId);
-      const outcomes = await oneByOne(ownOf(runnerId, logs, 'logs'), nonce, async (one, fresh) =>
-        dispatch.appendLogs({ caller: { ...caller, nonce: fresh }, kind: workKind('run'), logs: one }),
+      const outcomes = await each(ctx, { runnerId, items: logs, field: 'logs' }, async (one, caller) =>
+        dispatch.appendLogs({ caller, kind: workKind('run'), logs: one }),
       );
-      const answers = outcomes.map((one) => (isError(one) ? { refused: refusalOf(one) } : { stored: one }));
-      return { answers };
+      return {
+        answers: outcomes.map((one) => (isError(one) ? { refused: refusalOf(one) } : { stored: one })),
+      };
     },
     buildLogs: appendLogs('build'),
     report: report('run'),
-    reportMany: async ({ runnerId, reports }, ctx) => {
-      const { nonce, ...caller } = callerOf(ctx, runnerId);
-      const outcomes = await oneByOne(ownOf(runnerId, reports, 'reports'), nonce, async (one, fresh) =>
-        dispatch.report({ caller: { ...caller, nonce: fresh }, kind: workKind('run'), report: one }),
+    reportsOfMany: async ({ runnerId, reports }, ctx) => {
+      const outcomes = await each(ctx, { runnerId, items: reports, field: 'reports' }, async (one, caller) =>
+        dispatch.report({ caller, kind: workKind('run'), report: one }),
       );
-      const answers = outcomes.map((one) => (isError(one) ? { refused: refusalOf(one) } : { reported: one }));
-      return { answers };
+      return {
+        answers: outcomes.map((one) => (isError(one) ? { refused: refusalOf(one) } : { reported: one })),
+      };
     },
     buildReport: report('build'),
   });
 }
 
-/** Returns the items as those of the runner, which the request names once for all of them. */
-function ownOf<Item extends { readonly runnerId: string }>(
-  runnerId: string,
-  items: readonly Item[],
-  field: string,
-): readonly Item[] {
+interface Many<Item> {
+  /** Whose the items are is said once, for all of them. */
+  readonly runnerId: string;
+  readonly items: readonly Item[];
+  /** Name of the items in the request. */
+  readonly field: string;
+}
+
+/** Makes the calls of one request. */
+async function each<Item extends { readonly runnerId: string }, Answer>(
+  ctx: RunnerCtx,
+  { runnerId, items, field }: Many<Item>,
+  call: (item: Item, caller: PollCaller & { readonly nonce?: Nonce }) => Promise<Answer>,
+): Promise<Array<Answer | ApiError>> {
+  const { nonce, ...caller } = callerOf(ctx, runnerId);
   const at = items.findIndex((item) => item.runnerId !== '' && item.runnerId !== runnerId);
   if (at >= 0) throw problem(`${field}[${at}].runnerId`, 'other_runner', 'is not the runner of the request');
-  return items.map((item) => ({ ...item, runnerId }));
+  return await oneByOne(items, nonce, async (item, fresh) =>
+    call({ ...item, runnerId }, fresh === undefined ? caller : { ...caller, nonce: fresh }),
+  );
 }
 
 /** May throw, too. */

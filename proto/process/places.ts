@@ -39,7 +39,7 @@ export class Places<Item extends object> {
     this.#freeCount = 0;
   }
 
-  /** What is added meanwhile may be left out, what is taken out meanwhile is. */
+  /** An item that is added meanwhile may be left out; one that is taken out meanwhile is left out. */
   *[Symbol.iterator](): Generator<Item> {
     for (const item of this.#items) if (item !== undefined) yield item;
   }

@@ -42,7 +42,7 @@ function bench(answer: (sent: Sent) => object | Failure) {
 
 const accepted = { accepted: true };
 const each = ({ name, ids }: Sent, of: (id: string) => object) =>
-  name === 'report-many' ? { answers: ids.map(of) } : accepted;
+  name === 'reports-of-many' ? { answers: ids.map(of) } : accepted;
 const failure = (code: string, more: Partial<Failure> = {}): Failure => ({
   verdict: 'refused',
   code,
@@ -79,7 +79,7 @@ describe('calls that come together', () => {
 
   it('go one by one where a request for many is refused, so that one of them costs no other', async () => {
     const { done, report, sent } = bench(({ name, ids: [id] }) =>
-      name === 'report-many' || id === 'd' ? failure('validation_failed') : accepted,
+      name === 'reports-of-many' || id === 'd' ? failure('validation_failed') : accepted,
     );
     const answers = FIVE.map(async (id) => await report(id));
     expect(await done(answers)).toEqual([
@@ -87,22 +87,22 @@ describe('calls that come together', () => {
       'refused validation_failed',
       JSON.stringify(accepted),
     ]);
-    expect(sent.some(({ name }) => name === 'report-many')).toBe(true);
+    expect(sent.some(({ name }) => name === 'reports-of-many')).toBe(true);
   });
 
   it('go one by one to a control plane that does not know of many, which is asked once', async () => {
     const unknown = failure('not_found', { verdict: 'retry', unserved: true });
-    const { done, report, sent } = bench(({ name }) => (name === 'report-many' ? unknown : accepted));
+    const { done, report, sent } = bench(({ name }) => (name === 'reports-of-many' ? unknown : accepted));
     for (let round = 0; round < 2; round += 1) {
       const answers = FIVE.map(async (id) => await report(id));
       expect(await done(answers)).toEqual(FIVE.map(() => JSON.stringify(accepted)));
     }
-    expect(sent.filter(({ name }) => name === 'report-many')).toHaveLength(1);
+    expect(sent.filter(({ name }) => name === 'reports-of-many')).toHaveLength(1);
   });
 
   it('fail together where nobody knows what became of them, and each repeats itself', async () => {
     const lost = failure('ECONNRESET', { verdict: 'retry' });
-    const { done, report } = bench(({ name }) => (name === 'report-many' ? lost : accepted));
+    const { done, report } = bench(({ name }) => (name === 'reports-of-many' ? lost : accepted));
     const answers = FIVE.map(async (id) => await report(id));
     expect(new Set(await done(answers))).toEqual(new Set(['retry ECONNRESET']));
   });

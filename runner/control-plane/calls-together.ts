@@ -16,7 +16,7 @@ type Call = (name: CallName, body: object, options?: CallOptions) => Promise<Ans
 /** The name of the request for many, and of the lists of its calls and of what came of them. */
 const MANY = {
   logs: { name: 'logs-of-many', items: 'logs', outcome: 'stored' },
-  report: { name: 'report-many', items: 'reports', outcome: 'reported' },
+  report: { name: 'reports-of-many', items: 'reports', outcome: 'reported' },
 } as const satisfies Partial<
   Record<CallName, { readonly name: CallName; readonly items: string; readonly outcome: string }>
 >;
@@ -71,7 +71,7 @@ function createBatches(call: Call, name: Together): (body: object) => Promise<An
   });
 }
 
-type Reply = Partial<Calls['logs-of-many']['reply'] & Calls['report-many']['reply']>;
+type Reply = Partial<Calls['logs-of-many']['reply'] & Calls['reports-of-many']['reply']>;
 
 function outcomeOf(
   {

@@ -110,7 +110,7 @@ export interface Calls {
   logs: { request: LogsRequest; reply: LogsReply };
   report: { request: ReportRequest; reply: ReportReply };
   'logs-of-many': { request: { logs: LogsRequest[] }; reply: Wire<runner.LogsOfManyResponse> };
-  'report-many': { request: { reports: ReportRequest[] }; reply: Wire<runner.ReportManyResponse> };
+  'reports-of-many': { request: { reports: ReportRequest[] }; reply: Wire<runner.ReportsOfManyResponse> };
   'build-poll': { request: PollRequest; reply: BuildPollReply };
   'build-logs': { request: LogsRequest; reply: LogsReply };
   'build-report': { request: ReportRequest; reply: ReportReply };

@@ -83,7 +83,7 @@ describe('daemon', () => {
       runs.map((_, at) => expect.stringContaining(`run ${at + 1}`) as string),
     );
     const alone = cp.of('report').length;
-    const together = cp.of<{ reports: object[] }>('report-many').map((call) => call.body.reports.length);
+    const together = cp.of<{ reports: object[] }>('reports-of-many').map((call) => call.body.reports.length);
     expect(alone + together.reduce((sum, count) => sum + count, 0)).toBe(4);
   });
 

@@ -15,6 +15,8 @@ describe('the port of an app that names none', () => {
   });
 
   it('is not to be had of an address that the machine does not have', async () => {
-    await expect(freePort('192.0.2.1')).rejects.toThrow('no free port of 192.0.2.1');
+    await expect(freePort('192.0.2.1')).rejects.toThrow(
+      'apps cannot be bound to 192.0.2.1 (EADDRNOTAVAIL): set --deploy-address to an address of this machine',
+    );
   });
 });

@@ -25,7 +25,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'logs-of-many': { logs: [LOGS] },
   report: REPORT,
   'build-report': REPORT,
-  'report-many': { reports: [REPORT] },
+  'reports-of-many': { reports: [REPORT] },
 };
 
 const actionOf = (template: string) => template.split('/').at(-1) ?? '';

@@ -433,7 +433,7 @@ interface Reported {
   readonly answered: (word: string) => void;
 }
 
-/** What ends within this time goes in one request. */
+/** Reports of runs that end within this time go in one request. */
 const TOGETHER_MS = 20;
 const together: Reported[] = [];
 
@@ -448,7 +448,7 @@ async function sendReports(reports: readonly Reported[]): Promise<void> {
   if (together.length > 0) setTimeout(() => void sendReports(together.splice(0, 32)), 0);
   try {
     const { status, code, body } = await api.call(
-      'report-many',
+      'reports-of-many',
       { reports: reports.map((one) => one.body) },
       2_500,
     );

@@ -37,13 +37,13 @@ describe.skipIf(!there)('a template', () => {
   });
 
   it('has a text of its own where a part stands in the place of a value', async () => {
-    const with_ = (first: SqlValue, second: SqlValue) => sql`select ${first} as a, ${second} as b`;
+    const pair = (first: SqlValue, second: SqlValue) => sql`select ${first} as a, ${second} as b`;
     const [part, value] = [sql`1 + ${1}::int`, sql`${5}::int`];
     for (let round = 0; round < 2; round += 1) {
-      expect((await with_(part, value))[0]).toEqual({ a: 2, b: 5 });
-      expect((await with_(value, part))[0]).toEqual({ a: 5, b: 2 });
-      expect((await with_('x', value))[0]).toEqual({ a: 'x', b: 5 });
-      expect((await with_(value, 'x'))[0]).toEqual({ a: 5, b: 'x' });
+      expect((await pair(part, value))[0]).toEqual({ a: 2, b: 5 });
+      expect((await pair(value, part))[0]).toEqual({ a: 5, b: 2 });
+      expect((await pair('x', value))[0]).toEqual({ a: 'x', b: 5 });
+      expect((await pair(value, 'x'))[0]).toEqual({ a: 5, b: 'x' });
     }
   });
 

@@ -90,9 +90,6 @@ export interface SqlTag {
 /** Makes parameters; it never connects. */
 const { json } = postgres();
 
-/** Stacks of the places of templates, for errors: the driver's stack begins at its socket. */
-const places = new WeakMap<readonly string[], { readonly stack?: string }>();
-
 export function createSql(run: Run): SqlTag {
   const sendTemplate = async (template: Fragment): Promise<unknown> => {
     const values = valuesOf(template);
@@ -103,17 +100,13 @@ export function createSql(run: Run): SqlTag {
     } catch (error) {
       // An error of the connection is one for all who wait on it.
       if (error instanceof postgres.PostgresError)
-        error.stack += places.get(template.strings)?.stack?.replace(/^.*/, '') ?? '';
+        error.stack += roots.afterPart(template.strings).source?.stack?.replace(/^.*/, '') ?? '';
       throw error;
     }
   };
   const tag = (first: TemplateStringsArray | string, ...args: readonly unknown[]): Fragment => {
     if (typeof first === 'string') return nameOf(first);
-    if (!places.has(first)) {
-      const place = {};
-      Error.captureStackTrace(place, tag);
-      places.set(first, place);
-    }
+    roots.afterPart(first).source ??= sourceOf(tag);
     return new Statement(first, args, sendTemplate);
   };
   const unsafe = (text: string, values: readonly unknown[] = []): Fragment =>
@@ -135,20 +128,31 @@ function nameOf(name: string): Fragment {
  * ends that its parts lead, each known by the place in the source that wrote it.
  */
 class Place {
+  /** The text of a template that ends here. */
   text: string | undefined;
+  /** The stack of a template that begins here, for errors: the driver's own begins at its socket. */
+  source: { readonly stack?: string } | undefined;
   /** The way goes on here after a value. */
   #value: Place | undefined;
-  readonly #parts = new WeakMap<readonly string[], Place>();
+  #parts: WeakMap<readonly string[], Place> | undefined;
 
   afterValue(): Place {
     return (this.#value ??= new Place());
   }
 
   afterPart(strings: readonly string[]): Place {
+    this.#parts ??= new WeakMap();
     let place = this.#parts.get(strings);
     if (place === undefined) this.#parts.set(strings, (place = new Place()));
     return place;
   }
+}
+
+/** The stack is read, and so written out, for errors alone. */
+function sourceOf(below: (...args: never[]) => unknown): { readonly stack?: string } {
+  const source = {};
+  Error.captureStackTrace(source, below);
+  return source;
 }
 
 const roots = new Place();

@@ -31,5 +31,5 @@ export const machineCalls: Readonly<Record<string, Gives | 'nothing'>> = {
   'svc.runner.v1.RunnerService/LogsOfMany': 'nothing',
   'svc.runner.v1.RunnerService/Poll': 'nothing',
   'svc.runner.v1.RunnerService/Report': 'nothing',
-  'svc.runner.v1.RunnerService/ReportMany': 'nothing',
+  'svc.runner.v1.RunnerService/ReportsOfMany': 'nothing',
 };

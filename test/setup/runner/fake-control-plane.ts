@@ -42,7 +42,7 @@ export type FakeCall =
   | 'logs'
   | 'report'
   | 'logs-of-many'
-  | 'report-many'
+  | 'reports-of-many'
   | 'build-poll'
   | 'build-logs'
   | 'build-report'
@@ -290,7 +290,7 @@ async function handle(plane: Plane, name: FakeCall, received: Received): Promise
     case 'logs-of-many':
       if (!plane.takesMany) throw unknownRoute();
       return many((body as { logs: LogsRequest[] }).logs, 'stored', (one) => storeLogs(plane, one));
-    case 'report-many':
+    case 'reports-of-many':
       if (!plane.takesMany) throw unknownRoute();
       return many((body as { reports: ReportRequest[] }).reports, 'reported', (one) =>
         storeReport(plane, one),
