@@ -84,7 +84,7 @@ export function createRunnerService(deps: RunnerServiceDeps): Handlers<RunnerCtx
 }
 
 interface Many<Item> {
-  /** Whose the items are is said once, for all of them. */
+  /** The runner of all of them. */
   readonly runnerId: string;
   readonly items: readonly Item[];
   /** Name of the items in the request. */
