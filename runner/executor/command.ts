@@ -85,10 +85,13 @@ export async function runCommand(argv: readonly string[], options: CommandOption
   });
 }
 
-/** Returns the failure of a command for a message, which is its last non-empty lines. */
+/**
+ * Returns the failure of a command for a message, which is its last non-empty lines. What it says of errors
+ * comes last: engines print what they did for some of several names to their standard output.
+ */
 export function failureText(result: CommandResult): string {
   if (result.failure !== undefined) return result.failure;
-  const lines = `${result.stderr}\n${result.stdout}`.split('\n').filter((line) => line.trim() !== '');
+  const lines = `${result.stdout}\n${result.stderr}`.split('\n').filter((line) => line.trim() !== '');
   return lines.slice(-3).join('; ').slice(-1000) || `exit code ${result.code}`;
 }
 

@@ -81,7 +81,11 @@ function refuseOthers(migrations: readonly Migration[], applied: readonly Applie
 
 /** Its statements run one by one, each by itself, as `create index concurrently` has to. */
 const OUTSIDE = /^\s*-- svc: outside a transaction$/m;
-/** Others of the table wait behind whoever waits for its lock, so that one lets go soon and asks again. */
+/**
+ * Others of the table wait behind whoever waits for its lock, so that one lets go soon and asks again: before
+ * the first of them, which came later, has waited for as long as it does.
+ */
+const LOCK_MS = SESSION_LIMITS.lock_timeout / 2;
 const LOCK_TRIES = 60;
 const LOCK_PAUSE_MS = 1_000;
 
@@ -120,7 +124,10 @@ async function apply(sql: SqlTag, part: readonly Migration[]): Promise<void> {
 async function applyTogether(db: Database, part: readonly Migration[]): Promise<void> {
   for (let tries = 1; ; tries += 1)
     try {
-      return await db.transact(async ({ sql }) => await apply(sql, part));
+      return await db.transact(async ({ sql }) => {
+        await sql.unsafe(`set local lock_timeout = ${LOCK_MS}`);
+        await apply(sql, part);
+      });
     } catch (error) {
       if (!isRetryable(error) || tries === LOCK_TRIES) throw error;
       await setTimeout(LOCK_PAUSE_MS);

@@ -20,6 +20,7 @@ import type { Deployers } from '../../../../runner/build/deployer.ts';
 import { localTag } from '../../../../runner/build/image.ts';
 import { planOf } from '../../../../runner/build/plan.ts';
 import { destroyWorkspace, makeWorkspace, workspaceOf } from '../../../../runner/build/workspace.ts';
+import { removeContainer } from '../../../../runner/deploy/app-containers.ts';
 import { createDeployers } from '../../../../runner/deploy/deployers.ts';
 import { createKeeper, type Keeper } from '../../../../runner/deploy/app-keeper.ts';
 import { collectedLog } from '../collected-log.ts';
@@ -122,14 +123,12 @@ export async function createBench(dataDir: string): Promise<Bench> {
     server.close();
     server.closeAllConnections();
     await site.close();
-    const names = made.map(({ container }) => container);
-    const removed = await runCommand(
-      engineArgv(engine.engine, 'rm', '--force', '--ignore', '--time=0', ...names),
-      { timeoutMs: CALL_MS },
+    const removed = await Promise.allSettled(
+      made.map(async ({ container }) => await removeContainer(engine.engine, container)),
     );
     await deployers.restore();
     await podman('rmi', '--force', parts.image);
-    if (removed.code !== 0) throw new Error(failureText(removed));
+    for (const one of removed) if (one.status === 'rejected') throw one.reason;
   };
   const own = create('open', `${runnerId}_own`);
   const deployed = await Promise.allSettled([
