@@ -28,16 +28,17 @@ const eventId = (sql: SqlTag): Fragment =>
   sql`${idHead('evt')} || substr(replace(gen_random_uuid()::text, '-', ''), 17, 16)`;
 
 /**
- * Teams with waiting work, found by leaping from pool to pool in the queue's own index: as many steps as
- * pools that have any.
+ * Teams with waiting work, found by leaping from route to route in the queue's own index: as many steps as
+ * routes that have any.
  */
 const poolsWithWork = (sql: SqlTag): Fragment => sql`
-  pools as (
-    (select w.pool_id from work_items w where w.state = 'queued' order by w.pool_id limit 1)
+  routes as (
+    (select w.route_id from work_items w where w.state = 'queued' order by w.route_id limit 1)
     union all
-    select (select w.pool_id from work_items w where w.state = 'queued' and w.pool_id > p.pool_id order by w.pool_id limit 1)
-    from pools p where p.pool_id is not null
-  )`;
+    select (select w.route_id from work_items w where w.state = 'queued' and w.route_id > r.route_id order by w.route_id limit 1)
+    from routes r where r.route_id is not null
+  ),
+  pools as (select distinct o.pool_id from routes r join work_routes o on o.id = r.route_id)`;
 
 /** Teams that became degraded by this very call. */
 export async function enterDegraded(sql: SqlTag, settings: WorkSettings): Promise<readonly string[]> {
@@ -52,13 +53,13 @@ export async function enterDegraded(sql: SqlTag, settings: WorkSettings): Promis
       where f.blocked is not null and (f.unpaused > 0 or f.resting = 0)
         and not exists (select from runner_team_health h where h.team_id = t.id and h.degraded_since is not null)
         and exists (
-          select from (values ('run'), ('build')) k(kind)
+          select from work_routes o
           cross join lateral (
             select w.run_after from work_items w
-            where w.pool_id = t.id and w.kind = k.kind and w.state = 'queued'
+            where w.route_id = o.id and w.team_id = t.id and w.state = 'queued'
             order by w.priority desc nulls last, w.id limit ${HEAD_ITEMS}::int
           ) q
-          where q.run_after < now() - ${ms(sql, settings.stuckMs)}
+          where o.pool_id = t.id and q.run_after < now() - ${ms(sql, settings.stuckMs)}
         )
       order by t.id
     ),
@@ -99,7 +100,7 @@ export async function leaveDegraded(sql: SqlTag, settings: WorkSettings): Promis
         )
         or (
           not exists (select from runners r where r.team_id = h.team_id and r.revoked_at is null)
-          and not exists (select from work_items w where w.pool_id = h.team_id and w.state = 'queued')
+          and not exists (select from work_routes o join work_items w on w.route_id = o.id and w.state = 'queued' where o.pool_id = h.team_id)
         )
       )
       order by h.team_id for update of h skip locked

@@ -15,6 +15,7 @@ import { requireTeam } from '../../kit/authorise.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { shown } from '../../kit/resource/index.ts';
+import { waitingItems } from '../work/index.ts';
 import type { HealthLimits, RunnerRow } from './row.ts';
 import { listRunners, toMessage } from './row.ts';
 
@@ -46,7 +47,7 @@ export async function diagnose(
     sql<Array<{ live: number; expired: number; queued: number }>>`
       select count(*) filter (where x.expires_at > now())::int as live,
         count(*) filter (where x.expires_at <= now())::int as expired,
-        (select count(*)::int from work_items q where q.team_id = ${teamId} and q.state = 'queued') as queued
+        (select count(*)::int from (${waitingItems(sql, teamId, sql``)}) q) as queued
       from work_items w join runners r on r.id = w.runner_id join work_leases x on x.work_id = w.id and x.epoch = w.epoch
       where r.team_id = ${teamId} and w.lease_id is not null`,
     sql<Array<{ at: Date; runnerId: string; kind: string; detail: string }>>`

@@ -5,6 +5,7 @@ import { requireTeam } from '../../kit/authorise.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { shown } from '../../kit/resource/index.ts';
+import { waitingItems } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { poolFacts } from './pool-facts.ts';
 import type { PoolFacts } from './pool-facts.ts';
@@ -51,18 +52,16 @@ export async function teamHealth(
     // The team's own work, in whichever pool it waits: bounded by the limit on queued runs.
     sql<QueueRow[]>`
       select w.kind, count(*)::int as count, min(w.created_at) as oldest
-      from work_items w join (
-        select distinct q.pool_id from (select ${teamId} as pool_id union all select s.id from teams s where s.service_pool) q
-      ) p on p.pool_id = w.pool_id
-      where w.team_id = ${teamId} and w.state = 'queued' group by w.kind`,
+      from (${waitingItems(sql, teamId, sql`w.kind, w.created_at`)}) w group by w.kind`,
     sql<ItemRow[]>`
       select q.id, coalesce(q.build_id, q.id) as "shownId", q.kind, q.created_at as "createdAt"
-      from (values ('build'), ('run')) k(kind)
+      from work_routes o
       cross join lateral (
         select w.id, w.build_id, w.kind, w.created_at, w.priority from work_items w
-        where w.pool_id = ${teamId} and w.team_id = ${teamId} and w.kind = k.kind and w.state = 'queued'
+        where w.route_id = o.id and w.team_id = ${teamId} and w.state = 'queued'
         order by w.priority desc nulls last, w.id limit ${ITEMS_MAX}::int
       ) q
+      where o.pool_id = ${teamId}
       order by q.priority desc, q.id limit ${ITEMS_MAX}::int`,
   ]);
   const waiting = await whyWaiting(sql, settings, items);

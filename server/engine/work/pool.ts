@@ -6,7 +6,7 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
-import { movedRouteId, routeJoin } from './routes.ts';
+import { movedRouteId, routeJoin, waitingItems } from './routes.ts';
 import { beginTurns } from './turns.ts';
 
 /** Selects the pool of the team `t` in its region `r`; it is null when the service has no pool. */
@@ -15,11 +15,22 @@ export function poolColumn(sql: SqlTag): Fragment {
 }
 
 /**
+ * Selects what has not ended of a team, waiting or held. By the state alone, all that the team ever had would
+ * be read.
+ */
+export function openItems(sql: SqlTag, teamId: string): Fragment {
+  return sql`
+    select w.id from (${waitingItems(sql, teamId, sql`w.id`)}) w
+    union all
+    select w.id from work_items w where w.team_id = ${teamId} and w.lease_id is not null and w.offers > 0`;
+}
+
+/**
  * Moves the work of a team whose region has changed; what is being executed stays where it is, and moves when
  * it comes back.
  */
 export async function rerouteTeam(sql: SqlTag, teamId: string): Promise<number> {
-  return await reroute(sql, sql`i.team_id = ${teamId} and i.state in ('queued', 'offered', 'running')`);
+  return await reroute(sql, sql`i.id in (${openItems(sql, teamId)}) and i.finished_at is null`);
 }
 
 /** Moves queued work that was submitted while its team's region changed and so missed the move. */
@@ -37,7 +48,9 @@ async function reroute(sql: SqlTag, which: Fragment): Promise<number> {
         select q.id, q.pool, ${movedRouteId(sql, to)} as route_id
         from (
           select i.id, i.kind, i.selector, i.pool_id, ${poolColumn(sql)} as pool
-          from work_items i join teams t on t.id = i.team_id join regions r on r.id = t.region_id
+          from work_items i
+          -- The limit keeps it a lookup by key: teams first, all that each ever had would be read.
+          cross join lateral (select * from teams t where t.id = i.team_id limit 1) t join regions r on r.id = t.region_id
           where ${which}
         ) q ${routeJoin(sql, to)}
         where q.pool <> q.pool_id

@@ -45,8 +45,8 @@ export async function revokeRunner(
       update work_items i set hint_due_at = clock_timestamp(), hint_count = 0
       where i.id in (
         select w.id from work_items w
-        where w.pool_id = (select team_id from me where live) and w.kind = 'build' and w.state = 'queued'
-          and ${boundRunner(sql)} = (select id from me)
+        where w.route_id in (select o.id from work_routes o where o.pool_id = (select team_id from me where live) and o.kind = 'build')
+          and w.state = 'queued' and ${boundRunner(sql)} = (select id from me)
         for update of w skip locked)
     ),
     noted as (

@@ -88,6 +88,18 @@ export function movedRouteId(sql: SqlTag, of: RouteOf): Fragment {
   return routeId(sql, of, NO_LIMIT);
 }
 
+/**
+ * Selects columns of the items `w` that wait of a team, in its own pool or that of the service: route by
+ * route, so that it costs nothing what the team had before, and what others have waiting.
+ */
+export function waitingItems(sql: SqlTag, teamId: string, columns: Fragment): Fragment {
+  return sql`
+    select w.* from work_routes o cross join lateral (
+      select ${columns} from work_items w where w.route_id = o.id and w.team_id = ${teamId} and w.state = 'queued' offset 0
+    ) w
+    where o.pool_id in (select ${teamId} union select s.id from teams s where s.service_pool)`;
+}
+
 /** Removes what nobody uses any more. Returns how many. */
 export async function purgeRoutes(sql: SqlTag): Promise<number> {
   const { count } = await sql`

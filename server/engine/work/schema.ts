@@ -152,11 +152,8 @@ export const workItems = pgTable(
       .where(sql`${t.buildId} is not null`),
     uniqueIndex('work_items_team_id').on(t.teamId, t.id),
     index('work_items_newest').on(t.teamId, t.kind, t.createdAt.desc(), t.id.desc()),
-    // The head of a pool's queue, whoever may have it.
-    index('work_items_queue')
-      .on(t.poolId, t.kind, t.priority.desc(), t.id)
-      .where(sql`${t.state} = 'queued'`),
-    // It finds what a runner may have of a route, team by team: the only index that a claim walks.
+    // It finds what a runner may have of a route, team by team: the only index that a claim walks, and by the
+    // routes of its pool all that waits of a team.
     index('work_items_route')
       .on(t.routeId, t.teamId, t.priority.desc(), t.id)
       .where(sql`${t.state} = 'queued'`),

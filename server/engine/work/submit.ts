@@ -186,8 +186,9 @@ const wanted = (sql: SqlTag) => ({ pool: sql`f.pool`, kind: sql`f.kind`, selecto
 const queues = (sql: SqlTag, { queuedMax }: WorkSettings) => sql`
   select q.team_id, q.kind, p.pool, p.shared, least(${queuedMax}::int, l.queued_max) as queued_max, l.run_timeout_seconds_max as timeout_max, (
     select count(*)::int from (
-      select from work_items w
-      where q.counts and w.team_id = q.team_id and w.pool_id = p.pool and w.kind = q.kind and w.state = 'queued'
+      select from work_routes o
+      cross join lateral (select from work_items w where w.route_id = o.id and w.team_id = q.team_id and w.state = 'queued' offset 0) w
+      where q.counts and o.pool_id = p.pool and o.kind = q.kind
       limit least(${queuedMax}::int, l.queued_max)
     ) waiting
   ) as queued

@@ -4,7 +4,7 @@ import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { TeamWork } from '../../access/teams/index.ts';
 import { cancel } from './cancel.ts';
-import { rerouteTeam } from './pool.ts';
+import { openItems, rerouteTeam } from './pool.ts';
 import { revokeRunner } from './revoke.ts';
 import type { WorkSettings } from './settings.ts';
 
@@ -33,8 +33,7 @@ export function createTeamWork({ queue, settings, wakeRelay, onError }: TeamWork
         if (revoked?.now === true)
           publish(db, { type: 'runner_revoked', runnerId: revoked.runnerId, keyId: revoked.keyId });
       }
-      const open = await db.sql<Array<{ id: string }>>`
-        select id from work_items where team_id = ${teamId} and state in ('queued', 'offered', 'running')`;
+      const open = await db.sql<Array<{ id: string }>>`${openItems(db.sql, teamId)}`;
       for (const { id } of open) {
         const cancelled = await cancel(db.sql, [teamId], id);
         if (cancelled?.notifyRunner === true && cancelled.runnerId !== null) {
