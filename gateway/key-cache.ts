@@ -8,6 +8,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { encodePublicKey, publicKeyObject } from '@svc/proto/signature/keys.ts';
+import { bounded } from '@svc/proto/process/bounded.ts';
 import type { Clock } from '@svc/proto/process/clock.ts';
 
 const KNOWN_MS = 30_000;
@@ -106,11 +107,4 @@ export class KeyCache {
     bounded(this.#known, KEYS_MAX).set(keyId, { key, untilMs: nowMs + KNOWN_MS });
     return key;
   }
-}
-
-/** Makes room for one more by dropping the first, which is the least recently used. */
-export function bounded<C extends Map<string, unknown> | Set<string>>(kept: C, max: number): C {
-  const [first] = kept.keys();
-  if (kept.size >= max && first !== undefined) kept.delete(first);
-  return kept;
 }

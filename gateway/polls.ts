@@ -14,8 +14,8 @@ import type { AnswerOf, AskInit, Dispatch } from '@svc/proto/dispatch/dispatch.t
 import { WorkKind, type Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError, toApiError, type ApiError } from '@svc/proto/http/errors.ts';
 import { inBatches } from '@svc/proto/process/batches.ts';
+import { bounded } from '@svc/proto/process/bounded.ts';
 import type { Logger } from 'pino';
-import { bounded } from './key-cache.ts';
 import { Pool, poolKey, type AskOutcome, type PoolDeps, type PoolOwner } from './pool.ts';
 import type { Nonce } from './verification.ts';
 import { Waiter, type PollAsk, type PollKind } from './waiter.ts';

@@ -5,6 +5,7 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
+import { fewRows } from '../../base/sql.ts';
 import type { LeaseRef } from './heartbeat.ts';
 import type { WorkSettings } from './settings.ts';
 import { release } from './sql.ts';
@@ -23,7 +24,7 @@ export async function giveBack(
     with ${release(sql, settings, {
       lost: sql`
         where x.runner_id = ${runnerId} and x.ended_at is null
-          and (x.work_id, x.epoch) in (select g.id, g.epoch from json_to_recordset(${sql.json(held)}::json) as g(id text, epoch bigint))
+          and (x.work_id, x.epoch) in (${fewRows(sql, held, sql`id text, epoch bigint`)})
         order by x.work_id for update of x, w`,
       endReason: 'expired',
       backoff: true,

@@ -13,6 +13,7 @@ import type { Freshness, Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { begun, contact, deadline, openLease, runnerColumns } from './sql.ts';
 import type { CallingRunner, RunnerRef } from './sql.ts';
+import { fewRows } from '../../base/sql.ts';
 import type { Fragment } from '../../base/sql.ts';
 
 export interface LeaseRef {
@@ -138,7 +139,7 @@ async function beatTogether(
     told as materialized (
       -- A lease that is named twice counts once.
       select n, id, epoch, max(phase) as phase, max(phase_offset) as phase_offset
-      from json_to_recordset(${sql.json(told)}::json) as t(n int, id text, epoch bigint, phase int, phase_offset bigint)
+      from (${fewRows(sql, told, sql`n int, id text, epoch bigint, phase int, phase_offset bigint`)}) t
       group by n, id, epoch
     ),
     me as materialized (

@@ -11,6 +11,7 @@ import type { ApiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { startLoop } from '../../base/loop.ts';
 import type { Loop } from '../../base/loop.ts';
+import { fewRows } from '../../base/sql.ts';
 import type { Fragment } from '../../base/sql.ts';
 import { inBatches } from '@svc/proto/process/batches.ts';
 import type { Batching } from '@svc/proto/process/batches.ts';
@@ -65,7 +66,7 @@ export function asked<Call extends Signed>(
   }));
   return sql`
     asked as materialized (
-      select * from json_to_recordset(${sql.json(rows)}::json) as a(n int, ${types}, nonce uuid, signed_at float8)
+      ${fewRows(sql, rows, sql`n int, ${types}, nonce uuid, signed_at float8`)}
     ),
     fresh as (
       insert into nonces (bucket, id)

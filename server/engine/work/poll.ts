@@ -6,18 +6,18 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
-import { isUniqueViolation, nextEpoch } from '../../base/db/index.ts';
+import { bounded } from '@svc/proto/process/bounded.ts';
+import { isUniqueViolation } from '../../base/db/index.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { ms } from '../../base/sql.ts';
 import type { Fragment } from '../../base/sql.ts';
+import { grantColumns, plainClaims, plainRoute, wholeClaims } from './claims.ts';
 import { asked, callsInBatches, freshness, isFresh } from './nonces.ts';
-import { boundRunner, isTurn } from './build-sql.ts';
 import type { Freshness, Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { mayReceive, runnerColumns } from './sql.ts';
 import type { CallingRunner, RunnerRef } from './sql.ts';
-import { chargeTurns, itemsOf, pickByTurns } from './turns.ts';
 
 /** A grant: what the runner is told. */
 export interface Grant {
@@ -58,6 +58,8 @@ interface Row extends CallingRunner, Freshness {
   readonly outrun: boolean;
   /** It got nothing although something waits under its routes. */
   readonly waits: boolean;
+  /** The statement for plain runners serves it. */
+  readonly plain: boolean;
   readonly work_id: string | null;
   readonly work_team_id: string;
   readonly kind: WorkKind;
@@ -71,24 +73,42 @@ const POLL_INDEX = 'work_items_poll';
 /** Which builds a poll may have depends on its runner: each is asked for alone. */
 const ITEMS_MAX: Readonly<Record<WorkKind, number>> = { run: 64, build: 1 };
 
+/** Runners remembered that are not plain. */
+const OTHERS_MAX = 10_000;
+
 export function createPoll(sql: SqlTag, settings: WorkSettings): Poll {
-  const lanes = { run: lane(sql, settings, 'run'), build: lane(sql, settings, 'build') };
+  const lanes = (kind: WorkKind) => ({
+    plain: lane(sql, settings, { kind, isPlain: true }),
+    whole: lane(sql, settings, { kind, isPlain: false }),
+  });
+  const of = { run: lanes('run'), build: lanes('build') };
+  const others = new Set<string>();
   return async (input) => {
+    const { kind, runnerId } = input;
+    const key = `${kind} ${runnerId}`;
     let nonce = input.nonce;
     for (;;) {
-      const row = await lanes[input.kind]({ ...input, nonce });
+      const row = await of[kind][others.has(key) ? 'whole' : 'plain']({ ...input, nonce });
+      if (row.plain) others.delete(key);
+      else bounded(others, OTHERS_MAX).add(key);
       if (!row.outrun) return outcomeOf(row);
       nonce = undefined;
     }
   };
 }
 
-function lane(sql: SqlTag, settings: WorkSettings, kind: WorkKind): (input: PollInput) => Promise<Row> {
+interface Lane {
+  readonly kind: WorkKind;
+  /** It grants to plain runners alone. */
+  readonly isPlain: boolean;
+}
+
+function lane(sql: SqlTag, settings: WorkSettings, of: Lane): (input: PollInput) => Promise<Row> {
   return callsInBatches(sql, {
-    itemsMax: ITEMS_MAX[kind],
+    itemsMax: ITEMS_MAX[of.kind],
     keyOf: ({ runnerId, pollId }) => `${runnerId} ${pollId}`,
     run: async (inputs) =>
-      await againOnSamePoll(async () => await pollTogether(sql, settings, { kind, inputs })),
+      await againOnSamePoll(async () => await pollTogether(sql, settings, { ...of, inputs })),
   });
 }
 
@@ -124,128 +144,6 @@ const toGrant = (row: Row): Grant | undefined =>
         spec: row.spec,
       };
 
-/** Returns what is needed of an item, and no more: every column of a CTE costs at each call. */
-const grantColumns = (sql: SqlTag): Fragment =>
-  sql`w.id, w.kind, w.team_id, w.lease_id, w.epoch, w.attempt, w.spec`;
-
-/**
- * Holds when it is the turn of the build of `w`, and `me` may have it. By `case`: the second is read for
- * those alone whose turn it is, and neither becomes a join, for which the planner would sort the whole queue.
- */
-function isMine(sql: SqlTag): Fragment {
-  return sql`case when ${isTurn(sql)} then coalesce(${boundRunner(sql)} = (select id from me), true) else false end`;
-}
-
-/** Items that a class with several routes looks past, because others are taking them at this moment. */
-const SLACK = 64;
-
-/**
- * Builds the CTEs `takers`, `classes`, `picked` and `chosen`: who gets which item. Takers of one class may
- * have the same items: they get the first ones, in the order in which they came. The order of items must be
- * spelled as the index `work_items_route` has it (`nulls last`), or each claim sorts the whole queue.
- */
-function chooseItems(sql: SqlTag, { feedServicePool }: WorkSettings, kind: WorkKind): Fragment {
-  const fits = sql`w.run_after <= clock_timestamp() and (not w.needs_container or c.isolation = 'container')
-    ${kind === 'build' ? sql`and ${isMine(sql)}` : sql``}`;
-  const shared = feedServicePool
-    ? sql`exists (select from teams p where p.id = t.team_id and p.service_pool)`
-    : sql`false`;
-  return sql`
-    ${groupsOf(sql)},
-    takers as materialized (
-      select m.*, dense_rank() over (order by m.team_id, m.isolation, m.routes) as class,
-        row_number() over (partition by m.team_id, m.isolation, m.routes order by m.n) as place
-      from (
-        select m.n, m.id, m.team_id, m.isolation, m.poll_id, m.lease,
-          array(select x.route_id from runner_routes x where x.runner_id = m.id and x.kind = ${kind} order by x.route_id) as routes
-        from (select m.*, row_number() over (partition by m.group_id order by m.n) as in_group from wanting m) m
-        left join capped g on g.id = m.group_id
-        where g.id is null or m.in_group <= g.room
-      ) m
-    ),
-    classes as materialized (
-      select t.class, t.team_id as pool_id, t.isolation, t.routes, count(*) as count, ${shared} as shared
-      from takers t group by t.class, t.team_id, t.isolation, t.routes
-    ),
-    ${feedServicePool ? sql`${pickByTurns(sql, { kind, fits })},` : sql``}
-    picked as materialized (
-      select c.class, p.id, row_number() over (partition by c.class order by p.priority desc nulls last, p.id) as place
-      from classes c cross join lateral (
-        select w.id, w.priority from work_items w
-        where w.route_id = c.routes[1] and w.team_id = c.pool_id and w.state = 'queued' and ${fits}
-        order by w.priority desc nulls last, w.id limit c.count
-        for update of w skip locked
-      ) p where not c.shared and cardinality(c.routes) = 1
-      union all
-      select c.class, p.id, row_number() over (partition by c.class order by p.place)
-      from classes c cross join lateral (
-        select w.id, i.place
-        from (select c.pool_id as team_id) t
-        cross join lateral (${itemsOf(sql, fits, sql`c.count + ${SLACK}::int`)}) i
-        join work_items w on w.id = i.id and w.state = 'queued'
-        order by i.place limit c.count
-        for update of w skip locked
-      ) p where not c.shared and cardinality(c.routes) > 1
-      ${feedServicePool ? sql`union all select class, id, place from shared_picks` : sql``}
-    ),
-    chosen as materialized (
-      -- Two classes of one pool may have found the same item.
-      select distinct on (p.id) p.id as work_id, t.n, t.id as runner_id, t.poll_id, t.lease
-      from picked p join takers t on t.class = p.class and t.place = p.place
-      order by p.id, t.n
-    )`;
-}
-
-/**
- * Builds the CTEs `wanting` and `capped`: who is to get something, and how much more the groups with a limit
- * may hold. `capped` locks their rows; a group to which something was granted since the statement began,
- * which it has not counted, has no room (`stale`).
- */
-function groupsOf(sql: SqlTag): Fragment {
-  return sql`
-    wanting as materialized (
-      select m.* from me m where m.may_receive and m.wants and not exists (select from open_offer o where o.n = m.n)
-    ),
-    capped as materialized (
-      select g.id, g.stale, case when g.stale then 0 else g.max_running - (
-        select count(*) from runners r join work_items h on h.runner_id = r.id and h.lease_id is not null where r.group_id = g.id
-      ) end as room
-      from (
-        select g.id, g.max_running, g.grants <> (select o.grants from runner_groups o where o.id = g.id) as stale
-        from runner_groups g
-        where g.id in (select w.group_id from wanting w) and g.max_running is not null
-        order by g.id for no key update of g
-      ) g
-    )`;
-}
-
-/** Builds the CTE `counted`: the next statement sees what the groups with a limit got. */
-function countGrants(sql: SqlTag): Fragment {
-  return sql`
-    counted as (
-      update runner_groups g set grants = g.grants + 1
-      where g.id in (select w.group_id from chosen c join wanting w on w.n = c.n) and g.max_running is not null
-    )`;
-}
-
-/** Builds the CTEs `granted` and `opened`: the items of `chosen` become their runners'. */
-function grantChosen(sql: SqlTag, settings: WorkSettings): Fragment {
-  return sql`
-    granted as (
-      update work_items w set
-        state = 'offered', epoch = ${nextEpoch(sql, sql`w.epoch`)}, offers = w.offers + 1,
-        runner_id = c.runner_id, poll_id = c.poll_id, lease_id = c.lease,
-        claimed_at = date_trunc('milliseconds', clock_timestamp()), started_at = null,
-        phase = 0, log_offset = 0, log_bytes = 0, log_missing = 0, log_truncated = false, log_complete = false, log_mismatch = false, log_sha256 = null
-      from chosen c where w.id = c.work_id
-      returning c.n, ${grantColumns(sql)}, w.pool_id, w.runner_id, w.claimed_at
-    ),
-    opened as (
-      insert into work_leases (work_id, team_id, epoch, runner_id, granted_at, expires_at, last_contact_at)
-      select g.id, g.team_id, g.epoch, g.runner_id, g.claimed_at, g.claimed_at + ${ms(sql, settings.offerMs)}, g.claimed_at from granted g
-    )`;
-}
-
 /**
  * Builds the CTE `seen`: the runners were heard of. It never waits, because whoever holds a row notes the
  * same.
@@ -267,7 +165,7 @@ function noteSeen(sql: SqlTag): Fragment {
 export async function pollTogether(
   sql: SqlTag,
   settings: WorkSettings,
-  { kind, inputs }: { readonly kind: WorkKind; readonly inputs: readonly PollInput[] },
+  { kind, isPlain, inputs }: Lane & { readonly inputs: readonly PollInput[] },
 ): Promise<readonly Row[]> {
   const columns = ({ runnerId, bootId, pollId, notReady, wantsWork }: PollInput) => ({
     runner_id: runnerId,
@@ -276,13 +174,14 @@ export async function pollTogether(
     lease: wantsWork ? newId('lse') : null,
     not_ready: notReady,
   });
+  const { parts, outrun, waits } = (isPlain ? plainClaims : wholeClaims)(sql, settings, kind);
   const types = sql`runner_id text, boot_id text, poll_id text, lease text, not_ready text[]`;
   return await sql<Row[]>`
     with ${asked(sql, inputs, { columns, types })},
     me as materialized (
       select c.*, ${mayReceive(sql)} as may_receive
       from (
-        select a.n, a.poll_id, a.lease, a.lease is not null as wants, a.not_ready, r.group_id, ${runnerColumns(sql, settings)},
+        select a.n, a.poll_id, a.lease, a.lease is not null as wants, a.not_ready, r.group_id, ${runnerColumns(sql, settings)}, ${plainRoute(sql, settings, kind)} as route,
           r.last_seen_at is null or r.last_seen_at < now() - ${ms(sql, settings.seenEveryMs)} or r.not_ready <> a.not_ready as unseen
         from asked a cross join lateral (select * from runners r where r.id = a.runner_id limit 1) r
         where ${isFresh(sql)}
@@ -297,22 +196,12 @@ export async function pollTogether(
         where w.runner_id = m.id and w.poll_id = m.poll_id and w.lease_id is not null limit 1
       ) w
     ),
-    ${chooseItems(sql, settings, kind)},
-    ${grantChosen(sql, settings)},
-    ${settings.feedServicePool ? sql`${chargeTurns(sql)},` : sql``}
-    ${countGrants(sql)}
+    ${parts}
     select a.n, ${freshness(sql)}, me.team_id,
       me.revoked, me.current, me.may_receive, me.draining, me.paused, me.flagged, me.outdated, me.upgradable, me.diagnostics_wanted,
-      w.id is null and exists (
-        select from takers t join picked p on p.class = t.class and p.place = t.place where t.n = a.n
-        union all
-        select from wanting m join capped g on g.id = m.group_id where m.n = a.n and g.stale
-      ) as outrun,
-      w.id is null and coalesce(me.wants, false) and exists (
-        select from unnest(array(select x.route_id from runner_routes x where x.runner_id = me.id and x.kind = ${kind})) x(id) cross join lateral (
-          select from work_items q where q.route_id = x.id and q.state = 'queued' and q.run_after <= clock_timestamp() limit 1
-        ) one
-      ) as waits,
+      me.id is null or me.route is not null as plain,
+      w.id is null and (${outrun}) as outrun,
+      w.id is null and coalesce(me.wants, false) and ${waits} as waits,
       w.id as work_id, w.kind, w.team_id as work_team_id, w.lease_id, w.epoch, w.attempt, w.spec
     from asked a left join me on me.n = a.n left join (
       select w.n, ${grantColumns(sql)} from granted w

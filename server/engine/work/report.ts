@@ -72,20 +72,38 @@ interface Accepted extends Freshness {
   readonly strikes: number | null;
 }
 
+interface Lane {
+  readonly kind: WorkKind;
+  /**
+   * It accepts what gives no reason to judge its runner, which nearly all are, and passes over others: a part
+   * of a statement costs at every call, whatever it finds.
+   */
+  readonly isPlain: boolean;
+}
+
 /** Builds are reported one a statement, because what a build made is a part of it. */
 const ITEMS_MAX: Readonly<Record<WorkKind, number>> = { run: 32, build: 1 };
 
 export function createReport(sql: SqlTag, settings: WorkSettings): Report {
-  const lane = (kind: WorkKind) =>
+  const lane = (of: Lane) =>
     callsInBatches<ReportInput, Accepted>(sql, {
-      itemsMax: ITEMS_MAX[kind],
+      itemsMax: ITEMS_MAX[of.kind],
       keyOf: ({ id }) => id,
-      run: async (inputs) => await acceptTogether(sql, settings, { kind, inputs }),
+      run: async (inputs) => await acceptTogether(sql, settings, { ...of, inputs }),
     });
-  const accept = { run: lane('run'), build: lane('build') };
+  const plain = lane({ kind: 'run', isPlain: true });
+  const whole = {
+    run: lane({ kind: 'run', isPlain: false }),
+    build: lane({ kind: 'build', isPlain: false }),
+  };
   return async (input) => {
     if (input.kind === 'build') await refuseContradiction(sql, input);
-    const { accepted, strikes } = await accept[input.kind](input);
+    else if ((await plain(input)).accepted) return { repeated: false };
+    // The one before has used its nonce up.
+    const { accepted, strikes } = await whole[input.kind]({
+      ...input,
+      nonce: input.kind === 'build' ? input.nonce : undefined,
+    });
     if (!accepted) return await answerAgain(sql, input);
     return { repeated: false, ...(strikes === null ? {} : { strikes }) };
   };
@@ -125,7 +143,7 @@ export function staleEpoch(input: { readonly id: string; readonly epoch: number 
 async function acceptTogether(
   sql: SqlTag,
   settings: WorkSettings,
-  { kind, inputs }: { readonly kind: WorkKind; readonly inputs: readonly ReportInput[] },
+  { kind, isPlain, inputs }: Lane & { readonly inputs: readonly ReportInput[] },
 ): Promise<readonly Accepted[]> {
   const columns = (input: ReportInput) => ({
     id: input.id,
@@ -142,6 +160,7 @@ async function acceptTogether(
     phase: input.build?.phase ?? 0,
   });
   const types = sql`id text, epoch bigint, runner_id text, report_id text, digest text, outcome text, reason text, exit_code int, message text, duration_ms int, waited_ms bigint, phase int`;
+  const metered = sql`least(extract(epoch from greatest(at.now, w.claimed_at) - w.claimed_at) * 1000, ${INT_MAX}::bigint)::int`;
   const build: BuildOutcome = inputs[0]?.build ?? { phase: 0, phases: [] };
   return await sql<Accepted[]>`
     with ${asked(sql, inputs, { columns, types })},
@@ -161,12 +180,13 @@ async function acceptTogether(
         started_at = coalesce(w.started_at, greatest(at.now, w.claimed_at)),
         lease_id = null, deadline_at = null,
         reason = a.reason, exit_code = a.exit_code, message = a.message,
-        metered_ms = least(extract(epoch from greatest(at.now, w.claimed_at) - w.claimed_at) * 1000, ${INT_MAX}::bigint)::int,
+        metered_ms = ${metered},
         self_reported_ms = a.duration_ms,
         phase = greatest(w.phase, a.phase), ${wiped(sql, sql`true`)}
       from at, lease l join asked a on a.n = l.n
       -- The kind is tested in a form that no index serves: without statistics the planner would read all items of the kind.
       where w.id = l.work_id and w.epoch = l.epoch and (w.kind = ${kind}) is true and w.state in ('offered', 'running')
+        ${isPlain ? sql`and (${differ(sql, settings, { own: sql`a.duration_ms`, metered })}) is not true` : sql``}
       returning a.n, ${endedColumns(sql)}
     ),
     kept as (
@@ -176,18 +196,26 @@ async function acceptTogether(
     closed as (
       update work_leases x set ended_at = e.finished_at, end_reason = 'reported', started_at = coalesce(x.started_at, e.finished_at)
       from ended e where x.work_id = e.id and x.epoch = e.epoch
-      returning e.n, greatest(x.contact_gap_ms, extract(epoch from e.finished_at - x.last_contact_at) * 1000) as gap_ms
+      ${isPlain ? sql`` : sql`returning e.n, greatest(x.contact_gap_ms, extract(epoch from e.finished_at - x.last_contact_at) * 1000) as gap_ms`}
     ),
-    ${judgeDurations(sql, settings)},
+    ${isPlain ? sql`` : sql`${judgeDurations(sql, settings)},`}
     ${kind === 'build' ? sql`${settleBuilds(sql, 'ended', { lost: false, outcome: build })}, ${reportedPhases(sql, 'ended', build)}, ${keepSbom(sql, 'ended', build)}` : sql``}
     ${announce(sql, 'ended', kind === 'build' ? evidence(sql, sql`select * from settled where id = e.build_id`, build) : undefined)}
-    select a.n, ${freshness(sql)}, e.n is not null as accepted, s.strikes
-    from asked a left join ended e on e.n = a.n left join strikes s on s.work_id = e.id
+    select a.n, ${freshness(sql)}, e.n is not null as accepted, ${isPlain ? sql`null::int as strikes` : sql`(select s.strikes from strikes s where s.work_id = e.id)`}
+    from asked a left join ended e on e.n = a.n
     order by a.n`;
 }
 
 const evidence = (sql: SqlTag, from: Fragment, said: ImageEvidence): Fragment =>
   buildFacts(sql, { from, deployed: sql`(e.phase >= ${DEPLOYING}::int and e.state = 'succeeded')` }, said);
+
+/** Holds when the runner's own measure is too far from ours; null where it has none. */
+const differ = (
+  sql: SqlTag,
+  { divergenceMs, divergenceShare, heartbeatMs }: WorkSettings,
+  { own, metered }: { readonly own: Fragment; readonly metered: Fragment },
+): Fragment => sql`
+  abs(${own} - ${metered}) > greatest(${divergenceMs}::int, ${divergenceShare}::float8 * greatest(${own}, ${metered})) + ${heartbeatMs}::int`;
 
 /**
  * CTEs `diverged`, `strikes` and what they need: a runner whose measure of `ended` differs too far from ours
@@ -197,9 +225,7 @@ function judgeDurations(sql: SqlTag, settings: WorkSettings): Fragment {
   return sql`
     diverged as (
       select e.id, e.runner_id, e.metered_ms, e.self_reported_ms from ended e join closed c on c.n = e.n join asked a on a.n = e.n
-      where abs(e.self_reported_ms - e.metered_ms)
-          > greatest(${settings.divergenceMs}::int, ${settings.divergenceShare}::float8 * greatest(e.self_reported_ms, e.metered_ms))
-            + ${settings.heartbeatMs}::int
+      where ${differ(sql, settings, { own: sql`e.self_reported_ms`, metered: sql`e.metered_ms` })}
         and c.gap_ms <= ${2 * settings.heartbeatMs}::int and a.waited_ms <= ${settings.outboxWaitMs}::int
     ),
     struck as (

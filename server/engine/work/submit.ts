@@ -18,7 +18,7 @@ import { DEFAULT_PLACEMENT, routeId, routeJoin, ROUTES_MAX } from './routes.ts';
 import type { Placement } from './routes.ts';
 import type { WorkSettings } from './settings.ts';
 import { beginTurns } from './turns.ts';
-import { ms } from '../../base/sql.ts';
+import { fewRows, ms } from '../../base/sql.ts';
 
 export interface NewWork {
   readonly id: string;
@@ -224,10 +224,13 @@ async function storeTogether(
   const sinceMs = performance.now();
   const rows = await sql<Row[]>`
     with asked as materialized (
-      select * from json_to_recordset(${sql.json(asked)}::json)
-        as a(n int, id text, kind text, team_id text, spec jsonb, labels jsonb, needs_container boolean, timeout_ms int, log_limit int, build_id text,
+      ${fewRows(
+        sql,
+        asked,
+        sql`n int, id text, kind text, team_id text, spec jsonb, labels jsonb, needs_container boolean, timeout_ms int, log_limit int, build_id text,
           selector jsonb, priority int, queue_timeout int, max_attempts int, created_by text, created_at timestamptz, counts boolean,
-          principal text, rpc text, key text, fingerprint text, status int, response text)
+          principal text, rpc text, key text, fingerprint text, status int, response text`,
+      )}
     ),
     queue as materialized (${queues(sql, settings)}),
     held as materialized (${heldItems(sql)}),
