@@ -40,6 +40,8 @@ const failed = (promise: Promise<unknown>): Promise<ApiError> =>
     () => Promise.reject(new Error('the call succeeded')),
     (error: unknown) => (error instanceof ApiError ? error : Promise.reject(error as Error)),
   );
+const beat = async (client: DispatchClient['client'], n: number) =>
+  await client.heartbeat({ caller: { nonce: { keyId: 'k', nonce: `${n}` } } });
 const total = (method: 'resolveKey' | 'heartbeat') => dispatch.map((fake) => fake.count(method));
 
 describe('connectDispatch()', () => {
@@ -100,8 +102,7 @@ describe('connectDispatch()', () => {
     expect(survived).toBeGreaterThanOrEqual(11);
     // A dead server is not even tried for what must not be repeated.
     clock.advance(5_000);
-    for (let n = 0; n < 10; n += 1)
-      await expect(client.heartbeat({ caller: { nonce: { nonce: `${n}` } } })).resolves.toBeDefined();
+    for (let n = 0; n < 10; n += 1) await expect(beat(client, n)).resolves.toBeDefined();
     servers.push(await startGrpcServer(dispatch[0]!.client, TOKEN, servers[0]!.port));
     clock.advance(5_000);
     // Both are tried in turn from now on.
@@ -117,8 +118,7 @@ describe('connectDispatch()', () => {
     await client.resolveKey({ keyId: 'k' });
     // The server dies with the nonce stored and the answer unsent.
     for (const [index, fake] of dispatch.entries()) fake.before = () => servers[index]!.kill();
-    const use = client.heartbeat({ caller: { nonce: { keyId: 'k', nonce: 'n' } } });
-    expect(await failed(use)).toMatchObject({ code: 'unavailable', retryable: true });
+    expect(await failed(beat(client, 1))).toMatchObject({ code: 'unavailable', retryable: true });
     expect(total('heartbeat').reduce((sum, count) => sum + count)).toBe(1);
   });
 
@@ -154,15 +154,13 @@ describe('connectDispatch()', () => {
   it('goes on at the others while one server hangs', async () => {
     const client = await start(2);
     dispatch[0]!.before = () => new Promise(() => undefined);
-    const beat = async (n: number) =>
-      await client.heartbeat({ caller: { nonce: { keyId: 'k', nonce: `${n}` } } });
     // Two requests hang there, whatever was in them; nothing else does.
     const begun: Promise<unknown>[] = [];
     for (let n = 0; total('heartbeat')[0]! < 2; n += 1) {
-      begun.push(beat(n).catch(() => undefined));
+      begun.push(beat(client, n).catch(() => undefined));
       await new Promise((resolve) => setImmediate(resolve));
     }
-    for (let n = 1_000; n < 1_020; n += 1) await expect(beat(n)).resolves.toBeDefined();
+    for (let n = 1_000; n < 1_020; n += 1) await expect(beat(client, n)).resolves.toBeDefined();
     opened[0]!.close();
     await Promise.all(begun);
   });
@@ -176,11 +174,9 @@ describe('connectDispatch()', () => {
       if (nonce.nonce === '7') throw apiError('boot_superseded', 'a newer process has taken over');
       await held;
     };
-    const beat = async (n: number) =>
-      await client.heartbeat({ caller: { nonce: { keyId: 'k', nonce: `${n}` } } });
     const asked: Promise<unknown>[] = [];
     for (let n = 0; n < 40; n += 1) {
-      asked.push(beat(n));
+      asked.push(beat(client, n));
       if (n < 2)
         await waitFor('a request', () => servers[0]!.requests.length, { holds: (count) => count === n + 1 });
     }
@@ -193,20 +189,16 @@ describe('connectDispatch()', () => {
 
   it('goes elsewhere when a server stops, which answers what has begun', async () => {
     const client = await start(2);
-    let goOn: () => void = () => undefined;
-    for (const fake of dispatch)
-      fake.before = (method) =>
-        method === 'report' ? new Promise<void>((resolve) => (goOn = resolve)) : undefined;
+    const held = dispatch.map((fake) => fake.hold('report'));
     const begun = client.report({ caller: { nonce: { nonce: 'a' } } });
     const reports = () => dispatch.map((fake) => fake.count('report'));
     await waitFor(reports, () => reports().includes(1));
     const [first, other] = reports()[0] === 1 ? [0, 1] : [1, 0];
     const closed = servers[first]!.close();
     // None is lost, although none may be repeated.
-    for (let n = 0; n < 20; n += 1)
-      await expect(client.heartbeat({ caller: { nonce: { nonce: `${n}` } } })).resolves.toBeDefined();
+    for (let n = 0; n < 20; n += 1) await expect(beat(client, n)).resolves.toBeDefined();
     expect(total('heartbeat')[other]).toBeGreaterThanOrEqual(18);
-    goOn();
+    held[first]!();
     await expect(begun).resolves.toBeDefined();
     await closed;
   });

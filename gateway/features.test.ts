@@ -25,6 +25,14 @@ type Reply = Error | { revision: string; disabled?: string[]; hidden?: string[] 
 class Servers {
   reply: Reply = { revision: '0' };
   asked: string[] = [];
+  /** Waits for a few more questions. */
+  async askedMore(): Promise<void> {
+    const before = this.asked.length;
+    await waitFor(
+      () => this.asked,
+      () => this.asked.length > before + 3,
+    );
+  }
   watchFeatures = async ({ revision = '' }): Promise<FeaturesAnswer> => {
     this.asked.push(revision);
     if (!(this.reply instanceof Error) && this.reply.revision === revision)
@@ -94,11 +102,7 @@ describe('following features', () => {
     const { follower, lines } = follow(servers);
     await until(follower, 'hidden');
     servers.reply = apiError('unavailable', 'no server answers');
-    const before = servers.asked.length;
-    await waitFor(
-      () => servers.asked.length,
-      () => servers.asked.length > before + 3,
-    );
+    await servers.askedMore();
     expect(follower.gate(poll)).toBe('hidden');
     expect(lines.filter((line) => line.includes('the last word counts'))).toHaveLength(1);
     servers.reply = { revision: '2' };
@@ -111,11 +115,7 @@ describe('following features', () => {
     const { follower, changes } = follow(servers);
     await until(follower, 'hidden');
     servers.reply = { revision: '4' };
-    const before = servers.asked.length;
-    await waitFor(
-      () => servers.asked.length,
-      () => servers.asked.length > before + 3,
-    );
+    await servers.askedMore();
     expect(follower.gate(poll)).toBe('hidden');
     expect(changes()).toBe(1);
     clock.advance(6_000);

@@ -8,7 +8,7 @@ import { PollRequestSchema, PollResponseSchema } from '@svc/proto/gen/svc/runner
 import { createNonce, generateSigningKey } from '@svc/proto/signature/keys.ts';
 import { signRequest } from '@svc/proto/signature/sign.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { open, send, signed, type Answer } from './testing/machine.ts';
+import { open, send, signed, UNSIGNED, type Answer } from './testing/machine.ts';
 import { createWorld, type OpenGateway, type World } from './testing/setup.ts';
 import { waitFor } from '../test/setup/wait-for.ts';
 import { TIMED } from '../test/setup/timed.ts';
@@ -24,11 +24,14 @@ const parked = (count: number, one = gateway) =>
     () => one.gateway.parked(),
     () => one.gateway.parked() === count,
   );
-const consumed = (count = 1) =>
+const consumed = (count = 1, kind: 'run' | 'build' = 'run') =>
   waitFor(
-    () => world.broker.consumers(),
-    () => world.broker.consumers() === count,
+    () => world.broker.subscriptions,
+    () => world.broker.consumers('team_a', kind) === count,
   );
+/** Calls an action of the runner with the body. */
+const act = async (action: string, body: object) =>
+  await send(gateway.port, signed(key, `/runners/rnr_1/${action}`, { body }));
 
 interface Http2Answer {
   readonly status: number;
@@ -85,10 +88,7 @@ describe('gateway', () => {
 
   it('answers a build poll with a build', async () => {
     const answer = send(gateway.port, poll({}, 'build-poll'));
-    await waitFor(
-      () => world.broker.subscriptions,
-      () => world.broker.consumers('team_a', 'build') === 1,
-    );
+    await consumed(1, 'build');
     world.dispatch.addItem('bld_1', 'team_a', 2);
     world.broker.hint('bld_1', 'team_a', 'build');
     expect(json(await answer)).toMatchObject({ build: { id: 'bld_1' } });
@@ -143,25 +143,17 @@ describe('gateway', () => {
   });
 
   it('forgets a poll whose client is gone, and its repetition gets the offer that was made meanwhile', async () => {
-    let goOn = (): void => undefined;
-    world.dispatch.before = (method) =>
-      method === 'pollAgain' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+    const goOn = world.dispatch.hold('pollAgain');
     const lost = open(gateway.port, poll({ pollId: 'same' }));
     await consumed();
     world.dispatch.addItem('run_1');
     world.broker.hint('run_1');
-    await waitFor(
-      () => world.dispatch.calls,
-      () => world.dispatch.count('pollAgain') === 1,
-    );
+    await world.dispatch.called('pollAgain', 1);
     lost.socket.destroy();
     await parked(0);
     world.dispatch.before = () => undefined;
     goOn();
-    await waitFor(
-      () => world.dispatch.items,
-      () => world.dispatch.items[0]?.grantedTo,
-    );
+    await world.dispatch.granted();
     expect(json(await send(gateway.port, poll({ pollId: 'same' })))).toMatchObject({ run: { id: 'run_1' } });
   });
 
@@ -189,23 +181,12 @@ describe('gateway', () => {
 
   it('passes heartbeats, logs and reports on under the name of the signer', async () => {
     const caller = { runnerId: 'rnr_1', teamId: 'team_a' };
-    await send(
-      gateway.port,
-      signed(key, '/runners/rnr_1/heartbeat', {
-        body: { bootId: 'b1', leases: [{ id: 'run_1', epoch: 2 }] },
-      }),
-    );
+    await act('heartbeat', { bootId: 'b1', leases: [{ id: 'run_1', epoch: 2 }] });
     const logs = { id: 'run_1', epoch: 2, offset: 3, chunks: [{ stream: 'stdout', data: 'aGkK' }] };
-    expect(json(await send(gateway.port, signed(key, '/runners/rnr_1/logs', { body: logs })))).toMatchObject({
-      nextOffset: 1,
-    });
+    expect(json(await act('logs', logs))).toMatchObject({ nextOffset: 1 });
     const report = { id: 'run_1', epoch: 2, reportId: 'report-1', reason: 'exit', exitCode: 0 };
-    expect(
-      json(await send(gateway.port, signed(key, '/runners/rnr_1/report', { body: report }))),
-    ).toMatchObject({ accepted: true });
-    expect(
-      (await send(gateway.port, signed(key, '/runners/rnr_1/build-report', { body: report }))).status,
-    ).toBe(200);
+    expect(json(await act('report', report))).toMatchObject({ accepted: true });
+    expect((await act('build-report', report)).status).toBe(200);
     const asked = world.dispatch.calls.filter(({ method }) =>
       ['heartbeat', 'appendLogs', 'report'].includes(method),
     );
@@ -284,10 +265,7 @@ describe('gateway', () => {
 
   it('counts what it does', async () => {
     await send(gateway.port, poll({ waitMs: 0 }));
-    await send(gateway.port, {
-      ...poll(),
-      lines: ['Host: cp.example.com', 'Content-Type: application/json'],
-    });
+    await send(gateway.port, { ...poll(), lines: UNSIGNED });
     const text = await gateway.gateway.registry.metrics();
     expect(text).toContain('svc_gateway_polls_total{kind="run",outcome="empty"} 1');
     expect(text).toContain('svc_gateway_refusals_total{code="signature_missing"} 1');
@@ -302,16 +280,11 @@ describe('gateway', () => {
     expect([right.status, json(right)]).toMatchObject([200, { run: { id: 'run_1' } }]);
     const wrong = await send(gateway.port, signed(key, path, { body: { runnerId: 'rnr_2' } }));
     expect([wrong.status, json(wrong)]).toEqual([200, {}]);
-    const unsigned = await send(gateway.port, {
-      ...signed(key, path),
-      lines: ['Host: cp.example.com', 'Content-Type: application/json'],
-    });
+    const unsigned = await send(gateway.port, { ...signed(key, path), lines: UNSIGNED });
     expect(unsigned.status).toBe(401);
     expect(unsigned.headers.get('x-error-code')).toBe('signature_missing');
-    const skewed = await send(
-      gateway.port,
-      signed(key, path, { body: { runnerId: 'rnr_1' }, created: 1_767_225_600 }),
-    );
+    const late = signed(key, path, { body: { runnerId: 'rnr_1' }, created: 1_767_225_600 });
+    const skewed = await send(gateway.port, late);
     expect(skewed.headers.get('x-error-code')).toBe('clock_skew');
     expect(JSON.parse(skewed.headers.get('x-error-details') ?? '')).toEqual({
       serverTime: expect.any(String) as string,
@@ -323,21 +296,14 @@ describe('gateway', () => {
     world.dispatch.addItem('run_1');
     const message = toBinary(PollRequestSchema, create(PollRequestSchema, { runnerId: 'rnr_1' }));
     const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
-    const answer = await http2Post(
-      gateway.port,
-      { ...signedHttp2(path, 'application/grpc', frame), te: 'trailers' },
-      frame,
-    );
+    const headers = () => ({ ...signedHttp2(path, 'application/grpc', frame), te: 'trailers' });
+    const answer = await http2Post(gateway.port, headers(), frame);
     expect(answer.trailers).toMatchObject({ 'grpc-status': '0' });
     expect(fromBinary(PollResponseSchema, answer.body.subarray(5))).toMatchObject({ run: { id: 'run_1' } });
     world.dispatch.calls.length = 0;
     const spoiled = Buffer.from(frame);
     spoiled[spoiled.length - 1]! ^= 1;
-    const refused = await http2Post(
-      gateway.port,
-      { ...signedHttp2(path, 'application/grpc', frame), te: 'trailers' },
-      spoiled,
-    );
+    const refused = await http2Post(gateway.port, headers(), spoiled);
     expect(JSON.stringify(refused.trailers) + String(refused.status)).toMatch(/16/);
     expect(world.dispatch.calls).toEqual([]);
   });

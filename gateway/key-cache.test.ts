@@ -55,8 +55,7 @@ describe('KeyCache', () => {
   });
 
   it('believes a revocation more than an answer that was under way', async () => {
-    let goOn = (): void => undefined;
-    dispatch.before = () => new Promise((resolve) => (goOn = resolve));
+    const goOn = dispatch.hold('resolveKey');
     const underWay = keys.find(key.keyid);
     keys.revoke(key.keyid);
     goOn();

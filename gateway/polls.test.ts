@@ -97,28 +97,9 @@ const consumed = (count = 1) => until(() => broker.consumers(), count);
 /** Hints arrive, and the pool has asked for what was there before them. */
 const live = async () => {
   await consumed();
-  await called('pollAgain', 1);
+  await dispatch.called('pollAgain', 1);
 };
-const called = (method: 'poll' | 'pollAgain', count: number) =>
-  waitFor(
-    () => dispatch.calls.map((call) => call.method),
-    () => dispatch.count(method) >= count,
-  );
-const asked = (count: number) =>
-  waitFor(
-    () => dispatch.calls.map((call) => call.method),
-    () => asks() >= count,
-  );
-
-/** Calls of the method have their answers when the returned function is called. */
-function hold(method: 'poll' | 'pollAgain'): () => void {
-  const waiting: (() => void)[] = [];
-  dispatch.before = (called) =>
-    called === method ? new Promise<void>((resolve) => waiting.push(resolve)) : undefined;
-  return () => {
-    for (const goOn of waiting.splice(0)) goOn();
-  };
-}
+const asked = (count: number) => waitFor(asks, () => asks() >= count);
 
 /** Work that a hint announces only later. */
 function submit(workId: string): void {
@@ -223,8 +204,7 @@ describe('Polls', () => {
     const [a, b] = [side, gateway()];
     const answers = [poll(a, runner('rnr_1')), poll(b, runner('rnr_2'))];
     await consumed(2);
-    dispatch.addItem('run_1');
-    broker.hint('run_1');
+    submit('run_1');
     expect(await Promise.race(answers)).toBe('run_1');
     expect(a.polls.size + b.polls.size).toBe(1);
     submit('run_2');
@@ -257,10 +237,10 @@ describe('Polls', () => {
     dispatch.after = (method) => {
       if (method === 'poll') submit('run_1');
     };
-    const goOn = hold('poll');
+    const goOn = dispatch.hold('poll');
     dispatch.unfit.add('rnr_1');
     const answer = poll(side, runner('rnr_2'));
-    await called('poll', 2);
+    await dispatch.called('poll', 2);
     // Its statement runs before the item is there, its answer comes after the hint.
     goOn();
     expect(await answer).toBe('run_1');
@@ -288,10 +268,8 @@ describe('Polls', () => {
     const answers = [1, 2, 3].map((n) => poll(side, runner(`rnr_${n}`)));
     await parked(side, 3);
     await live();
-    let goOn = (): void => undefined;
-    const gate = new Promise<void>((resolve) => (goOn = resolve));
     const before = asks();
-    dispatch.before = () => gate;
+    const goOn = dispatch.hold('pollAgain');
     for (const n of [1, 2, 3]) submit(`run_${n}`);
     await asked(before + 3);
     goOn();
@@ -372,13 +350,10 @@ describe('Polls', () => {
     for (const n of [1, 2]) {
       dispatch.addItem(`run_${n}`);
       clock.advance(2_600);
-      await waitFor(
-        () => answers,
-        () => answers.length === n,
-      );
+      await until(() => answers.length, n);
     }
     expect(answers).toEqual(['run_1', 'run_2']);
-    await called('pollAgain', 3);
+    await dispatch.called('pollAgain', 3);
     expect(side.polls.size).toBe(1);
   });
 
@@ -395,7 +370,7 @@ describe('Polls', () => {
   });
 
   it('ends a poll that is revoked while the server is being asked', async () => {
-    const goOn = hold('poll');
+    const goOn = dispatch.hold('poll');
     const answer = poll(side, runner('rnr_1'));
     await asked(1);
     side.polls.endRunner('rnr_1', revokedError());
@@ -420,7 +395,7 @@ describe('Polls', () => {
   it('asks once more when the runner changes while the server is being asked', async () => {
     const one = runner('rnr_1');
     one.mayReceive = false;
-    const goOn = hold('poll');
+    const goOn = dispatch.hold('poll');
     const answer = poll(side, one);
     await asked(1);
     side.polls.reconsider('rnr_1');
@@ -462,19 +437,16 @@ describe('Polls', () => {
   it('leaves the offer with its poll id when the client is gone mid-ask; the repetition gets it', async () => {
     const one = runner('rnr_1');
     const call = leaver();
-    const goOn = hold('pollAgain');
+    const goOn = dispatch.hold('pollAgain');
     const lost = poll(side, one, { pollId: 'same', call });
     await consumed();
     submit('run_1');
-    await called('pollAgain', 1);
+    await dispatch.called('pollAgain', 1);
     call.leave();
     expect(await lost).toBe('empty');
     dispatch.before = () => undefined;
     goOn();
-    await waitFor(
-      () => dispatch.items,
-      () => dispatch.items[0]?.grantedTo !== undefined,
-    );
+    await dispatch.granted();
     expect(await poll(side, one, { pollId: 'same' })).toBe('run_1');
   });
 
@@ -493,9 +465,9 @@ describe('Polls', () => {
     const one = runner('rnr_1');
     const older = poll(side, one, { pollId: 'same' });
     await consumed();
-    const goOn = hold('pollAgain');
+    const goOn = dispatch.hold('pollAgain');
     broker.hint('run_1');
-    await called('pollAgain', 1);
+    await dispatch.called('pollAgain', 1);
     const newer = poll(side, one, { pollId: 'same' });
     expect(await older).toBe('empty');
     await asked(2);
@@ -529,7 +501,7 @@ describe('Polls', () => {
       throw apiError('unavailable', 'the connection broke');
     };
     submit('run_1');
-    await called('pollAgain', 1);
+    await dispatch.called('pollAgain', 1);
     expect(dispatch.items[0]?.grantedTo).toBe('rnr_1 poll 1');
     expect(await answer).toBe('run_1');
   });
@@ -584,18 +556,18 @@ describe('Polls', () => {
 
   it('waits a moment for what is under way when its time is up, and no longer', async () => {
     const one = runner('rnr_1');
-    const goOn = hold('pollAgain');
+    const goOn = dispatch.hold('pollAgain');
     const won = poll(side, one, { holdMs: 200 });
     await consumed();
     submit('run_1');
-    await called('pollAgain', 1);
+    await dispatch.called('pollAgain', 1);
     clock.advance(300);
     goOn();
     expect(await won).toBe('run_1');
     const given = poll(side, one, { holdMs: 200 });
     await parked(side, 1);
     broker.hint('run_2');
-    await called('pollAgain', 2);
+    await dispatch.called('pollAgain', 2);
     clock.advance(1_000);
     expect(await given).toBe('empty');
     goOn();
@@ -606,10 +578,7 @@ describe('Polls', () => {
     const answers = [];
     for (let n = 0; n < 1_000; n += 1) {
       answers.push(poll(side, one));
-      await waitFor(
-        () => n,
-        () => asks() === n + 1,
-      );
+      await until(asks, n + 1);
     }
     expect(side.polls.size).toBe(16);
     await side.polls.stop(100);
@@ -618,7 +587,7 @@ describe('Polls', () => {
 
   it('refuses one poll more than 16 that are all being asked for', async () => {
     const one = runner('rnr_1');
-    const goOn = hold('poll');
+    const goOn = dispatch.hold('poll');
     const answers = Array.from({ length: 16 }, () => poll(side, one));
     expect(() => poll(side, one)).toThrow('runner has 16 polls under way, limit 16');
     goOn();
@@ -633,9 +602,9 @@ describe('Polls', () => {
     const idle = poll(side, two);
     await parked(side, 2);
     await consumed();
-    const goOn = hold('pollAgain');
+    const goOn = dispatch.hold('pollAgain');
     submit('run_1');
-    await called('pollAgain', 1);
+    await dispatch.called('pollAgain', 1);
     const stopped = side.polls.stop(5_000);
     expect(await idle).toBe('empty');
     expect(await poll(side, two)).toBe('empty');

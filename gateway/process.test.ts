@@ -40,10 +40,23 @@ const environment = (): Record<string, string> => ({
   LOG_LEVEL: 'warn',
 });
 
-async function start(): Promise<GatewayProcess> {
-  const running = await startProcess(readConfig(environment()), log);
+async function start(changes: Record<string, string> = {}): Promise<GatewayProcess> {
+  const running = await startProcess(readConfig({ ...environment(), ...changes }), log);
   started.push(running);
   return running;
+}
+
+/** Starts the released program; `printed` is all that it has said. */
+function spawned(env: Record<string, string>) {
+  const child = spawn(process.execPath, ['gateway/dist/main.js'], {
+    cwd: root,
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (data: Buffer) => (printed += data.toString()));
+  return { child, printed: () => printed };
 }
 
 const poll = (port: number, body: object = { waitMs: 50_000 }) =>
@@ -79,18 +92,12 @@ describe.runIf(hasRabbit)('gateway process', () => {
   it('answers a held poll by a hint over the broker, and ends one by a revocation over the broker', async () => {
     const { port } = await start();
     const answer = send(port, poll(port));
-    await waitFor(
-      () => dispatch.calls,
-      () => dispatch.count('poll') === 1,
-    );
+    await dispatch.called('poll', 1);
     dispatch.addItem('run_1', team);
     await queue.hint({ workId: 'run_1', poolId: team, kind: 'run', count: 1 });
     expect((await answer).text).toContain('run_1');
     const held = send(port, poll(port));
-    await waitFor(
-      () => dispatch.calls,
-      () => dispatch.count('poll') === 2,
-    );
+    await dispatch.called('poll', 2);
     await queue.publishControl({ type: 'runner_revoked', runnerId: 'rnr_1', keyId: key.keyid });
     expect((await held).code).toBe('runner_revoked');
   });
@@ -98,10 +105,7 @@ describe.runIf(hasRabbit)('gateway process', () => {
   it("follows the servers' platform features: ends held polls, hides its routes, and shows them again", async () => {
     const { port } = await start();
     const held = send(port, poll(port));
-    await waitFor(
-      () => dispatch.calls,
-      () => dispatch.count('poll') === 1,
-    );
+    await dispatch.called('poll', 1);
     dispatch.gates = { revision: '1  host.runners', hidden: ['host.runners'] };
     const answers = [await held, await send(port, poll(port))];
     for (const { status, code } of answers) expect([status, code]).toEqual([404, 'not_found']);
@@ -116,10 +120,7 @@ describe.runIf(hasRabbit)('gateway process', () => {
   it('gives an item to one of two gateways, and the next one to the other', async () => {
     const ports = [(await start()).port, (await start()).port];
     const answers = ports.map((port) => send(port, poll(port)));
-    await waitFor(
-      () => dispatch.calls,
-      () => dispatch.count('poll') === 2,
-    );
+    await dispatch.called('poll', 2);
     for (const workId of ['run_1', 'run_2']) {
       dispatch.addItem(workId, team);
       await queue.hint({ workId, poolId: team, kind: 'run', count: 1 });
@@ -139,8 +140,7 @@ describe.runIf(hasRabbit)('gateway process', () => {
     expect(metrics).toContain('svc_gateway_polls_parked 0');
     expect(metrics).toContain('svc_gateway_polls_total{kind="run",outcome="empty"} 1');
     expect((await page(port, '/metrics', 'another')).status).toBe(404);
-    const without = await startProcess(readConfig({ ...environment(), METRICS_TOKEN: '' }), log);
-    started.push(without);
+    const without = await start({ METRICS_TOKEN: '' });
     for (const token of [TOKEN, '', 'undefined'])
       expect((await page(without.port, '/metrics', token)).status).toBe(404);
     await server.kill();
@@ -158,40 +158,22 @@ describe.runIf(hasRabbit)('gateway process', () => {
   });
 
   it('starts and serves without a broker in reach', async () => {
-    const running = await startProcess(
-      readConfig({ ...environment(), AMQP_URL: 'amqp://guest:guest@127.0.0.1:1' }),
-      log,
-    );
-    started.push(running);
-    const answer = send(running.port, poll(running.port));
-    await waitFor(
-      () => dispatch.calls,
-      () => dispatch.count('poll') === 1,
-    );
+    const { port } = await start({ AMQP_URL: 'amqp://guest:guest@127.0.0.1:1' });
+    const answer = send(port, poll(port));
+    await dispatch.called('poll', 1);
     dispatch.addItem('run_1', team);
     expect((await answer).text).toContain('run_1');
   });
 
   it('runs until SIGTERM, then answers what it holds and ends with 0', async () => {
-    const child = spawn(process.execPath, ['gateway/dist/main.js'], {
-      cwd: root,
-      env: { PATH: process.env['PATH'], ...environment() },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    let printed = '';
-    child.stdout.on('data', (data: Buffer) => (printed += data.toString()));
-    const port = Number(
-      await waitFor(
-        () => printed,
-        () => /listening on http:\/\/127\.0\.0\.1:(\d+)\n/.exec(printed)?.[1],
-        { withinMs: 30_000 },
-      ),
+    const { child, printed } = spawned(environment());
+    const port = await waitFor(
+      printed,
+      () => Number(/listening on http:\/\/127\.0\.0\.1:(\d+)\n/.exec(printed())?.[1]),
+      { holds: (found) => found > 0 },
     );
     const answers = [1, 2, 3].map(() => open(port, poll(port)).answer);
-    await waitFor(
-      () => dispatch.calls,
-      () => dispatch.count('poll') === 3,
-    );
+    await dispatch.called('poll', 3);
     const exited = once(child, 'exit');
     child.kill('SIGTERM');
     expect((await Promise.all(answers)).map(({ status, text }) => [status, text])).toEqual(
@@ -201,14 +183,8 @@ describe.runIf(hasRabbit)('gateway process', () => {
   }, 60_000);
 
   it('names every wrong setting and ends with 2', async () => {
-    const child = spawn(process.execPath, ['gateway/dist/main.js'], {
-      cwd: root,
-      env: { PATH: process.env['PATH'], AMQP_URL, PORT: 'x' },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    let printed = '';
-    child.stderr.on('data', (data: Buffer) => (printed += data.toString()));
-    expect(await once(child, 'exit')).toEqual([2, null]);
-    expect(printed).toMatch(/PORT is "x"[^]*DISPATCH_URLS is not set[^]*INTERNAL_TOKEN is not set/);
+    const { child, printed } = spawned({ AMQP_URL, PORT: 'x' });
+    expect(await once(child, 'close')).toEqual([2, null]);
+    expect(printed()).toMatch(/PORT is "x"[^]*DISPATCH_URLS is not set[^]*INTERNAL_TOKEN is not set/);
   }, 60_000);
 });

@@ -19,6 +19,7 @@ import {
   ReportResponseSchema,
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { waitFor } from '../../test/setup/wait-for.ts';
 import { decodePublicKey, type SigningKey } from '@svc/proto/signature/keys.ts';
 
 interface Nonce {
@@ -68,6 +69,30 @@ export class FakeDispatch {
 
   addItem(workId: string, poolId = 'team_a', kind = WorkKind.RUN): void {
     this.items.push({ workId, poolId, kind });
+  }
+
+  /** Waits for so many calls. */
+  async called(method: Method, count: number): Promise<void> {
+    const methods = () => this.calls.map((call) => call.method);
+    await waitFor(methods, () => this.count(method) >= count);
+  }
+
+  /** Has calls of the method wait before they take effect, until the returned function is called. */
+  hold(method: Method): () => void {
+    const waiting: (() => void)[] = [];
+    this.before = (called) =>
+      called === method ? new Promise<void>((resolve) => waiting.push(resolve)) : undefined;
+    return () => {
+      for (const goOn of waiting.splice(0)) goOn();
+    };
+  }
+
+  /** Waits until the first item is given to a poll. */
+  async granted(): Promise<void> {
+    await waitFor(
+      () => this.items,
+      () => this.items[0]?.grantedTo !== undefined,
+    );
   }
 
   count(method: Method): number {

@@ -26,6 +26,9 @@ export interface SignedOptions {
   readonly extra?: readonly string[];
 }
 
+/** The lines of a request without a signature. */
+export const UNSIGNED = ['Host: cp.example.com', 'Content-Type: application/json'];
+
 /** A request that is right in every way, to be spoiled. */
 export function signed(
   key: Pick<SigningKey, 'privateKey' | 'keyid'>,
