@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
+  SOURCE,
   testContext,
   testDeployers,
   uncontainedBuilder,
@@ -65,10 +66,7 @@ describe('startBuild()', () => {
   });
 
   it('builds nothing for many teams where builds are not contained, and takes no more of them', async () => {
-    const context = await testContext({
-      source: { repository: 'https://git.example/x.git', branch: 'main' },
-      shared: true,
-    });
+    const context = await testContext({ ...SOURCE, shared: true });
     context.fake('podman');
     context.fake('git');
     const reasons: string[] = [];

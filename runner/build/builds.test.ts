@@ -10,9 +10,7 @@ import { runSettings } from '../commands/settings.ts';
 import { openBuilds } from './builds.ts';
 
 it('brings an app back that an earlier process was replacing, though folders and another app cannot be put in order', async () => {
-  const { engine, fake, calls } = await testContext({
-    source: { repository: 'https://git.example/x', branch: 'main' },
-  });
+  const { engine, fake, calls } = await testContext();
   fake(
     'podman',
     `case "$*" in

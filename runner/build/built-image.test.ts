@@ -1,14 +1,13 @@
 /** Checks with played engines what is made of their words; daemon-build.test.ts has the real one. */
 import { describe, expect, it } from 'vitest';
-import { testContext, type TestContext } from '../../test/setup/runner/build-context.ts';
+import { SOURCE, testContext, type TestContext } from '../../test/setup/runner/build-context.ts';
 import { builderBase, inspectBuilt } from './built-image.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 const OCI = 'application/vnd.oci.image.manifest.v1+json';
-const OFFER = { source: { repository: 'https://git.example/x', branch: 'main' } };
 
 async function saying(engine: 'podman' | 'docker', said: string, code = 0): Promise<TestContext> {
-  const context = await testContext(OFFER, engine);
+  const context = await testContext(SOURCE, engine);
   context.fake(engine, `cat <<'END'\n${said}\nEND\nexit ${code}`);
   return context;
 }

@@ -4,21 +4,19 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFailed } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import {
   appTree,
-  gitServer,
+  BUILD_MS,
+  built,
   removeImagesAfterAll,
-  startBuilder,
+  repository,
+  shown,
+  startBuildMachine,
+  type BuildMachine,
 } from '../../test/setup/runner/build-stories.ts';
-import {
-  untilReported,
-  type DaemonProcess,
-  type RunnerHome,
-} from '../../test/setup/runner/daemon-process.ts';
-import type { FakeControlPlane } from '../../test/setup/runner/fake-control-plane.ts';
-import { useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
+import { useBundle } from '../../test/setup/runner/stories.ts';
 import { sharedByFile } from '../../test/setup/runner/when-done.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import type { BuildOffer } from '../control-plane/wire.ts';
@@ -26,7 +24,6 @@ import type { BuildOffer } from '../control-plane/wire.ts';
 const bundle = useBundle();
 removeImagesAfterAll();
 const there = (await has('podman')) && (await has('git'));
-const BUILD_MS = 120_000;
 
 const STEPS = 'FROM scratch\nCOPY busybox /bin/busybox\nCOPY busybox /bin/sh\n';
 const RANDOM = '/bin/busybox head -c 16 /dev/urandom | /bin/busybox md5sum';
@@ -38,36 +35,14 @@ ARG AT
 RUN echo "at $AT early $(/bin/busybox cat /early) late $(/bin/busybox cat /late)"
 `;
 
-interface Machine {
-  cp: FakeControlPlane;
-  home: RunnerHome;
-  daemon: DaemonProcess;
-}
-
-async function start(...args: string[]): Promise<Machine> {
-  const { cp, home } = await enrolledMachine();
-  return { cp, home, daemon: startBuilder(bundle(), home, ...args) };
-}
-
-/** Prepares a test on this machine. */
-function use(machine: Machine): Machine {
-  const { cp, daemon } = machine;
-  onTestFailed(() =>
-    console.error(daemon.output(), ...[...cp.runs.values()].map((run) => run.output.toString())),
-  );
-  return machine;
-}
-
 /** Commits the files and builds them; returns what the build has said. */
 async function outputOf(
-  { cp }: Machine,
+  { cp }: BuildMachine,
   files: Parameters<typeof appTree>[0],
   offer: Partial<BuildOffer> = {},
 ): Promise<string> {
-  const git = await gitServer();
-  const { url } = git.commit('web', await appTree(files));
-  const build = cp.submitBuild({ source: { repository: url, branch: 'main' }, ...offer });
-  await untilReported(cp, build.id, BUILD_MS);
+  const { source } = await repository(await appTree(files));
+  const build = await built(cp, { source, ...offer });
   const output = build.output.toString();
   expect(build.report?.exitCode, output).toBe(0);
   return output;
@@ -79,7 +54,7 @@ const valuesIn = (output: string): { early: string | undefined; late: string | u
 };
 
 /** Lists by name all images that are in the store of a team. */
-function namesIn({ home }: Machine, team: string): string[] {
+function namesIn({ home }: BuildMachine, team: string): string[] {
   const graph = join(home.dataDir, 'stores', team, 'graph');
   const folder = readdirSync(graph).find((name) => /^(?:overlay|vfs)-images$/.test(name)) ?? '';
   const images = JSON.parse(readFileSync(join(graph, folder, 'images.json'), 'utf8')) as {
@@ -90,10 +65,10 @@ function namesIn({ home }: Machine, team: string): string[] {
 }
 
 describe.runIf(there)('layers of earlier builds', { timeout: 400_000 }, () => {
-  const machine = sharedByFile(async () => await start());
+  const machine = sharedByFile(async () => await startBuildMachine(bundle()));
 
   it('are taken for the steps before the first change, by builds of the same team alone', async () => {
-    const on = use(machine());
+    const on = shown(machine());
     const build = async (team: string, at: string, files: Parameters<typeof appTree>[0] = {}) =>
       valuesIn(await outputOf(on, { Dockerfile: SHOWN, ...files }, { teamId: team, variables: { AT: at } }));
     const first = await build('team_a', '1');
@@ -112,13 +87,10 @@ describe.runIf(there)('layers of earlier builds', { timeout: 400_000 }, () => {
   });
 
   it('are taken from a build that failed, too', async () => {
-    const on = use(machine());
-    const { cp } = on;
-    const git = await gitServer();
-    const { url } = git.commit('web', await appTree({ Dockerfile: `${SHOWN}RUN /bin/busybox false\n` }));
+    const on = shown(machine());
+    const { source } = await repository(await appTree({ Dockerfile: `${SHOWN}RUN /bin/busybox false\n` }));
     const offer = { teamId: 'team_failed', variables: { AT: '1' } };
-    const failed = cp.submitBuild({ source: { repository: url, branch: 'main' }, ...offer });
-    await untilReported(cp, failed.id, BUILD_MS);
+    const failed = await built(on.cp, { source, ...offer });
     expect(failed.report?.exitCode, failed.output.toString()).toBe(1);
     const fixed = await outputOf(on, { Dockerfile: SHOWN }, { ...offer, variables: { AT: '2' } });
     const before = valuesIn(failed.output.toString());
@@ -132,7 +104,7 @@ describe.runIf(there)('layers of earlier builds', { timeout: 400_000 }, () => {
     ['variable of a stage below', 'ARG V\nENV W=$V\nFROM base\nRUN echo "seen $W"'],
     ['variable of a folder', 'ARG V\nWORKDIR /w$V\nFROM base\nRUN echo "seen $(/bin/busybox ls -d /w*)"'],
   ])('are not taken where another %s would not be noticed', async (name, step) => {
-    const on = use(machine());
+    const on = shown(machine());
     const Dockerfile = `${STEPS.replace('scratch', 'scratch AS base')}${step}\n`;
     const seen = async (value: string) =>
       await outputOf(
@@ -154,7 +126,7 @@ describe.runIf(there)('layers of earlier builds', { timeout: 400_000 }, () => {
 
 describe.runIf(there)('layers beyond the limit of all stores', { timeout: 400_000 }, () => {
   it('go with the store of the only team, and its next build begins anew', async () => {
-    const on = use(await start('--max-store-mb', '1'));
+    const on = shown(await startBuildMachine(bundle(), '--max-store-mb', '1'));
     const build = async () =>
       valuesIn(await outputOf(on, { Dockerfile: SHOWN }, { teamId: 'team_a', variables: { AT: '1' } }));
     const first = await build();

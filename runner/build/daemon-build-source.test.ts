@@ -2,39 +2,33 @@
  * The released daemon builds what a source names: a Dockerfile, the folder that it copies from, a stage, and
  * a tag.
  */
-import { describe, expect, it, onTestFailed } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import {
   appTree,
+  built,
   gitServer,
   removeImagesAfterAll,
-  startBuilder,
+  shown,
+  startBuildMachine,
 } from '../../test/setup/runner/build-stories.ts';
-import { makeHome, untilReported } from '../../test/setup/runner/daemon-process.ts';
-import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { useBundle } from '../../test/setup/runner/stories.ts';
 import { sharedByFile } from '../../test/setup/runner/when-done.ts';
 import type { WireBuildSource } from '../control-plane/wire.ts';
 
 const bundle = useBundle();
 removeImagesAfterAll();
 const there = (await has('podman')) && (await has('git'));
-const BUILD_MS = 120_000;
 
 const STEPS = 'FROM scratch AS base\nCOPY busybox /bin/busybox\nCOPY busybox /bin/sh\n';
 const says = (what: string): string => `RUN echo "built ${what}"\n`;
 
 describe.runIf(there)('source of a build', { timeout: 300_000 }, () => {
-  const machine = sharedByFile(async () => {
-    const cp = await controlPlane();
-    return { cp, daemon: startBuilder(bundle(), makeHome(cp)) };
-  });
+  const machine = sharedByFile(async () => await startBuildMachine(bundle()));
 
   const ended = async (source: WireBuildSource) => {
-    const { cp, daemon } = machine();
-    const build = cp.submitBuild({ source });
-    onTestFailed(() => console.error(daemon.output(), build.output.toString()));
-    await untilReported(cp, build.id, BUILD_MS);
-    return { exitCode: build.report?.exitCode, output: build.output.toString(), report: build.report };
+    const { report, output } = await built(shown(machine()).cp, { source });
+    return { exitCode: report?.exitCode, output: output.toString(), report };
   };
 
   it('has a Dockerfile in one folder that copies from another one, and a stage that is not the last', async () => {

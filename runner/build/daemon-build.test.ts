@@ -2,84 +2,42 @@
  * The released daemon builds with a real engine: from a repository on loopback to a registry on loopback and
  * to a container that answers.
  */
-import { createServer as createHttpServer } from 'node:http';
-import { createServer, type AddressInfo } from 'node:net';
-import { describe, expect, it, onTestFailed, onTestFinished } from 'vitest';
+import { createServer } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import {
   appTree,
+  brokenApp,
+  BUILD_MS,
+  built,
   folders,
   gitServer,
+  imageIn,
   orphans,
+  pageOf,
   podman,
   registry,
   removeAppWhenDone,
   removeImagesAfterAll,
-  startBuilder,
+  repository,
+  shown,
+  startBuildMachine,
 } from '../../test/setup/runner/build-stories.ts';
-import {
-  journalEvents,
-  startProcess,
-  untilReported,
-  type DaemonProcess,
-  type RunnerHome,
-} from '../../test/setup/runner/daemon-process.ts';
-import type { FakeControlPlane } from '../../test/setup/runner/fake-control-plane.ts';
-import type { FakeRun } from '../../test/setup/runner/fake-runs.ts';
-import { useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
+import { startProcess, journalEvents, untilReported } from '../../test/setup/runner/daemon-process.ts';
+import { enrolledMachine, useBundle } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import { runCommand } from '../executor/command.ts';
 import { sharedByFile, whenDone } from '../../test/setup/runner/when-done.ts';
-import type { BuildOffer, HeartbeatRequest } from '../control-plane/wire.ts';
+import type { HeartbeatRequest } from '../control-plane/wire.ts';
+import { listening } from '../../test/setup/runner/listening.ts';
+import { freePort } from '../../test/setup/registry.ts';
 
 const bundle = useBundle();
 removeImagesAfterAll();
 const there = (await has('podman')) && (await has('git')) && (await has('registry'));
-const BUILD_MS = 120_000;
-const LEASE_MS = 15_000;
-
-interface Machine {
-  cp: FakeControlPlane;
-  home: RunnerHome;
-  daemon: DaemonProcess;
-}
-
-async function start(...args: string[]): Promise<Machine> {
-  const { cp, home } = await enrolledMachine();
-  cp.intervals.leaseMs = LEASE_MS;
-  return { cp, home, daemon: startBuilder(bundle(), home, ...args) };
-}
-
-/** Prepares a test on this machine. */
-function use<T extends Machine>(machine: T): T {
-  const { cp, daemon } = machine;
-  onTestFailed(() =>
-    console.error(daemon.output(), ...[...cp.runs.values()].map((run) => run.output.toString())),
-  );
-  return machine;
-}
-
-async function built(cp: FakeControlPlane, offer: Partial<BuildOffer>): Promise<FakeRun> {
-  const build = cp.submitBuild(offer);
-  await untilReported(cp, build.id, BUILD_MS);
-  return build;
-}
 
 /** This starts a server on the machine's loopback. */
-async function hello(): Promise<number> {
-  const server = createHttpServer((_request, response) => response.end('hello\n'));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  whenDone(() => server.close());
-  return (server.address() as AddressInfo).port;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise<void>((resolve) => probe.close(() => resolve()));
-  return port;
-}
+const hello = async () => await listening(createServer((_request, response) => response.end('hello\n')));
 
 function app(): string {
   const name = `t${process.pid}-${Math.floor(performance.now())}`;
@@ -91,19 +49,21 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
   // To start a daemon, which tries out what its engine can do, costs as much as a build.
   const machine = sharedByFile(async () => {
     const allowed = await hello();
-    return { allowed, ...(await start('--build-slots', '2', '--allow-egress', `127.0.0.1:${allowed}`)) };
+    return {
+      allowed,
+      ...(await startBuildMachine(bundle(), '--build-slots', '2', '--allow-egress', `127.0.0.1:${allowed}`)),
+    };
   });
 
   for (const buildType of ['dockerfile', 'auto'] as const) {
     it(`clones, builds (${buildType}), pushes and deploys, and the address answers`, async () => {
-      const { cp, home } = use(machine());
-      const [git, images] = [await gitServer(), await registry()];
-      const { url, commit } = git.commit('web', await appTree());
+      const { cp, home } = shown(machine());
+      const [{ source, commit }, images] = [await repository(), await registry()];
       const name = app();
       const build = await built(cp, {
-        source: { repository: url, branch: 'main', commit },
+        source: { ...source, commit },
         buildType,
-        image: { host: images.host, namespace: 'acme', repository: 'web', tag: 'b1', insecure: true },
+        image: imageIn(images, 'b1'),
         deploy: { kind: 'container', app: name, containerPort: 8080 },
       });
       expect(build.output.toString()).toContain('STEP 1/');
@@ -134,7 +94,7 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
       expect(manifest.headers.get('content-type')).toBe(result?.mediaType);
       expect(result?.baseImages).toBeUndefined();
       expect(images.pushes).toEqual(['acme/web:b1']);
-      expect(await (await fetch(`${result?.address}/index.html`)).text()).toBe('hello from the build\n');
+      expect(await pageOf(build)).toBe('hello from the build\n');
       const held = '--format={{.EffectiveCaps}} {{.HostConfig.Memory}} {{.HostConfig.PidsLimit}}';
       expect(await podman('inspect', '--type=container', held, `svc-app-${name}`)).toBe(
         `[CAP_NET_BIND_SERVICE] ${1_024 * 1_048_576} 512`,
@@ -145,20 +105,13 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
   }
 
   it('names the image that it was built on, with its digest, and nothing of which it is not sure', async () => {
-    const { cp } = use(machine());
+    const { cp } = shown(machine());
     const [git, images] = [await gitServer(), await registry()];
-    const image = (tag: string) => ({
-      host: images.host,
-      namespace: 'acme',
-      repository: 'web',
-      tag,
-      insecure: true,
-    });
     const builtOf = async (Dockerfile: string, tag: string) => {
       const { url } = git.commit(tag, await appTree({ Dockerfile }));
       const { report, output } = await built(cp, {
         source: { repository: url, branch: 'main' },
-        image: image(tag),
+        image: imageIn(images, tag),
         buildType: 'dockerfile',
       });
       expect(report?.exitCode, output.toString()).toBe(0);
@@ -182,11 +135,10 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
   });
 
   it('clones for many teams from public addresses alone, and tells nothing of the machine', async () => {
-    const { cp, home } = use(machine());
-    const git = await gitServer();
-    const { url } = git.commit('web', await appTree());
-    for (const repository of [url, url.replace('http', 'https'), `ssh://git@${new URL(url).host}/web`]) {
-      const source = { repository, branch: 'main' };
+    const { cp, home } = shown(machine());
+    const { git, url } = await repository();
+    for (const other of [url, url.replace('http', 'https'), `ssh://git@${new URL(url).host}/web`]) {
+      const source = { repository: other, branch: 'main' };
       const { report, output } = await built(cp, { teamId: 'team_many', shared: true, source });
       expect(report).toMatchObject({ reason: 'exit', exitCode: 128, build: { phase: 'cloning' } });
       expect(report?.message).toContain('no public address that may be reached answers there');
@@ -198,13 +150,9 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
   });
 
   it('fails without a Dockerfile, naming the file and what auto tried', async () => {
-    const { cp } = use(machine());
-    const git = await gitServer();
-    const { url } = git.commit('web', { 'web/README.md': 'nothing to build' });
-    const build = await built(cp, {
-      source: { repository: url, branch: 'main', buildPath: 'web' },
-      buildType: 'auto',
-    });
+    const { cp } = shown(machine());
+    const { source } = await repository({ 'web/README.md': 'nothing to build' });
+    const build = await built(cp, { source: { ...source, buildPath: 'web' }, buildType: 'auto' });
     expect(build.report).toMatchObject({ reason: 'exit', exitCode: 1, build: { phase: 'building' } });
     expect(build.report?.message).toContain('there is no web/Dockerfile in the repository');
     expect(build.report?.message).toContain(
@@ -214,8 +162,7 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
   });
 
   it('reads no image by a part of its id, whatever names it', async () => {
-    const { cp } = use(machine());
-    const git = await gitServer();
+    const { cp } = shown(machine());
     const secret = await podman('images', '--quiet', '--no-trunc', '--filter=reference=localhost/svc-base');
     const part = /sha256:([0-9a-f]{12})/.exec(secret)?.[1] ?? '';
     expect(part).toHaveLength(12);
@@ -224,38 +171,30 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
       `FROM scratch\nCOPY --from=${part} /bin/sh /sh\n`,
       `ARG X=${part.slice(0, 4)}\nFROM $X\n`,
     ]) {
-      const { url } = git.commit('web', await appTree({ Dockerfile: dockerfile }));
-      const build = await built(cp, { source: { repository: url, branch: 'main' } });
+      const { source } = await repository(await appTree({ Dockerfile: dockerfile }));
+      const build = await built(cp, { source });
       expect(build.report).toMatchObject({ reason: 'exit', build: { phase: 'building' } });
       expect(build.report?.message).toMatch(/^the Dockerfile is refused: line \d: .*could be the id/);
     }
   });
 
   it('gives secrets to those who ask, and shows them to nobody', async () => {
-    const { cp, home } = use(machine());
-    const git = await gitServer({ username: 'robot', password: 'git-pass-4711' });
+    const { cp, home } = shown(machine());
     const images = await registry({ username: 'pusher', password: 'reg-pass-4711' });
     const dockerfile = `FROM scratch
 COPY busybox /bin/busybox
 ARG COLOUR
 RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox cat /run/secrets/API_KEY; echo; /bin/busybox base64 /run/secrets/API_KEY; echo colour $COLOUR; echo \\"in env: \${API_KEY:-nothing}\\""]
 `;
-    const { url } = git.commit('web', await appTree({ Dockerfile: dockerfile }));
+    const tree = await appTree({ Dockerfile: dockerfile });
+    const { source } = await repository(tree, { username: 'robot', password: 'git-pass-4711' });
     const build = await built(cp, {
-      source: { repository: url, branch: 'main', username: 'robot', token: 'git-pass-4711' },
+      source: { ...source, username: 'robot', token: 'git-pass-4711' },
       buildType: 'dockerfile',
       variables: { COLOUR: 'green' },
       secrets: { API_KEY: 'sk-secret-4711' },
       steps: ['echo "step sees $API_KEY and $COLOUR"; echo made > made.txt', 'test -f made.txt && id -u'],
-      image: {
-        host: images.host,
-        namespace: '',
-        repository: 'web',
-        tag: 'x',
-        username: 'pusher',
-        password: 'reg-pass-4711',
-        insecure: true,
-      },
+      image: { ...imageIn(images, 'x'), namespace: '', username: 'pusher', password: 'reg-pass-4711' },
     });
     const output = build.output.toString();
     expect(build.report?.message).toBeUndefined();
@@ -280,11 +219,10 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
   });
 
   it('ends at the first step that fails, with its exit code and its name', async () => {
-    const { cp } = use(machine());
-    const git = await gitServer();
-    const { url } = git.commit('web', await appTree());
+    const { cp } = shown(machine());
+    const { source } = await repository();
     const build = await built(cp, {
-      source: { repository: url, branch: 'main' },
+      source,
       steps: ['echo one', 'echo two; exit 7', 'echo three'],
     });
     expect(build.report).toMatchObject({ reason: 'exit', exitCode: 7 });
@@ -293,14 +231,13 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
   });
 
   it('runs steps as users of their own, whose calls of the machine go no further than the operator allows', async () => {
-    const { cp, allowed } = use(machine());
+    const { cp, allowed } = shown(machine());
     const refused = await hello();
-    const git = await gitServer();
-    const { url } = git.commit('web', await appTree());
+    const { source } = await repository();
     const get = (host: string, port: number) =>
       `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 5 ${host} ${port} | grep hello || echo refused`;
     const build = await built(cp, {
-      source: { repository: url, branch: 'main' },
+      source,
       steps: [
         'cat /proc/self/uid_map /etc/resolv.conf; echo kept > kept',
         get('127.0.0.1', allowed),
@@ -326,11 +263,9 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
   });
 
   it('2.18 ends a build that takes too long, and one that is cancelled, with nothing left', async () => {
-    const { cp, home } = use(machine());
-    const git = await gitServer();
+    const { cp, home } = shown(machine());
     const dockerfile = 'FROM scratch\nCOPY busybox /bin/busybox\nRUN ["/bin/busybox", "sleep", "600"]\n';
-    const { url } = git.commit('web', await appTree({ Dockerfile: dockerfile }));
-    const source = { repository: url, branch: 'main' };
+    const { source } = await repository(await appTree({ Dockerfile: dockerfile }));
     const late = cp.submitBuild({ source, limits: { timeoutSeconds: 8 } });
     const cancelled = cp.submitBuild({ source });
     await waitFor('the build', () => cancelled.output.toString().includes('sleep'), { withinMs: BUILD_MS });
@@ -346,13 +281,12 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
 
   for (const phase of ['publishing', 'deploying'] as const) {
     it(`2.11 waits with ${phase} until the control plane has confirmed it`, async () => {
-      const { cp } = use(machine());
-      const [git, images] = [await gitServer(), await registry()];
-      const { url } = git.commit('web', await appTree());
+      const { cp } = shown(machine());
+      const [{ source }, images] = [await repository(), await registry()];
       cp.droppedPhase = phase;
       const build = cp.submitBuild({
-        source: { repository: url, branch: 'main' },
-        image: { host: images.host, namespace: 'a', repository: 'b', tag: 'c', insecure: true },
+        source,
+        image: imageIn(images, 'c'),
         deploy: { kind: 'container', app: app(), containerPort: 8080 },
       });
       const unheard = () =>
@@ -371,21 +305,18 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
   }
 
   it('2.11 neither pushes nor reports a build whose lease ended while it waited', async () => {
-    const { cp, home } = use(machine());
-    const [git, images] = [await gitServer(), await registry()];
-    const { url } = git.commit('web', await appTree());
+    const { cp, home } = shown(machine());
+    const [{ source }, images] = [await repository(), await registry()];
+    const { leaseMs } = cp.intervals;
     cp.droppedPhase = 'publishing';
     cp.intervals.leaseMs = 4_000;
-    onTestFinished(() => void (cp.intervals.leaseMs = LEASE_MS));
-    const build = cp.submitBuild({
-      source: { repository: url, branch: 'main' },
-      image: { host: images.host, namespace: 'a', repository: 'b', tag: 'c', insecure: true },
-    });
+    onTestFinished(() => void (cp.intervals.leaseMs = leaseMs));
+    const build = cp.submitBuild({ source, image: imageIn(images, 'c') });
     await waitFor('the end of it', () => journalEvents(home, build.id).includes('dropped'), {
       withinMs: BUILD_MS,
     });
     cp.droppedPhase = undefined;
-    const next = await built(cp, { source: { repository: url, branch: 'none' } });
+    const next = await built(cp, { source: { ...source, branch: 'none' } });
     expect(next.report?.message).toContain('branch or tag none');
     expect(images.pushes).toEqual([]);
     expect(build.reports).toEqual([]);
@@ -393,79 +324,64 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
   });
 
   it('replaces an app only when the new one is up, and of its own environment, keeps it otherwise, and deploys an earlier image by its digest', async () => {
-    const { cp, home } = use(machine());
-    const [git, images] = [await gitServer(), await registry()];
+    const { cp, home } = shown(machine());
+    const [{ git, source }, images] = [await repository(), await registry()];
     const name = app();
-    const image = { host: images.host, namespace: 'acme', repository: 'web', insecure: true };
     const deploy = { kind: 'container', app: name, containerPort: 8080, environmentId: 'env_1' } as const;
-    const { url } = git.commit('web', await appTree());
-    const source = { repository: url, branch: 'main' };
-    const first = await built(cp, { source, image: { ...image, tag: '1' }, deploy });
-    git.commit('web', {
-      Dockerfile: 'FROM scratch\nCOPY busybox /bin/busybox\nCMD ["/bin/busybox", "false"]\n',
-    });
-    const broken = await built(cp, { source, image: { ...image, tag: '2' }, deploy });
+    const first = await built(cp, { source, image: imageIn(images, '1'), deploy });
+    git.commit('web', brokenApp('false'));
+    const broken = await built(cp, { source, image: imageIn(images, '2'), deploy });
     expect(broken.report).toMatchObject({ reason: 'exit', build: { phase: 'deploying' } });
     expect(broken.report?.message).toContain('does not stay up');
-    expect(await (await fetch(`${first.report?.build?.address}/index.html`)).text()).toBe(
-      'hello from the build\n',
-    );
+    expect(await pageOf(first)).toBe('hello from the build\n');
     git.commit('web', await appTree({ 'index.html': 'second\n' }));
-    const second = await built(cp, { source, image: { ...image, tag: '3' }, deploy });
-    expect(await (await fetch(`${second.report?.build?.address}/index.html`)).text()).toBe('second\n');
+    const second = await built(cp, { source, image: imageIn(images, '3'), deploy });
+    expect(await pageOf(second)).toBe('second\n');
     const pushes = images.pushes.length;
     const back = await built(cp, {
-      image: { ...image, tag: '1' },
+      image: imageIn(images, '1'),
       deploy,
       deployImage: `${first.report?.build?.image}@${first.report?.build?.digest}`,
     });
     expect(back.report).toMatchObject({ reason: 'exit', exitCode: 0 });
     expect(back.phases).toEqual(['deploying']);
-    expect(await (await fetch(`${back.report?.build?.address}/index.html`)).text()).toBe(
-      'hello from the build\n',
-    );
+    expect(await pageOf(back)).toBe('hello from the build\n');
     expect(images.pushes).toHaveLength(pushes);
     const foreign = await built(cp, { source, deploy: { ...deploy, environmentId: 'env_2' } });
     expect(foreign.report?.message).toContain(`the app ${name} of this machine belongs to environment env_1`);
-    expect(await (await fetch(`${back.report?.build?.address}/index.html`)).text()).toBe(
-      'hello from the build\n',
-    );
+    expect(await pageOf(back)).toBe('hello from the build\n');
     expect(await orphans(home, cp.runnerId)).toEqual([]);
   });
 
   it('keeps a fixed port from one image to the next, and gives it back when the next does not come up', async () => {
-    const { cp, home } = use(machine());
-    const git = await gitServer();
+    const { cp, home } = shown(machine());
+    const { git, source } = await repository();
     const deploy = {
       kind: 'container',
       app: app(),
       containerPort: 8080,
       hostPort: await freePort(),
     } as const;
-    const { url } = git.commit('web', await appTree());
-    const source = { repository: url, branch: 'main' };
     const address = `http://127.0.0.1:${deploy.hostPort}`;
-    const page = async () => await (await fetch(`${address}/index.html`)).text();
-    expect((await built(cp, { source, deploy })).report?.build?.address).toBe(address);
-    expect(await page()).toBe('hello from the build\n');
+    const first = await built(cp, { source, deploy });
+    expect(first.report?.build?.address).toBe(address);
+    expect(await pageOf(first)).toBe('hello from the build\n');
     git.commit('web', { 'index.html': 'second\n' });
-    expect((await built(cp, { source, deploy })).report?.build?.address).toBe(address);
-    expect(await page()).toBe('second\n');
-    git.commit('web', {
-      Dockerfile: 'FROM scratch\nCOPY busybox /bin/busybox\nCMD ["/bin/busybox", "false"]\n',
-    });
+    const second = await built(cp, { source, deploy });
+    expect(second.report?.build?.address).toBe(address);
+    expect(await pageOf(second)).toBe('second\n');
+    git.commit('web', brokenApp('false'));
     expect((await built(cp, { source, deploy })).report?.message).toContain('does not stay up');
-    expect(await page()).toBe('second\n');
+    expect(await pageOf(second)).toBe('second\n');
     expect(await orphans(home, cp.runnerId)).toEqual([]);
   });
 
   it('looks after apps: rules that were taken away are back, and what has ended starts again', async () => {
-    const { cp } = use(machine());
-    const git = await gitServer();
+    const { cp } = shown(machine());
+    const { source } = await repository();
     const name = app();
     const deploy = { kind: 'container', app: name, containerPort: 8080, hostPort: await freePort() } as const;
-    const { url } = git.commit('web', await appTree());
-    await built(cp, { source: { repository: url, branch: 'main' }, deploy });
+    await built(cp, { source, deploy });
     const network = await podman(
       'inspect',
       '--format={{range $n, $_ := .NetworkSettings.Networks}}{{$n}}{{end}}',

@@ -47,9 +47,7 @@ describe('what an engine reads only from some version on', () => {
   });
 
   it('ends a build before its engine begins', async () => {
-    const { engine, fake } = await testContext({
-      source: { repository: 'https://git.example/x', branch: 'm' },
-    });
+    const { engine, fake } = await testContext();
     fake('podman', 'echo podman version 4.3.1');
     await expect(checkSyntax(engine.engine, 'FROM a\nCOPY --link x /y')).rejects.toThrow('podman 4.3.1');
     fake('podman', 'exit 1');

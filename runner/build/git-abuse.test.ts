@@ -2,10 +2,10 @@
  * This file is the abuse suite of git: it runs every case of build-abuse/git-cases.ts in the containment of
  * this machine, as a machine of the service's pool does.
  */
-import { readFile } from 'node:fs/promises';
-import { describe, expect, it } from 'vitest';
+import { describe } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { GIT_ABUSE_CASES, gitAbuseTable } from '../../test/setup/runner/build-abuse/git-cases.ts';
+import { expectTableInDocs } from '../../test/setup/runner/abuse.ts';
+import { GIT_ABUSE_CASES } from '../../test/setup/runner/build-abuse/git-cases.ts';
 import { runCases } from '../../test/setup/runner/build-abuse/run-cases.ts';
 
 const CASE_MS = 300_000;
@@ -15,9 +15,8 @@ describe.runIf(there)('abuse of git', () => {
   runCases(GIT_ABUSE_CASES, CASE_MS);
 });
 
-describe('docs/sandbox.md', () => {
-  it('holds the table of the cases of git', async () => {
-    const text = await readFile(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
-    expect(text).toContain(gitAbuseTable());
-  });
-});
+expectTableInDocs(
+  'the cases of git',
+  ['what a repository tries', 'what holds on a machine of the service’s pool'],
+  GIT_ABUSE_CASES.map(({ abuse, held }) => [abuse, held]),
+);

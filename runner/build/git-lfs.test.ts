@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { testContext } from '../../test/setup/runner/build-context.ts';
+import { planned, testContext } from '../../test/setup/runner/build-context.ts';
 import { gitServer } from '../../test/setup/runner/build-stories.ts';
 import type { WireBuildSource } from '../control-plane/wire.ts';
 import { cloneSource } from './git.ts';
@@ -12,8 +12,7 @@ const ATTRIBUTES = '*.bin filter=lfs diff=lfs merge=lfs -text\n';
 
 async function clone(source: WireBuildSource) {
   const context = await testContext({ source: { branch: 'main', ...source } });
-  const { source: plan } = context.plan;
-  if (plan === undefined) throw new Error('the plan has no source');
+  const plan = planned(context.plan, 'source');
   return { context, plan, file: (name: string) => readFileSync(join(context.workspace.clone, name), 'utf8') };
 }
 

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { testContext } from '../../test/setup/runner/build-context.ts';
+import { planned, testContext } from '../../test/setup/runner/build-context.ts';
 import { gitServer } from '../../test/setup/runner/build-stories.ts';
 import type { WireBuildSource } from '../control-plane/wire.ts';
 import { BuildFailed } from './failure.ts';
@@ -11,8 +11,7 @@ import { cloneSource } from './git.ts';
 
 async function clone(source: WireBuildSource) {
   const context = await testContext({ source: { branch: 'main', ...source } });
-  const { source: plan } = context.plan;
-  if (plan === undefined) throw new Error('the plan has no source');
+  const plan = planned(context.plan, 'source');
   return {
     context,
     done: cloneSource(context, plan),
@@ -89,8 +88,7 @@ describe.runIf(await has('git'))('cloneSource()', { timeout: 30_000 }, () => {
     const context = await testContext({ source: { branch: 'main', ...source } });
     context.fake('git', 'exit 1');
     const owned = join(context.workspace.temporary, 'owned');
-    const { source: plan } = context.plan;
-    if (plan === undefined) throw new Error('the plan has no source');
+    const plan = planned(context.plan, 'source');
     for (const host of [
       `$(touch ${owned})`,
       `\`touch ${owned}\``,

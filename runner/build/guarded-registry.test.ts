@@ -1,26 +1,17 @@
-import { createServer, type AddressInfo } from 'node:net';
-import { createServer as createHttp } from 'node:http';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { createServer } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { freePort } from '../../test/setup/registry.ts';
+import { imageAt } from '../../test/setup/runner/build-context.ts';
+import { listening } from '../../test/setup/runner/listening.ts';
 import { requireGuarded } from './guarded-registry.ts';
 
-const image = (host: string, guarded = true) => ({
-  host,
-  name: `${host}/a`,
-  tag: '1',
-  home: `${host}/acme`,
-  insecure: true,
-  guarded,
-  commitInTag: false,
-  local: false,
-});
+const image = (host: string, guarded = true) => imageAt(host, { insecure: true, guarded });
 
 async function registry(status: number): Promise<string> {
-  const server = createHttp((_request, response) =>
+  const server = createServer((_request, response) =>
     response.writeHead(status, { location: '/elsewhere' }).end(),
   );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `127.0.0.1:${await listening(server)}`;
 }
 
 describe('requireGuarded()', () => {
@@ -36,11 +27,7 @@ describe('requireGuarded()', () => {
   });
 
   it('refuses one that cannot be asked', async () => {
-    const probe = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => probe.once('listening', resolve));
-    const { port } = probe.address() as AddressInfo;
-    await new Promise((resolve) => probe.close(resolve));
-    await expect(requireGuarded(image(`127.0.0.1:${port}`))).rejects.toThrow(
+    await expect(requireGuarded(image(`127.0.0.1:${await freePort()}`))).rejects.toThrow(
       'cannot be asked whether it is guarded',
     );
   });

@@ -2,11 +2,11 @@
  * This file is the abuse suite of images: it runs every case of build-abuse/image-cases.ts with the released
  * daemon, as a machine of the service's pool has it.
  */
-import { readFile } from 'node:fs/promises';
-import { describe, expect, it, onTestFailed } from 'vitest';
+import { describe, it, onTestFailed } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
+import { expectTableInDocs } from '../../test/setup/runner/abuse.ts';
 import { createImageBench } from '../../test/setup/runner/build-abuse/image-bench.ts';
-import { IMAGE_ABUSE_CASES, imageAbuseTable } from '../../test/setup/runner/build-abuse/image-cases.ts';
+import { IMAGE_ABUSE_CASES } from '../../test/setup/runner/build-abuse/image-cases.ts';
 import { removeImagesAfterAll } from '../../test/setup/runner/build-stories.ts';
 import { useBundle } from '../../test/setup/runner/stories.ts';
 import { sharedByFile } from '../../test/setup/runner/when-done.ts';
@@ -31,9 +31,8 @@ describe.runIf(there)('abuse of images', () => {
     );
 });
 
-describe('docs/sandbox.md', () => {
-  it('holds the table of the cases of images', async () => {
-    const text = await readFile(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
-    expect(text).toContain(imageAbuseTable());
-  });
-});
+expectTableInDocs(
+  'the cases of images',
+  ['what a team tries', 'what holds on a machine of the service’s pool'],
+  IMAGE_ABUSE_CASES.map(({ abuse, held }) => [abuse, held]),
+);

@@ -1,40 +1,26 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../test/setup/registry.ts';
+import { imageAt } from '../../test/setup/runner/build-context.ts';
+import { listening } from '../../test/setup/runner/listening.ts';
 import { createControl } from './control.ts';
 import { requireLocalRegistry } from './local-registry.ts';
 
-const plan = (host: string, local = true) => ({
-  team: 'team_x',
-  image: {
-    host,
-    home: `${host}/a`,
-    name: `${host}/a/web`,
-    tag: '1',
-    insecure: true,
-    guarded: false,
-    local,
-    commitInTag: false,
-  },
-});
-
 const check = async (host: string, { local = true, env = {} } = {}): Promise<void> => {
   const control = createControl(60_000);
-  await requireLocalRegistry({ plan: plan(host, local), env, control }).finally(() => control.end());
+  const plan = { team: 'team_x', image: imageAt(host, { insecure: true, local }) };
+  await requireLocalRegistry({ plan, env, control }).finally(() => control.end());
 };
 
-async function listen(port = 0): Promise<{ server: Server; host: string; calls: () => number }> {
+async function listen(port?: number): Promise<{ host: string; calls: () => number }> {
   let calls = 0;
   const server = createServer((socket) => {
     calls += 1;
     socket.destroy();
   });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return { server, host: `127.0.0.1:${(server.address() as AddressInfo).port}`, calls: () => calls };
+  return { host: `127.0.0.1:${await listening(server, port)}`, calls: () => calls };
 }
 
 /**

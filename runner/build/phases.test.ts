@@ -1,9 +1,16 @@
 /** Checks the exact commands of pack, of the engine and of Dokku with programs that take their places. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { dokkuDeployer } from '../deploy/dokku.ts';
-import { testContext, type TestContext } from '../../test/setup/runner/build-context.ts';
+import {
+  dockerfileIn,
+  planned,
+  SOURCE,
+  testContext,
+  type TestContext,
+} from '../../test/setup/runner/build-context.ts';
+import { usePath } from '../../test/setup/runner/programs.ts';
 import type { BuildOffer } from '../control-plane/wire.ts';
 import type { BuiltImage } from './built-image.ts';
 import { buildImage } from './image.ts';
@@ -12,7 +19,7 @@ import { BUILDER_IMAGE, PACK_VERSION } from './pinned.ts';
 import { pushImage, type Pushed } from './push.ts';
 
 const offer: Partial<BuildOffer> = {
-  source: { repository: 'https://git.example/x.git', branch: 'main' },
+  ...SOURCE,
   variables: { COLOUR: 'green' },
   secrets: { API_KEY: 'sk-4711' },
   image: {
@@ -31,9 +38,7 @@ const DIGEST = `sha256:${'a'.repeat(64)}`;
 const PUSHED = `for word; do case $word in --digestfile=*) printf ${DIGEST} >"\${word#*=}";; esac; done`;
 
 function push(context: TestContext, built: BuiltImage = {}): Promise<Pushed> {
-  const { image } = context.plan;
-  if (image === undefined) throw new Error('the plan has no image');
-  return pushImage(context, { tag: 'localhost/svc-build:x', image, built });
+  return pushImage(context, { tag: 'localhost/svc-build:x', image: planned(context.plan, 'image'), built });
 }
 
 describe('packImage()', () => {
@@ -88,11 +93,7 @@ describe('buildImage()', () => {
   it('gives variables as arguments and secrets as files, and holds the limits', async () => {
     const context = await testContext(offer);
     context.fake('podman');
-    await buildImage(
-      context,
-      { type: 'dockerfile', folder: '/clone/web', dockerfile: '/clone/web/Dockerfile' },
-      'localhost/svc-build:x',
-    );
+    await buildImage(context, dockerfileIn('/clone/web'), 'localhost/svc-build:x');
     const [argv = []] = context.calls('podman');
     const { secrets } = context.workspace;
     expect(argv).toEqual([
@@ -214,13 +215,9 @@ registry:login) cat >/dev/null;;
 url) echo http://web.example;;
 esac`,
     );
-    const before = process.env['PATH'];
-    process.env['PATH'] = context.env['PATH'];
-    onTestFinished(() => void (process.env['PATH'] = before));
-    const target = context.plan.deploy;
-    if (target === undefined) throw new Error('the plan has no target');
+    usePath(String(context.env['PATH']));
     const done = dokkuDeployer.deploy(context, {
-      target,
+      target: planned(context.plan, 'deploy'),
       image,
       env,
       bindAddress: '127.0.0.1',

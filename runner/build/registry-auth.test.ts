@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { testContext } from '../../test/setup/runner/build-context.ts';
+import { imageAt, SOURCE, testContext } from '../../test/setup/runner/build-context.ts';
 import { registryAccess } from './registry-auth.ts';
 
 describe('registryAccess()', () => {
@@ -9,22 +9,8 @@ describe('registryAccess()', () => {
     ['docker', 'docker.io', 'https://index.docker.io/v1/'],
     ['docker', 'registry.example.com:5000', 'registry.example.com:5000'],
   ] as const)('gives %s the credentials for %s by the name it looks for', async (engine, host, name) => {
-    const context = await testContext(
-      { source: { repository: 'https://git.example/x.git', branch: 'main' } },
-      engine,
-    );
-    const image = {
-      host,
-      home: `${host}/acme`,
-      name: `${host}/acme/web`,
-      tag: '1',
-      username: 'ci',
-      password: 'p',
-      insecure: false,
-      guarded: false,
-      commitInTag: false,
-      local: false,
-    };
+    const context = await testContext(SOURCE, engine);
+    const image = imageAt(host, { username: 'ci', password: 'p' });
     const { flags, env } = await registryAccess(context, image);
     const file = `${context.workspace.secrets}/registry/config.json`;
     expect([...flags, env['DOCKER_CONFIG']]).toEqual(
@@ -37,19 +23,8 @@ describe('registryAccess()', () => {
   it.each(['podman', 'docker'] as const)(
     "gives %s an empty file where the team has no login, so that the operator's is used for nobody",
     async (engine) => {
-      const source = { repository: 'https://git.example/x.git', branch: 'main' };
-      const context = await testContext({ source }, engine);
-      const image = {
-        host: 'reg.example',
-        home: 'reg.example',
-        name: 'reg.example/web',
-        tag: '1',
-        insecure: false,
-        guarded: false,
-        commitInTag: false,
-        local: false,
-      };
-      for (const of of [undefined, image]) {
+      const context = await testContext(SOURCE, engine);
+      for (const of of [undefined, imageAt('reg.example')]) {
         const { flags, file, env } = await registryAccess(context, of);
         expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ auths: {} });
         expect(engine === 'podman' ? flags : [`--authfile=${env['DOCKER_CONFIG']}/config.json`]).toEqual([

@@ -7,7 +7,17 @@ import { describe, expect, it } from 'vitest';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { mayMean } from './base-images.ts';
 import { rangeIn } from './containment.ts';
-import { createStores, keyOf, storeOf } from './team-store.ts';
+import { createStores, keyOf, storeOf, type Stores, type TeamStore } from './team-store.ts';
+
+/** Takes the store of a team, with 3 MiB in it. */
+async function filled(stores: Stores, team: string): Promise<TeamStore> {
+  const store = await stores.take(team);
+  writeFileSync(join(store.graph, 'layer'), Buffer.alloc(3 * 1_048_576, 1));
+  return store;
+}
+
+const surplus = async (stores: Stores, maxMb: number, minFreeMb = 0): Promise<string[]> =>
+  (await stores.surplus({ maxMb, minFreeMb })).map(({ key }) => key);
 
 describe('createStores()', () => {
   it('keeps a store a team, whatever a team is called', async () => {
@@ -28,52 +38,40 @@ describe('createStores()', () => {
     const dataDir = tempDir();
     const stores = createStores({ dataDir, owner: undefined });
     for (const [at, team] of ['old', 'held', 'new'].entries()) {
-      const store = await stores.take(team);
-      writeFileSync(join(store.graph, 'layer'), Buffer.alloc(3 * 1_048_576, 1));
+      const store = await filled(stores, team);
       utimesSync(store.folder, 1_000 + at, 1_000 + at);
       if (team !== 'held') stores.giveBack(store);
     }
     mkdirSync(join(dataDir, 'stores', '.bases'), { recursive: true });
-    const surplus = async (mb: number) =>
-      (await stores.surplus({ maxMb: mb, minFreeMb: 0 })).map(({ key }) => key);
-    expect(await surplus(100)).toEqual([]);
-    expect(await surplus(10)).toEqual(['old']);
-    expect(await surplus(1)).toEqual(['old', 'new']);
+    expect(await surplus(stores, 100)).toEqual([]);
+    expect(await surplus(stores, 10)).toEqual(['old']);
+    expect(await surplus(stores, 1)).toEqual(['old', 'new']);
     // They leave twice the free disk that the runner must have to take work.
-    const missing = { maxMb: 100, minFreeMb: 1_048_576_000 };
-    expect((await stores.surplus(missing)).map(({ key }) => key)).toEqual(['old', 'new']);
+    expect(await surplus(stores, 100, 1_048_576_000)).toEqual(['old', 'new']);
   });
 
   it('gives a team another store when the one in use is too large, and lets that one go when it is given back', async () => {
-    const dataDir = tempDir();
-    const stores = createStores({ dataDir, owner: undefined });
-    const filled = async (team: string) => {
-      const store = await stores.take(team);
-      writeFileSync(join(store.graph, 'layer'), Buffer.alloc(3 * 1_048_576, 1));
-      return store;
-    };
-    const first = await filled('busy');
-    const idle = await filled('idle');
+    const stores = createStores({ dataDir: tempDir(), owner: undefined });
+    const first = await filled(stores, 'busy');
+    const idle = await filled(stores, 'idle');
     stores.giveBack(idle);
-    const surplus = async (mb: number) =>
-      (await stores.surplus({ maxMb: mb, minFreeMb: 0 })).map(({ key }) => key);
     // Without those that are idle all together are small enough.
-    expect(await surplus(5)).toEqual(['idle']);
+    expect(await surplus(stores, 5)).toEqual(['idle']);
     expect((await stores.take('busy')).folder).toBe(first.folder);
     stores.giveBack(first);
-    expect(await surplus(1)).toEqual(['idle']);
-    const second = await filled('busy');
+    expect(await surplus(stores, 1)).toEqual(['idle']);
+    const second = await filled(stores, 'busy');
     expect(second.folder).not.toBe(first.folder);
     expect((await stores.take('other')).key).toBe('other');
     stores.giveBack(first);
     // It goes whatever the limit is: nothing uses it any more.
-    expect(await surplus(100)).toEqual(['busy']);
+    expect(await surplus(stores, 100)).toEqual(['busy']);
     await stores.remove(first);
-    expect(await surplus(100)).toEqual([]);
+    expect(await surplus(stores, 100)).toEqual([]);
     stores.giveBack(second);
     expect((await stores.take('busy')).folder).toBe(first.folder);
-    expect(await surplus(6)).toEqual(['idle']);
-    expect(await surplus(1)).toEqual(['idle', second.key]);
+    expect(await surplus(stores, 6)).toEqual(['idle']);
+    expect(await surplus(stores, 1)).toEqual(['idle', second.key]);
   });
 
   it("shows an engine's call the team's own store and the operator's images alone", async () => {

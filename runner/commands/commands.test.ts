@@ -73,8 +73,7 @@ describe('svc-runner enroll', () => {
     cp.script('enroll', 'hang');
     const first = home.enroll(cp.url, cp.token);
     await waitFor('the call', () => cp.of('enroll').length === 1);
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.end('SIGKILL');
     expect(await home.enroll(cp.url, cp.token).exited).toBe(0);
     const keys = cp.of<EnrollRequest>('enroll').map((call) => call.body.publicKey);
     expect(new Set(keys).size).toBe(1);

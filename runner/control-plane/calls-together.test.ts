@@ -32,12 +32,13 @@ function bench(answer: (sent: Sent) => object | Failure) {
       for (const one of held.splice(0)) one();
     return await all;
   };
-  const report = async (id: string, signal?: AbortSignal): Promise<string> =>
+  const report = async (id: string): Promise<string> => await reportUntil(id);
+  const reportUntil = async (id: string, signal?: AbortSignal): Promise<string> =>
     await together('report', { id }, signal === undefined ? {} : { signal }).then(
       ({ value }: Answer<object>) => JSON.stringify(value),
       (error: CallError) => `${error.failure.verdict} ${error.failure.code}`,
     );
-  return { sent, done, report, together };
+  return { sent, done, report, reportUntil, together };
 }
 
 const accepted = { accepted: true };
@@ -54,8 +55,7 @@ const FIVE = ['a', 'b', 'c', 'd', 'e'];
 describe('calls that come together', () => {
   it('go alone where nothing is under way, and together where something is', async () => {
     const { sent, done, report } = bench((one) => each(one, () => ({ reported: accepted })));
-    const answers = FIVE.map(async (id) => await report(id));
-    expect(await done(answers)).toEqual(FIVE.map(() => JSON.stringify(accepted)));
+    expect(await done(FIVE.map(report))).toEqual(FIVE.map(() => JSON.stringify(accepted)));
     expect(sent.flatMap(({ ids }) => ids).toSorted()).toEqual(FIVE);
     expect(sent.length).toBeLessThan(FIVE.length);
     const before = sent.length;
@@ -69,8 +69,7 @@ describe('calls that come together', () => {
     const { done, report } = bench((one) =>
       each(one, (id) => (id === 'd' ? { refused } : id === 'e' ? {} : { reported: accepted })),
     );
-    const answers = FIVE.map(async (id) => await report(id));
-    expect(await done(answers)).toEqual([
+    expect(await done(FIVE.map(report))).toEqual([
       ...['a', 'b', 'c'].map(() => JSON.stringify(accepted)),
       'refused stale_epoch',
       'retry foreign_reply',
@@ -81,8 +80,7 @@ describe('calls that come together', () => {
     const { done, report, sent } = bench(({ name, ids: [id] }) =>
       name === 'reports-of-many' || id === 'd' ? failure('validation_failed') : accepted,
     );
-    const answers = FIVE.map(async (id) => await report(id));
-    expect(await done(answers)).toEqual([
+    expect(await done(FIVE.map(report))).toEqual([
       ...['a', 'b', 'c'].map(() => JSON.stringify(accepted)),
       'refused validation_failed',
       JSON.stringify(accepted),
@@ -94,8 +92,7 @@ describe('calls that come together', () => {
     const unknown = failure('not_found', { verdict: 'retry', unserved: true });
     const { done, report, sent } = bench(({ name }) => (name === 'reports-of-many' ? unknown : accepted));
     for (let round = 0; round < 2; round += 1) {
-      const answers = FIVE.map(async (id) => await report(id));
-      expect(await done(answers)).toEqual(FIVE.map(() => JSON.stringify(accepted)));
+      expect(await done(FIVE.map(report))).toEqual(FIVE.map(() => JSON.stringify(accepted)));
     }
     expect(sent.filter(({ name }) => name === 'reports-of-many')).toHaveLength(1);
   });
@@ -103,14 +100,13 @@ describe('calls that come together', () => {
   it('fail together where nobody knows what became of them, and each repeats itself', async () => {
     const lost = failure('ECONNRESET', { verdict: 'retry' });
     const { done, report } = bench(({ name }) => (name === 'reports-of-many' ? lost : accepted));
-    const answers = FIVE.map(async (id) => await report(id));
-    expect(new Set(await done(answers))).toEqual(new Set(['retry ECONNRESET']));
+    expect(new Set(await done(FIVE.map(report)))).toEqual(new Set(['retry ECONNRESET']));
   });
 
   it('end for whoever gives up', async () => {
-    const { done, report } = bench((one) => each(one, () => ({ reported: accepted })));
+    const { done, report, reportUntil } = bench((one) => each(one, () => ({ reported: accepted })));
     const stop = new AbortController();
-    const mine = report('a', stop.signal);
+    const mine = reportUntil('a', stop.signal);
     const other = report('b');
     stop.abort();
     expect(await mine).toBe('aborted aborted');

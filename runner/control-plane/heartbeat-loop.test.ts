@@ -53,6 +53,18 @@ const ref = { id: 'run_1', epoch: 1 };
 const ok: HeartbeatReply = { leases: [{ ...ref, state: 'ok', leaseMs: 60_000 }] };
 const tick = async (ms: number) => await vi.advanceTimersByTimeAsync(ms);
 
+/** Answers a call and lets the loop go on. */
+async function answer(call: Call | undefined, reply?: HeartbeatReply): Promise<void> {
+  call?.answer(reply);
+  await tick(0);
+}
+
+/** Tells the loop of an offer. */
+async function hold(loop: HeartbeatLoop, offered = ref): Promise<void> {
+  loop.receive({ type: 'hold', ref: offered, leaseMs: 15_000 });
+  await tick(0);
+}
+
 /** A loop whose first beat was answered. */
 async function begun(): Promise<ReturnType<typeof start>> {
   const started = start();
@@ -81,52 +93,43 @@ describe('heartbeat loop', () => {
   it('names a new offer at once, and passes its acceptance on', async () => {
     const { loop, calls, states } = await begun();
     await tick(100);
-    loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
-    await tick(0);
+    await hold(loop);
     expect(calls[1]?.request.leases).toEqual([ref]);
-    calls[1]?.answer(ok);
-    await tick(0);
+    await answer(calls[1], ok);
     expect(states()).toEqual(['run_1 ok']);
   });
 
   it('2.11 names the phase of a build at once, and takes it for confirmed by the answer to that call only', async () => {
     const { loop, calls, posted } = await begun();
-    loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
-    await tick(0);
+    await hold(loop);
     loop.receive({ type: 'phase', ref, entered: { phase: 'publishing', phaseOffset: 70 } });
     // This call was under way before the phase was known: its answer confirms nothing.
-    calls[1]?.answer(ok);
-    await tick(0);
+    await answer(calls[1], ok);
     expect(calls[2]?.request.leases).toEqual([{ ...ref, phase: 'publishing', phaseOffset: 70 }]);
     const confirmed = () =>
       posted.filter((message) => message.type === 'lease' && message.phase === 'publishing');
     expect(confirmed()).toEqual([]);
-    calls[2]?.answer(ok);
-    await tick(0);
+    await answer(calls[2], ok);
     expect(confirmed()).toEqual([{ type: 'lease', ref, state: 'ok', phase: 'publishing' }]);
   });
 
   it('cuts a beat that hangs when an offer waits for its acceptance, and only then', async () => {
     const { loop, calls } = start();
     await tick(1_000);
-    loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
-    await tick(0);
+    await hold(loop);
     expect(calls[0]?.aborted()).toBe(false);
     await tick(2_000);
-    loop.receive({ type: 'hold', ref: { id: 'run_2', epoch: 1 }, leaseMs: 15_000 });
-    await tick(0);
+    await hold(loop, { id: 'run_2', epoch: 1 });
     expect(calls[0]?.aborted()).toBe(true);
     expect(calls[1]?.request.leases).toHaveLength(2);
   });
 
   it('2.11 gives a lease up 5 s before its end, counted from when the last answered call was sent, even while a call hangs', async () => {
     const { loop, calls, states } = await begun();
-    loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
-    await tick(0);
+    await hold(loop);
     const sentAt = monotonicMs();
     await tick(3_000);
-    calls[1]?.answer(ok);
-    await tick(0);
+    await answer(calls[1], ok);
     await tick(54_999 - (monotonicMs() - sentAt));
     expect(states()).toEqual(['run_1 ok']);
     await tick(2);
@@ -135,8 +138,7 @@ describe('heartbeat loop', () => {
 
   it('lets a log append renew the lease', async () => {
     const { loop, calls, states } = await begun();
-    loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
-    await tick(0);
+    await hold(loop);
     calls[1]?.answer(ok);
     await tick(50_000);
     loop.receive({ type: 'renewed', ref, sentMonotonicMs: monotonicMs() });
@@ -152,8 +154,7 @@ describe('heartbeat loop', () => {
       await tick(15_000);
     }
     expect(calls.length).toBeGreaterThanOrEqual(7);
-    calls[6]?.answer();
-    await tick(0);
+    await answer(calls[6]);
     expect(posted.flatMap((message) => (message.type === 'log' ? [message.message] : []))).toEqual([
       'heartbeat failed, trying again',
       'the control plane answers again',
@@ -201,10 +202,8 @@ describe('heartbeat loop', () => {
 
     it('keeps the beat as long as a lease may still be saved, and gives it up on time', async () => {
       const { loop, calls, posted, states } = await begun();
-      loop.receive({ type: 'hold', ref, leaseMs: 15_000 });
-      await tick(0);
-      calls[1]?.answer(ok);
-      await tick(0);
+      await hold(loop);
+      await answer(calls[1], ok);
       for (let at = 2; at < 5; at += 1) {
         await tick(15_000);
         expect(calls.length).toBeGreaterThan(at);
@@ -224,8 +223,7 @@ describe('heartbeat loop', () => {
       loop.receive({ type: 'back' });
       await tick(0);
       expect(calls).toHaveLength(2);
-      calls[1]?.answer();
-      await tick(0);
+      await answer(calls[1]);
       loop.receive({ type: 'back' });
       await tick(1_000);
       expect(calls).toHaveLength(2);
@@ -255,8 +253,7 @@ describe('heartbeat loop', () => {
     loop.receive({ type: 'stop' });
     await tick(0);
     expect(calls.at(-1)?.request).toMatchObject({ draining: true, leases: [] });
-    calls.at(-1)?.answer();
-    await tick(0);
+    await answer(calls.at(-1));
     expect(posted.at(-1)).toEqual({ type: 'stopped' });
     await tick(60_000);
     expect(calls.at(-1)?.request.draining).toBe(true);

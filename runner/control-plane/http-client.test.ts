@@ -1,21 +1,12 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createHttpClient, type HttpClientOptions, type HttpRequest } from './http-client.ts';
 import { makeCertificates } from '../../test/setup/runner/certificates.ts';
 import { startFakeProxy } from '../../test/setup/runner/fake-proxy.ts';
+import { listening } from '../../test/setup/runner/listening.ts';
 
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
-
-const serve = async (listener: RequestListener) => await listen(createServer(listener));
+const serve = async (listener: RequestListener) => await listening(createServer(listener));
 const ok: RequestListener = (request, response) =>
   void response.end(`hello ${request.url} ${request.headers.host ?? ''}`);
 
@@ -68,7 +59,7 @@ describe('http client', () => {
 
   it('2.16 trusts a private authority when it is given, and says so when it is not', async () => {
     const certificates = makeCertificates();
-    const port = await listen(createTlsServer(certificates, ok));
+    const port = await listening(createTlsServer(certificates, ok));
     expect(await send(`https://localhost:${port}/a`, { ca: certificates.ca })).toBe(
       `200 hello /a localhost:${port}`,
     );
@@ -79,7 +70,7 @@ describe('http client', () => {
 
   it('2.16 goes through the proxy of the environment, with its password, to https by a tunnel', async () => {
     const certificates = makeCertificates();
-    const port = await listen(createTlsServer(certificates, ok));
+    const port = await listening(createTlsServer(certificates, ok));
     const proxy = await startFakeProxy('user:password');
     const options = { ca: certificates.ca, env: { HTTPS_PROXY: proxy.url } };
     expect(await send(`https://localhost:${port}/a`, options)).toContain('hello /a');

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { refusal } from '../../test/setup/runner/fake-control-plane.ts';
 import { TransportError } from './http-client.ts';
 import { judgeReply, judgeTransport, retryAfter } from './retryable.ts';
 
@@ -10,15 +11,7 @@ function judge(status: number, body: string | object, headers: Record<string, st
   });
   return 'failure' in judged ? judged.failure : judged.value;
 }
-const error = (code: string, details?: object) => ({
-  error: {
-    code,
-    message: 'm',
-    requestId: 'req_1',
-    retryable: false,
-    ...(details === undefined ? {} : { details }),
-  },
-});
+const error = (code: string, details?: object) => refusal(400, code, { details }).body;
 
 describe('judging a reply', () => {
   it('hands over the object of a success', () => {
@@ -76,7 +69,7 @@ describe('judging a reply', () => {
 
   it('knows the answer of a control plane that serves no runners, and takes no other 404 for it', () => {
     const unknown = (status: number, code: string, message: string) =>
-      judge(status, { error: { code, message, requestId: 'req_1', retryable: false } });
+      judge(status, refusal(status, code, { message }).body);
     expect(unknown(404, 'not_found', 'there is nothing here')).toMatchObject({
       verdict: 'retry',
       unserved: true,

@@ -6,23 +6,24 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
-  journalEvents,
-  readState,
-  startFakeDaemon,
   startProcess,
+  startFakeDaemon,
+  readState,
+  journalEvents,
   untilReported,
-  killed,
 } from '../../test/setup/runner/daemon-process.ts';
+import { refusal } from '../../test/setup/runner/fake-control-plane.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
-import { useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
+import { enrolledMachine, startedMachine, useBundle } from '../../test/setup/runner/stories.ts';
 import type { HeartbeatRequest } from '../control-plane/wire.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
 
 describe('daemon killed with SIGKILL', () => {
-  for (const event of ['offered', 'accepted', 'started'] as const) {
-    it(`after the journal said ${event}: the run is executed again by its next grant, and reported once`, async () => {
+  it.each(['offered', 'accepted', 'started'])(
+    'after the journal said %s: the run is executed again by its next grant, and reported once',
+    async (event) => {
       const { cp, home } = await enrolledMachine();
       cp.intervals.leaseMs = 1_500;
       cp.offerMs = 1_000;
@@ -34,15 +35,10 @@ describe('daemon killed with SIGKILL', () => {
       expect(run.epoch).toBe(2);
       expect(run.reports).toHaveLength(1);
       expect(run.output.toString()).toBe('done');
-      expect(
-        home
-          .events()
-          .filter((entry) => entry.event === 'start')
-          .map((entry) => entry.epoch),
-      ).toEqual([2]);
+      expect(home.events('start').map((entry) => entry.epoch)).toEqual([2]);
       expect(journalEvents(home, run.id)).toContain('dropped');
-    });
-  }
+    },
+  );
 
   it('after the journal said ended: the result comes from the outbox, with all output, without running again', async () => {
     const { cp, home } = await enrolledMachine();
@@ -60,7 +56,7 @@ describe('daemon killed with SIGKILL', () => {
     expect(run.report?.waitedMs).toBeGreaterThan(0);
     expect(run.complete).toBe(true);
     expect(run.output.length).toBe(300_001);
-    expect(home.events().filter((entry) => entry.event === 'start')).toHaveLength(1);
+    expect(home.events('start')).toHaveLength(1);
   });
 
   it('after the journal said reported: nothing is sent again', async () => {
@@ -71,13 +67,8 @@ describe('daemon killed with SIGKILL', () => {
     );
     expect(run.reports).toHaveLength(1);
     startFakeDaemon(bundle(), home);
-    await waitFor(
-      'the cleaned outbox',
-      () =>
-        existsSync(join(home.dataDir, 'state.json')) &&
-        readState(home).outbox === 0 &&
-        !existsSync(join(home.dataDir, 'outbox', `${run.id}-1.json`)),
-    );
+    const kept = join(home.dataDir, 'outbox', `${run.id}-1.json`);
+    await waitFor('the cleaned outbox', () => readState(home).outbox === 0 && !existsSync(kept));
     const next = cp.submit();
     await untilReported(cp, next.id);
     expect(run.reports).toHaveLength(1);
@@ -89,13 +80,13 @@ describe('daemon killed with SIGKILL', () => {
     const run = cp.submit({ command: script({ exit: 0 }) });
     const first = startFakeDaemon(bundle(), home);
     await waitFor('the repetition', () => cp.of('report').length === 2);
-    await killed(first);
+    await first.end('SIGKILL');
     startFakeDaemon(bundle(), home);
     await waitFor('the end', () =>
       journalEvents(home, run.id).some((event) => event === 'reported' || event === 'dropped'),
     );
     expect(new Set(run.reports.map((report) => report.reportId)).size).toBe(1);
-    expect(home.events().filter((entry) => entry.event === 'start')).toHaveLength(1);
+    expect(home.events('start')).toHaveLength(1);
   });
 
   it('2.9 while a task runs: its container is reaped before anything new is taken', async () => {
@@ -103,14 +94,11 @@ describe('daemon killed with SIGKILL', () => {
     cp.intervals.leaseMs = 1_500;
     const run = cp.submit({ command: script({ out: 'partial' }, { await: home.file('gate') }, { exit: 0 }) });
     const first = startFakeDaemon(bundle(), home);
-    await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
-    await killed(first);
+    await waitFor('the task', () => home.events('start').length > 0);
+    await first.end('SIGKILL');
     expect(existsSync(join(home.executorDir, 'containers', `${run.id}@1`))).toBe(true);
     const second = startFakeDaemon(bundle(), home);
-    await waitFor(
-      'the second start',
-      () => home.events().filter((entry) => entry.event === 'start').length === 2,
-    );
+    await waitFor('the second start', () => home.events('start').length === 2);
     expect(home.events().map((entry) => `${entry.event} ${entry.epoch}`)).toEqual([
       'start 1',
       'reap 1',
@@ -128,8 +116,8 @@ describe('daemon killed with SIGKILL', () => {
     cp.intervals.leaseMs = 600_000;
     const run = cp.submit({ command: script({ out: 'once' }, { await: home.file('gate') }, { exit: 0 }) });
     const first = startFakeDaemon(bundle(), home);
-    await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
-    await killed(first);
+    await waitFor('the task', () => home.events('start').length > 0);
+    await first.end('SIGKILL');
     startFakeDaemon(bundle(), home);
     await waitFor('the second start', () => run.epoch === 2 && run.state === 'running');
     writeFileSync(home.file('gate'), '');
@@ -148,8 +136,8 @@ describe('daemon killed with SIGKILL', () => {
     cp.intervals.leaseMs = 600_000;
     const run = cp.submit({ command: script({ hang: true }) });
     const first = startFakeDaemon(bundle(), home);
-    await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
-    await killed(first);
+    await waitFor('the task', () => home.events('start').length > 0);
+    await first.end('SIGKILL');
     const journal = join(home.dataDir, 'journal.jsonl');
     const lines = readFileSync(journal, 'utf8');
     expect(lines).toContain('"machineBoot":"');
@@ -163,28 +151,23 @@ describe('daemon killed with SIGKILL', () => {
   });
 
   it('2.7 the next process takes the identity over at once, and a second one on the same folder is refused', async () => {
-    const { cp, home } = await enrolledMachine();
-    const first = startFakeDaemon(bundle(), home);
+    const { cp, home, daemon: first } = await startedMachine(bundle());
     await waitFor('contact', () => cp.boot !== undefined);
     const rival = startFakeDaemon(bundle(), home);
     await waitFor('the refusal', () => rival.output().includes(`another daemon (pid ${first.pid})`));
     expect(await rival.exited).not.toBe(0);
     const boot = cp.boot;
-    await killed(first);
+    await first.end('SIGKILL');
     startFakeDaemon(bundle(), home);
     await waitFor('the new boot', () => cp.boot !== boot);
   });
 
   it('2.7 a process that another one took over kills its task and exits with 6', async () => {
-    const { cp, home } = await enrolledMachine();
-    const daemon = startFakeDaemon(bundle(), home);
+    const { cp, home, daemon } = await startedMachine(bundle());
     const run = cp.submit({ command: script({ hang: true }) });
-    await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
+    await waitFor('the task', () => home.events('start').length > 0);
     // The reply is the one that a copy of the data folder on another machine would cause.
-    cp.script('heartbeat', {
-      status: 409,
-      body: { error: { code: 'boot_superseded', message: 'a newer process took over' } },
-    });
+    cp.script('heartbeat', refusal(409, 'boot_superseded', { message: 'a newer process took over' }));
     expect(await daemon.exited).toBe(6);
     expect(home.events().at(-1)).toMatchObject({ event: 'end', reason: 'lease_lost' });
     expect(run.reports).toEqual([]);

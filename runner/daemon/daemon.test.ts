@@ -3,16 +3,16 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
-  journalEvents,
   makeHome,
-  readState,
-  startFakeDaemon,
   startProcess,
+  startFakeDaemon,
+  readState,
+  journalEvents,
   untilReported,
-  killed,
 } from '../../test/setup/runner/daemon-process.ts';
+import { refusal } from '../../test/setup/runner/fake-control-plane.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
-import { controlPlane, useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
+import { controlPlane, enrolledMachine, startedMachine, useBundle } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import type { HeartbeatRequest, LogsRequest, PollRequest } from '../control-plane/wire.ts';
 import { TIMED } from '../../test/setup/timed.ts';
@@ -21,8 +21,7 @@ const bundle = useBundle();
 
 describe('daemon', () => {
   it('takes a run, streams its output, reports it, and drains on SIGTERM', async () => {
-    const { cp, home } = await enrolledMachine();
-    const daemon = startFakeDaemon(bundle(), home);
+    const { cp, home, daemon } = await startedMachine(bundle());
     const run = cp.submit({ command: script({ out: 'one\n' }, { err: 'two\n' }, { exit: 3 }) });
     await untilReported(cp, run.id);
     expect(run.report).toMatchObject({ reason: 'exit', exitCode: 3 });
@@ -35,8 +34,7 @@ describe('daemon', () => {
     expect(journalEvents(home, run.id)).toEqual(['offered', 'accepted', 'started', 'ended', 'reported']);
     for (const folder of ['spool', 'outbox'])
       await waitFor(`the empty ${folder}`, () => readdirSync(join(home.dataDir, folder)).length === 0);
-    daemon.kill('SIGTERM');
-    expect(await daemon.exited).toBe(0);
+    expect(await daemon.end('SIGTERM')).toBe(0);
     const beats = cp.of<HeartbeatRequest>('heartbeat').map((call) => call.body);
     expect(beats[0]).toMatchObject({
       facts: { version: '0.10.0', isolation: 'namespaces' },
@@ -47,8 +45,7 @@ describe('daemon', () => {
   });
 
   it('runs as many at a time as it has slots, with one poll at a time', async () => {
-    const { cp, home } = await enrolledMachine();
-    startFakeDaemon(bundle(), home, { args: ['--slots', '3'] });
+    const { cp, home } = await startedMachine(bundle(), { args: ['--slots', '3'] });
     const gate = home.file('gate');
     const runs = [1, 2, 3, 4].map(() => cp.submit({ command: script({ await: gate }) }));
     await waitFor('three runs', () => runs.filter((run) => run.state === 'running').length === 3);
@@ -88,12 +85,11 @@ describe('daemon', () => {
   });
 
   it('sends the first output of a running task within a second', TIMED, async () => {
-    const { cp, home } = await enrolledMachine();
-    startFakeDaemon(bundle(), home);
+    const { cp, home } = await startedMachine(bundle());
     const run = cp.submit({
       command: script({ out: 'early' }, { await: home.file('gate') }, { out: 'late' }),
     });
-    await waitFor('the start', () => home.events().some((event) => event.event === 'start'));
+    await waitFor('the start', () => home.events('start').length > 0);
     const startedMs = performance.now();
     await waitFor('the first output', () => run.output.length > 0);
     expect(performance.now() - startedMs).toBeLessThan(1_000);
@@ -104,13 +100,8 @@ describe('daemon', () => {
   });
 
   it('2.4 delivers the last output before the result', async () => {
-    const cp = await controlPlane();
-    startFakeDaemon(bundle(), makeHome(cp));
-    cp.script(
-      'logs',
-      { status: 503, body: { error: { code: 'unavailable', message: 'x' } } },
-      { status: 503, body: { error: { code: 'unavailable', message: 'x' } } },
-    );
+    const { cp } = await startedMachine(bundle());
+    cp.script('logs', refusal(503, 'unavailable'), refusal(503, 'unavailable'));
     const run = cp.submit({ command: script({ out: `${'x'.repeat(99)}\n`.repeat(6_000) }, { exit: 0 }) });
     await untilReported(cp, run.id);
     expect(run.output.length).toBe(600_000);
@@ -120,8 +111,9 @@ describe('daemon', () => {
   });
 
   it("2.15 strikes the run's secrets out before anything is written or sent", async () => {
-    const { cp, home } = await enrolledMachine();
-    startFakeDaemon(bundle(), home, { env: { HTTPS_PROXY: 'http://user:proxy-password@127.0.0.1:1' } });
+    const { cp } = await startedMachine(bundle(), {
+      env: { HTTPS_PROXY: 'http://user:proxy-password@127.0.0.1:1' },
+    });
     const env = { API_KEY: 'sk-very-secret-1234' };
     const run = cp.submit({
       env,
@@ -138,8 +130,7 @@ describe('daemon', () => {
   });
 
   it('2.17 stays online while paused, and finishes what it holds', async () => {
-    const { cp, home } = await enrolledMachine();
-    const daemon = startFakeDaemon(bundle(), home, { args: ['--slots', '2'] });
+    const { cp, home, daemon } = await startedMachine(bundle(), { args: ['--slots', '2'] });
     const gate = home.file('gate');
     const first = cp.submit({ command: script({ await: gate }) });
     await waitFor('the run', () => first.state === 'running');
@@ -157,21 +148,19 @@ describe('daemon', () => {
   });
 
   it('2.18 kills a cancelled run and reports it as cancelled, once', async () => {
-    const { cp, home } = await enrolledMachine();
-    startFakeDaemon(bundle(), home);
+    const { cp, home } = await startedMachine(bundle());
     const run = cp.submit({ command: script({ out: 'begun' }, { hang: true }) });
-    await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
+    await waitFor('the task', () => home.events('start').length > 0);
     cp.cancel(run.id);
     await untilReported(cp, run.id);
     expect(run.report).toMatchObject({ reason: 'cancelled' });
     expect(run.report?.exitCode).toBeUndefined();
-    expect(home.events().filter((event) => event.event === 'kill')).toHaveLength(1);
+    expect(home.events('kill')).toHaveLength(1);
     expect(run.reports).toHaveLength(1);
   });
 
   it('sends self-diagnostics with the next heartbeat when asked', async () => {
-    const cp = await controlPlane();
-    startFakeDaemon(bundle(), makeHome(cp));
+    const { cp } = await startedMachine(bundle());
     await waitFor('contact', () => cp.of('heartbeat').length > 0);
     cp.directives.sendDiagnostics = true;
     const call = await waitFor('diagnostics', () =>
@@ -183,18 +172,14 @@ describe('daemon', () => {
   });
 
   it('shows what it does in the state file, and `status` reads it', async () => {
-    const { cp, home } = await enrolledMachine();
-    const daemon = startFakeDaemon(bundle(), home);
+    const { cp, home, daemon } = await startedMachine(bundle());
     const run = cp.submit({ command: script({ hang: true }) });
-    await waitFor(
-      'the phase',
-      () => existsSync(join(home.dataDir, 'state.json')) && readState(home).runs[0]?.phase === 'running',
-    );
+    await waitFor('the phase', () => readState(home).runs[0]?.phase === 'running');
     const status = startProcess(bundle().main, ['status', '--data-dir', home.dataDir]);
     expect(await status.exited).toBe(0);
     expect(status.output()).toContain(`pid ${daemon.pid}`);
     expect(status.output()).toContain(`${run.id} epoch 1, running`);
-    await killed(daemon);
+    await daemon.end('SIGKILL');
     const after = startProcess(bundle().main, ['status', '--json', '--data-dir', home.dataDir]);
     expect(await after.exited).toBe(1);
     expect(JSON.parse(after.output())).toMatchObject({ running: false });
@@ -203,11 +188,10 @@ describe('daemon', () => {
 
 describe('daemon, 2.6 SIGTERM', () => {
   it('lets running work finish and takes no more', async () => {
-    const { cp, home } = await enrolledMachine();
-    const daemon = startFakeDaemon(bundle(), home, { args: ['--slots', '2'] });
+    const { cp, home, daemon } = await startedMachine(bundle(), { args: ['--slots', '2'] });
     const gate = home.file('gate');
     const run = cp.submit({ command: script({ await: gate }, { exit: 0 }) });
-    await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
+    await waitFor('the task', () => home.events('start').length > 0);
     daemon.kill('SIGTERM');
     await waitFor('the draining heartbeat', () =>
       cp.of<HeartbeatRequest>('heartbeat').some((call) => call.body.draining === true && call.status === 200),
@@ -222,26 +206,22 @@ describe('daemon, 2.6 SIGTERM', () => {
   });
 
   it('cancels at the second one: killed, not reported, back to the queue', async () => {
-    const { cp, home } = await enrolledMachine();
-    const daemon = startFakeDaemon(bundle(), home);
+    const { cp, home, daemon } = await startedMachine(bundle());
     const run = cp.submit({ command: script({ hang: true }) });
-    await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
+    await waitFor('the task', () => home.events('start').length > 0);
     daemon.kill('SIGTERM');
     await waitFor('the drain', () => daemon.output().includes('draining: 1 runs'));
-    daemon.kill('SIGTERM');
-    expect(await daemon.exited).toBe(0);
+    expect(await daemon.end('SIGTERM')).toBe(0);
     expect(home.events().map((event) => event.event)).toEqual(['start', 'kill', 'end']);
     expect(run.reports).toEqual([]);
     expect(journalEvents(home, run.id).at(-1)).toBe('dropped');
   });
 
   it('cancels when the drain time is over', async () => {
-    const { cp, home } = await enrolledMachine();
-    const daemon = startFakeDaemon(bundle(), home, { args: ['--drain-timeout', '300ms'] });
+    const { cp, home, daemon } = await startedMachine(bundle(), { args: ['--drain-timeout', '300ms'] });
     const run = cp.submit({ command: script({ hang: true }) });
-    await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
-    daemon.kill('SIGTERM');
-    expect(await daemon.exited).toBe(0);
+    await waitFor('the task', () => home.events('start').length > 0);
+    expect(await daemon.end('SIGTERM')).toBe(0);
     expect(run.reports).toEqual([]);
   });
 
@@ -261,8 +241,7 @@ describe('daemon, 2.6 SIGTERM', () => {
     const daemon = startFakeDaemon(bundle(), makeHome(cp));
     await waitFor('the poll', () => cp.of('poll').length > 0);
     const askedMs = performance.now();
-    daemon.kill('SIGINT');
-    expect(await daemon.exited).toBe(0);
+    expect(await daemon.end('SIGINT')).toBe(0);
     expect(performance.now() - askedMs).toBeLessThan(4_000);
   });
 });

@@ -1,7 +1,7 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { collectDiagnostics } from './diagnostics.ts';
+import { programsIn } from '../../test/setup/runner/programs.ts';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 
 /** Programs that answer `--version` with these scripts. */
@@ -9,9 +9,7 @@ function machineWith(programs: Record<string, string>): {
   dir: string;
   find: (name: string) => string | undefined;
 } {
-  const dir = tempDir();
-  for (const [name, script] of Object.entries(programs))
-    writeFileSync(join(dir, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const dir = programsIn(tempDir(), programs);
   return { dir, find: (name) => (Object.hasOwn(programs, name) ? join(dir, name) : undefined) };
 }
 

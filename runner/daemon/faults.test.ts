@@ -3,33 +3,20 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
-  journalEvents,
   makeHome,
-  readState,
   startFakeDaemon,
+  readState,
+  journalEvents,
   untilReported,
-  killed,
 } from '../../test/setup/runner/daemon-process.ts';
-import type { CannedReply } from '../../test/setup/runner/fake-control-plane.ts';
+import { refusal, type CannedReply } from '../../test/setup/runner/fake-control-plane.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
-import { controlPlane, useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
+import { controlPlane, enrolledMachine, startedMachine, useBundle } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import type { HeartbeatRequest, LogsRequest, PollRequest } from '../control-plane/wire.ts';
 
 const bundle = useBundle();
 
-const refusal = (status: number, code: string, details?: object): CannedReply => ({
-  status,
-  body: {
-    error: {
-      code,
-      message: code,
-      requestId: 'req_1',
-      retryable: false,
-      ...(details === undefined ? {} : { details }),
-    },
-  },
-});
 const htmlPage: CannedReply = { status: 200, body: '<html><body>Please log in</body></html>' };
 
 describe('daemon on a bad network', () => {
@@ -42,12 +29,11 @@ describe('daemon on a bad network', () => {
     expect(run.epoch).toBe(1);
     const [first, second] = cp.of<PollRequest>('poll').map((call) => call.body.pollId);
     expect(first).toBe(second);
-    expect(home.events().filter((event) => event.event === 'start')).toHaveLength(1);
+    expect(home.events('start')).toHaveLength(1);
   });
 
   it('accepts an offer even when the answer to the accepting heartbeat is lost', async () => {
-    const { cp, home } = await enrolledMachine();
-    startFakeDaemon(bundle(), home);
+    const { cp } = await startedMachine(bundle());
     await waitFor('contact', () => cp.of('heartbeat').length > 0);
     cp.script('heartbeat', 'lose_answer', 'reset');
     const run = cp.submit({ command: script({ exit: 0 }) });
@@ -74,12 +60,9 @@ describe('daemon on a bad network', () => {
     const daemon = startFakeDaemon(bundle(), home);
     await waitFor('the outbox', () => existsSync(join(home.dataDir, 'outbox', `${first.id}-1.json`)));
     const second = cp.submit({ command: script({ out: 'second' }, { exit: 2 }) });
-    await waitFor(
-      'the second run',
-      () => home.events().filter((event) => event.event === 'end').length === 2,
-    );
+    await waitFor('the second run', () => home.events('end').length === 2);
     await waitFor('both in the outbox', () => readState(home).outbox === 2);
-    await killed(daemon);
+    await daemon.end('SIGKILL');
     cp.unscript();
     startFakeDaemon(bundle(), home);
     await untilReported(cp, first.id);
@@ -100,8 +83,7 @@ describe('daemon on a bad network', () => {
   });
 
   it('2.3 sends output again from where the control plane lost it, and everything when the digest differs', async () => {
-    const { cp, home } = await enrolledMachine();
-    startFakeDaemon(bundle(), home);
+    const { cp, home } = await startedMachine(bundle());
     const run = cp.submit({
       command: script(
         { out: 'first ' },
@@ -153,9 +135,9 @@ describe('daemon and its leases', () => {
     cp.intervals.leaseMs = 3_000;
     const daemon = startFakeDaemon(bundle(), home);
     const run = cp.submit({ command: script({ hang: true }) });
-    await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
+    await waitFor('the task', () => home.events('start').length > 0);
     cp.outage = 'hang';
-    await waitFor('the kill', () => home.events().some((event) => event.event === 'end'));
+    await waitFor('the kill', () => home.events('end').length > 0);
     expect(performance.now()).toBeLessThan(run.expiresAtMs);
     expect(home.events().at(-1)).toMatchObject({ event: 'end', reason: 'lease_lost' });
     cp.outage = undefined;
@@ -165,12 +147,11 @@ describe('daemon and its leases', () => {
   });
 
   it('2.11 kills a superseded task at once and reports nothing', async () => {
-    const { cp, home } = await enrolledMachine();
-    startFakeDaemon(bundle(), home);
+    const { cp, home } = await startedMachine(bundle());
     const run = cp.submit({ command: script({ out: 'x' }, { hang: true }) });
     await waitFor('the output', () => run.output.length > 0);
     cp.supersede(run.id);
-    await waitFor('the end', () => home.events().some((event) => event.event === 'end'));
+    await waitFor('the end', () => home.events('end').length > 0);
     await waitFor('the journal', () => journalEvents(home, run.id).at(-1) === 'dropped');
     expect(run.reports).toEqual([]);
     const next = cp.submit({ command: script({ exit: 0 }) });
@@ -189,7 +170,7 @@ describe('daemon and its leases', () => {
     await waitFor('the refusal', () =>
       daemon.output().includes('an offer that was seen before was left alone'),
     );
-    expect(home.events().filter((event) => event.event === 'start')).toHaveLength(1);
+    expect(home.events('start')).toHaveLength(1);
   });
 
   it('leaves an offer alone whose id could be a path', async () => {
@@ -206,26 +187,23 @@ describe('daemon and its leases', () => {
 });
 
 describe('daemon and its standing', () => {
-  for (const hours of [1, -1]) {
-    it(`2.8 works with a clock that is ${hours} h off, and never calls it revoked`, async () => {
-      const cp = await controlPlane();
-      cp.clockMs = hours * 3_600_000;
-      const run = cp.submit({ command: script({ out: 'x' }, { exit: 0 }) });
-      const daemon = startFakeDaemon(bundle(), makeHome(cp));
-      await untilReported(cp, run.id);
-      expect(daemon.output()).toContain('clock is wrong');
-      expect(daemon.output()).not.toContain('revoked');
-      const refused = cp.calls.filter((call) => call.status === 401);
-      // There is one refusal at most for each of the two threads, because the offset is shared.
-      expect(refused.length).toBeLessThanOrEqual(2);
-    });
-  }
+  it.each([1, -1])('2.8 works with a clock that is %i h off, and never calls it revoked', async (hours) => {
+    const cp = await controlPlane();
+    cp.clockMs = hours * 3_600_000;
+    const run = cp.submit({ command: script({ out: 'x' }, { exit: 0 }) });
+    const daemon = startFakeDaemon(bundle(), makeHome(cp));
+    await untilReported(cp, run.id);
+    expect(daemon.output()).toContain('clock is wrong');
+    expect(daemon.output()).not.toContain('revoked');
+    const refused = cp.calls.filter((call) => call.status === 401);
+    // There is one refusal at most for each of the two threads, because the offset is shared.
+    expect(refused.length).toBeLessThanOrEqual(2);
+  });
 
   it('2.4 stops for good when revoked: task killed, exit code 5, one plain sentence', async () => {
-    const { cp, home } = await enrolledMachine();
-    const daemon = startFakeDaemon(bundle(), home);
+    const { cp, home, daemon } = await startedMachine(bundle());
     const run = cp.submit({ command: script({ hang: true }) });
-    await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
+    await waitFor('the task', () => home.events('start').length > 0);
     cp.revoked = true;
     expect(await daemon.exited).toBe(5);
     expect(home.events().at(-1)).toMatchObject({ event: 'end', reason: 'lease_lost' });
@@ -264,8 +242,7 @@ describe('daemon and its standing', () => {
   });
 
   it('2.19 takes no work while the engine is broken, and again when it works', async () => {
-    const { cp, home } = await enrolledMachine();
-    const first = startFakeDaemon(bundle(), home);
+    const { cp, home, daemon: first } = await startedMachine(bundle());
     await waitFor('contact', () => cp.of('poll').length > 0);
     writeFileSync(join(home.executorDir, 'broken'), '');
     const failing = cp.submit({ command: script({ fail: 'no engine' }) });
@@ -274,8 +251,7 @@ describe('daemon and its standing', () => {
       cp.of<PollRequest>('poll').find((call) => call.body.notReady !== undefined),
     );
     expect(poll.body.notReady).toEqual(['engine namespaces: engine is broken']);
-    first.kill('SIGTERM');
-    await first.exited;
+    await first.end('SIGTERM');
     rmSync(join(home.executorDir, 'broken'));
     startFakeDaemon(bundle(), home);
     const run = cp.submit();

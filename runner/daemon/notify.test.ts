@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { collectedLog } from '../../test/setup/runner/collected-log.ts';
-import { makeHome, startFakeDaemon } from '../../test/setup/runner/daemon-process.ts';
-import { canListenToNotify, listenToNotify } from '../../test/setup/runner/notify-listener.ts';
-import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { startFakeDaemon } from '../../test/setup/runner/daemon-process.ts';
+import {
+  canListenToNotify,
+  listenToNotify,
+  type NotifyListener,
+} from '../../test/setup/runner/notify-listener.ts';
+import { enrolledMachine, useBundle } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import { createNotifier } from './notify.ts';
 
@@ -73,38 +77,29 @@ describe('notifier', () => {
 });
 
 describe.runIf(canListenToNotify())('daemon under systemd', () => {
+  const fed = async ({ messages }: NotifyListener) =>
+    await waitFor('two beats', () => messages().filter((line) => line.startsWith('WATCHDOG=1')).length >= 2);
+
   it('says READY, feeds the watchdog with its heartbeats, and says STOPPING', async () => {
-    const cp = await controlPlane();
+    const { home } = await enrolledMachine();
     const listener = await listenToNotify();
-    const daemon = startFakeDaemon(bundle(), makeHome(cp), {
-      env: {
-        NOTIFY_SOCKET: listener.socket,
-        WATCHDOG_USEC: '1200000',
-      },
+    const daemon = startFakeDaemon(bundle(), home, {
+      env: { NOTIFY_SOCKET: listener.socket, WATCHDOG_USEC: '1200000' },
     });
     await waitFor('READY', () => listener.messages().includes('READY=1'));
-    await waitFor(
-      'two beats',
-      () => listener.messages().filter((line) => line.startsWith('WATCHDOG=1')).length >= 2,
-    );
+    await fed(listener);
     await waitFor('the status', () => listener.messages().some((line) => line.endsWith('STATUS=idle')));
-    daemon.kill('SIGTERM');
-    expect(await daemon.exited).toBe(0);
+    expect(await daemon.end('SIGTERM')).toBe(0);
     expect(listener.messages()).toContain('STOPPING=1');
     expect(daemon.output()).not.toContain('systemd cannot be notified');
   });
 
   it('feeds the watchdog while the control plane is away: an outage is no reason to kill what runs', async () => {
-    const cp = await controlPlane();
+    const { cp, home } = await enrolledMachine();
     cp.outage = 'reset';
     const listener = await listenToNotify();
-    startFakeDaemon(bundle(), makeHome(cp), {
-      env: { NOTIFY_SOCKET: listener.socket, WATCHDOG_USEC: '1200000' },
-    });
-    await waitFor(
-      'two beats',
-      () => listener.messages().filter((line) => line.startsWith('WATCHDOG=1')).length >= 2,
-    );
+    startFakeDaemon(bundle(), home, { env: { NOTIFY_SOCKET: listener.socket, WATCHDOG_USEC: '1200000' } });
+    await fed(listener);
     expect(listener.messages().some((line) => line.includes('STATUS=no contact yet'))).toBe(true);
   });
 });

@@ -9,14 +9,13 @@ import { describe, expect, it } from 'vitest';
 import type { DaemonState } from './state-file.ts';
 import {
   makeHome,
-  startFakeDaemon,
   startProcess,
+  startFakeDaemon,
   untilReported,
   type RunnerHome,
-  killed,
 } from '../../test/setup/runner/daemon-process.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
-import { controlPlane, useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
+import { controlPlane, enrolledMachine, startedMachine, useBundle } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import { VERSION } from '../platform/version.ts';
 import type { PollRequest } from '../control-plane/wire.ts';
@@ -49,8 +48,7 @@ async function statusJson(home: RunnerHome): Promise<{ code: unknown; source: st
 
 describe('status socket', () => {
   it('tells what the daemon is doing, at once, to its own user only, and is gone with it', async () => {
-    const { cp, home } = await enrolledMachine();
-    const daemon = startFakeDaemon(bundle(), home, { args: ['--slots', '2'] });
+    const { cp, home, daemon } = await startedMachine(bundle(), { args: ['--slots', '2'] });
     await waitFor('the poll', () => cp.of('poll').length > 0);
     const run = cp.submit({ command: script({ out: 'x' }, { await: home.file('gate') }) });
     await waitFor('the output', () => run.output.length > 0);
@@ -75,17 +73,15 @@ describe('status socket', () => {
 
     writeFileSync(home.file('gate'), '');
     await untilReported(cp, run.id);
-    daemon.kill('SIGTERM');
-    expect(await daemon.exited).toBe(0);
+    expect(await daemon.end('SIGTERM')).toBe(0);
     expect(existsSync(join(home.dataDir, 'status.sock'))).toBe(false);
     expect(await statusJson(home)).toMatchObject({ code: 1, source: 'file', running: false });
   });
 
   it('shows the last problems without secrets, and takes the place of a killed daemon', async () => {
-    const { cp, home } = await enrolledMachine();
-    const first = startFakeDaemon(bundle(), home);
+    const { cp, home, daemon: first } = await startedMachine(bundle());
     await waitFor('the socket', () => existsSync(join(home.dataDir, 'status.sock')));
-    await killed(first);
+    await first.end('SIGKILL');
     cp.script('poll', { status: 503, body: 'gone to https://me:hunter22@proxy.example' });
     startFakeDaemon(bundle(), home);
     const problems = await waitFor('a problem', async () => {
@@ -109,8 +105,7 @@ describe('metrics file', () => {
     expect(readFileSync(file, 'utf8')).toContain('\nsvc_runner_up 1\n');
     expect(statSync(file).mode & 0o777).toBe(0o644);
     for (const exit of [0, 1]) await untilReported(cp, cp.submit({ command: script({ exit }) }).id);
-    daemon.kill('SIGTERM');
-    expect(await daemon.exited).toBe(0);
+    expect(await daemon.end('SIGTERM')).toBe(0);
     const lines = readFileSync(file, 'utf8').split('\n');
     for (const line of [
       'svc_runner_up 0',
@@ -139,8 +134,9 @@ describe('metrics file', () => {
 
 describe('versions', () => {
   it('2.14 finishes what it holds, says why it takes nothing new, and ends with its own code only when told to', async () => {
-    const { cp, home } = await enrolledMachine();
-    const daemon = startFakeDaemon(bundle(), home, { args: ['--exit-when-outdated', '--slots', '2'] });
+    const { cp, home, daemon } = await startedMachine(bundle(), {
+      args: ['--exit-when-outdated', '--slots', '2'],
+    });
     const run = cp.submit({ command: script({ out: 'x' }, { await: home.file('gate') }) });
     await waitFor('the output', () => run.output.length > 0);
     Object.assign(cp.directives, { versionTooOld: true, minVersion: '99.0.0' });
@@ -168,13 +164,11 @@ describe('versions', () => {
     cp.directives = {};
     const run = cp.submit({ command: script({ exit: 0 }) });
     await untilReported(cp, run.id);
-    daemon.kill('SIGTERM');
-    expect(await daemon.exited).toBe(0);
+    expect(await daemon.end('SIGTERM')).toBe(0);
   });
 
   it('delivers, as a newer version on the same folder, what the older one left in its outbox, and goes on', async () => {
-    const { cp, home } = await enrolledMachine();
-    const before = startFakeDaemon(bundle(), home);
+    const { cp, home, daemon: before } = await startedMachine(bundle());
     await waitFor('the poll', () => cp.of('poll').length > 0);
     const run = cp.submit({ command: script({ out: 'hello' }, { await: home.file('gate') }) });
     await waitFor('the output', () => run.output.length > 0);
@@ -183,8 +177,7 @@ describe('versions', () => {
     writeFileSync(home.file('gate'), '');
     await waitFor('the result in the outbox', async () => (await stateOf(home)).outbox === 1);
     before.kill('SIGTERM');
-    before.kill('SIGTERM');
-    expect(await before.exited).toBe(0);
+    expect(await before.end('SIGTERM')).toBe(0);
     expect(run.report).toBeUndefined();
     writeFileSync(join(home.dataDir, 'format.json'), JSON.stringify({ format: 1, writtenBy: '0.9.0' }));
 
@@ -198,8 +191,7 @@ describe('versions', () => {
       format: 1,
       writtenBy: VERSION,
     });
-    after.kill('SIGTERM');
-    expect(await after.exited).toBe(0);
+    expect(await after.end('SIGTERM')).toBe(0);
   });
 
   it('refuses a folder that a newer version wrote, and loses nothing in it', async () => {

@@ -5,8 +5,9 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startFakeDaemon, untilReported } from '../../test/setup/runner/daemon-process.ts';
+import { refusal } from '../../test/setup/runner/fake-control-plane.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
-import { useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
+import { enrolledMachine, startedMachine, useBundle } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
@@ -22,8 +23,8 @@ describe('daemon, cut off for a while', () => {
     const frozen = run.epoch;
     const ends = () =>
       home
-        .events()
-        .filter(({ event, epoch }) => event === 'end' && epoch >= frozen)
+        .events('end')
+        .filter(({ epoch }) => epoch >= frozen)
         .map(({ epoch, reason }) => `${epoch - frozen} ${reason}`);
     daemon.kill('SIGSTOP');
     await waitFor(
@@ -60,7 +61,7 @@ describe('daemon, cut off for a while', () => {
     expect(run.output.toString()).toBe(`${'a'.repeat(1000)}b`);
     expect(run.epoch).toBe(1);
     expect(new Set(run.reports.map((report) => report.reportId)).size).toBe(1);
-    expect(home.events().filter((event) => event.event === 'start')).toHaveLength(1);
+    expect(home.events('start')).toHaveLength(1);
     // The daemon takes work as before.
     await untilReported(cp, cp.submit().id);
   });
@@ -72,11 +73,9 @@ describe('daemon, cut off for a while', () => {
     await waitFor('the output', () => run.output.length > 0);
     for (const hours of [1, -1]) {
       cp.clockMs = hours * 3_600_000;
-      const beats = cp.of('heartbeat').filter((call) => call.status === 200).length;
-      await waitFor(
-        'heartbeats',
-        () => cp.of('heartbeat').filter((call) => call.status === 200).length > beats + 1,
-      );
+      const beats = () => cp.of('heartbeat').filter((call) => call.status === 200).length;
+      const before = beats();
+      await waitFor('heartbeats', () => beats() > before + 1);
     }
     writeFileSync(home.file('gate'), '');
     await untilReported(cp, run.id);
@@ -86,16 +85,9 @@ describe('daemon, cut off for a while', () => {
 
 describe('daemon and what it keeps', () => {
   it('2.15 leaves no secret of a run in any file of its own nor in its log', async () => {
-    const { cp, home } = await enrolledMachine();
-    const daemon = startFakeDaemon(bundle(), home, { args: ['--log-level', 'debug'] });
+    const { cp, home, daemon } = await startedMachine(bundle(), { args: ['--log-level', 'debug'] });
     // Delivery is held up, so that spool and outbox are still there to be examined.
-    cp.script(
-      'logs',
-      ...Array.from({ length: 200 }, () => ({
-        status: 503,
-        body: { error: { code: 'unavailable', message: 'x' } },
-      })),
-    );
+    cp.script('logs', ...Array.from({ length: 200 }, () => refusal(503, 'unavailable')));
     const secrets = { API_KEY: 'canary-one-8fj2', MULTI: 'canary-two-9dk3\nsecond-line-4hs7' };
     const run = cp.submit({
       env: secrets,

@@ -23,8 +23,7 @@ describe('daemon behind a proxy', () => {
     const run = cp.submit({ command: script({ out: 'hello hunter22' }, { exit: 0 }) });
     await untilReported(cp, run.id);
     expect(run.output.toString()).not.toContain('hunter22');
-    daemon.kill('SIGTERM');
-    expect(await daemon.exited).toBe(0);
+    expect(await daemon.end('SIGTERM')).toBe(0);
     const names = new Set(cp.calls.map(({ name }) => name));
     for (const name of ['heartbeat', 'poll', 'logs', 'report'] as const) expect(names).toContain(name);
     // The two threads have an agent each: at least one tunnel for each, and all of them to the control plane.
@@ -42,8 +41,7 @@ describe('daemon behind a proxy', () => {
     const refused = startFakeDaemon(bundle(), home, { env: { HTTPS_PROXY: wrong } });
     await waitFor('the refusal', () => refused.output().includes('answered 407 to CONNECT'));
     expect(cp.calls).toEqual([]);
-    refused.kill('SIGTERM');
-    expect(await refused.exited).toBe(0);
+    expect(await refused.end('SIGTERM')).toBe(0);
 
     const seen = proxy.seen.length;
     startFakeDaemon(bundle(), home, { env: { HTTPS_PROXY: wrong, NO_PROXY: 'localhost' } });

@@ -2,22 +2,22 @@
  * This file tests the released daemon with its real executors: what a task prints, how it is ended, and that
  * nothing of it outlives its daemon's restart.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import {
   makeHome,
-  readState,
-  SOURCE_ENTRY,
   startProcess,
+  SOURCE_ENTRY,
+  readState,
   untilReported,
-  type DaemonProcess,
   type RunnerHome,
-  killed,
+  type DaemonProcess,
 } from '../../test/setup/runner/daemon-process.ts';
+import { hostCommandLines } from '../../test/setup/runner/executor-fixtures.ts';
+import type { FakeRun } from '../../test/setup/runner/fake-runs.ts';
 import { socketsOf } from '../../test/setup/runner/open-sockets.ts';
-import { controlPlane, useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
+import { controlPlane, enrolledMachine, useBundle } from '../../test/setup/runner/stories.ts';
 import { sharedByFile } from '../../test/setup/runner/when-done.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
@@ -27,19 +27,12 @@ const EXECUTORS = [
   { name: 'podman', there: await has('podman') },
 ];
 
-/** Processes of this machine whose command line holds the mark. */
-function processesWith(mark: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(mark);
-      } catch {
-        return false; // It ended between the listing and the reading.
-      }
-    })
-    .map(Number);
-}
+/** Tasks of this machine that sleep for so many seconds. */
+const asleep = async (seconds: string): Promise<string[]> =>
+  (await hostCommandLines()).filter((line) => line === `sleep ${seconds}`);
+
+const textOf = ({ chunks }: FakeRun, stream: string): string =>
+  chunks.flatMap((chunk) => (chunk.stream === stream ? [chunk.text] : [])).join('');
 
 /**
  * Without slots for builds, because a daemon that takes them makes one first, as the proof of its
@@ -67,18 +60,7 @@ for (const { name, there } of EXECUTORS) {
       await untilReported(cp, run.id, 25_000);
       expect(run.report).toMatchObject({ reason: 'exit', exitCode: 7 });
       expect(run.report?.durationMs).toBeGreaterThan(0);
-      expect(
-        run.chunks
-          .filter((chunk) => chunk.stream === 'stdout')
-          .map((chunk) => chunk.text)
-          .join(''),
-      ).toBe('key ***\n');
-      expect(
-        run.chunks
-          .filter((chunk) => chunk.stream === 'stderr')
-          .map((chunk) => chunk.text)
-          .join(''),
-      ).toBe('oops\n');
+      expect([textOf(run, 'stdout'), textOf(run, 'stderr')]).toEqual(['key ***\n', 'oops\n']);
     });
 
     it('listens on no network socket while a task runs, and 2.18 kills it when it is cancelled or over time', async () => {
@@ -106,13 +88,12 @@ for (const { name, there } of EXECUTORS) {
         command: ['sh', '-c', `echo begun; if [ -z "$AGAIN" ]; then sleep ${mark}; fi`],
       });
       await waitFor('the output', () => run.output.length > 0, { withinMs: 25_000 });
-      const isSleep = () => processesWith(`sleep\0${mark}\0`).length;
-      await waitFor('the task', () => isSleep() === 1);
-      await killed(first);
+      await waitFor('the task', async () => (await asleep(mark)).length === 1);
+      await first.end('SIGKILL');
       run.spec.env = { AGAIN: 'yes' };
       startDaemon(home, name);
       await untilReported(cp, run.id, 25_000);
-      expect(isSleep()).toBe(0);
+      expect(await asleep(mark)).toEqual([]);
       expect(run.epoch).toBe(2);
       expect(run.reports).toHaveLength(1);
     });
@@ -137,13 +118,13 @@ describe.runIf(EXECUTORS.every(({ there }) => there))('daemon that changes its e
     const run = cp.submit({ command: ['sh', '-c', `echo begun; sleep ${mark}`] });
     await waitFor('the output', () => run.output.length > 0, { withinMs: 25_000 });
     await waitFor('the state file', () => readState(home).pid === first.pid);
-    await killed(first);
+    await first.end('SIGKILL');
     const second = startDaemon(home, 'namespaces');
     await waitFor(
       'the reaping',
       () => second.output().includes('killed what an earlier process left behind'),
       { withinMs: 25_000 },
     );
-    expect(processesWith(`sleep\0${mark}\0`)).toEqual([]);
+    expect(await asleep(mark)).toEqual([]);
   });
 });

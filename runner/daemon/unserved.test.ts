@@ -5,27 +5,22 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
-  readState,
-  startFakeDaemon,
   startProcess,
+  startFakeDaemon,
+  readState,
   untilReported,
-  type DaemonProcess,
   type RunnerHome,
+  type DaemonProcess,
 } from '../../test/setup/runner/daemon-process.ts';
-import type { CannedReply } from '../../test/setup/runner/fake-control-plane.ts';
+import { refusal } from '../../test/setup/runner/fake-control-plane.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
-import { useBundle, enrolledMachine } from '../../test/setup/runner/stories.ts';
+import { enrolledMachine, useBundle } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
 
 /** The server's answer to an unknown route. */
-const SWITCHED_OFF: CannedReply = {
-  status: 404,
-  body: {
-    error: { code: 'not_found', message: 'there is nothing here', requestId: 'req_1', retryable: false },
-  },
-};
+const SWITCHED_OFF = refusal(404, 'not_found', { message: 'there is nothing here' });
 const GONE = 'the control plane serves no runners here at present';
 const BACK = 'the control plane serves runners here again; going on';
 /** The first try comes after 5 to 10 s, the second one after 20 s at most. */
@@ -34,11 +29,7 @@ const PATIENCE_MS = 45_000;
 const count = (daemon: DaemonProcess, text: string) => daemon.output().split(text).length - 1;
 const said = (daemon: DaemonProcess, text: string, ms?: number) =>
   waitFor(text, () => count(daemon, text) > 0, { withinMs: ms });
-const ends = (home: RunnerHome) =>
-  home
-    .events()
-    .filter((event) => event.event === 'end')
-    .map((event) => `${event.epoch} ${event.reason}`);
+const ends = (home: RunnerHome) => home.events('end').map(({ epoch, reason }) => `${epoch} ${reason}`);
 
 describe('daemon whose control plane serves no runners for a while', () => {
   it('keeps its state, kills what outlives its lease, says why it waits, and runs the next grant when it is back', async () => {
@@ -91,7 +82,7 @@ describe('daemon whose control plane serves no runners for a while', () => {
     await untilReported(cp, run.id, PATIENCE_MS);
     expect(run.report).toMatchObject({ epoch: 1, reason: 'exit', exitCode: 3 });
     expect(run.output.toString()).toBe('ab');
-    expect(home.events().filter((event) => event.event === 'start')).toHaveLength(1);
+    expect(home.events('start')).toHaveLength(1);
     expect(new Set(run.reports.map(({ reportId }) => reportId)).size).toBe(1);
     expect([count(daemon, GONE), count(daemon, BACK)]).toEqual([1, 1]);
   }, 120_000);
@@ -102,7 +93,6 @@ describe('daemon whose control plane serves no runners for a while', () => {
     const daemon = startFakeDaemon(bundle(), home);
     await said(daemon, GONE);
     await waitFor('the state', () => 'away' in readState(home));
-    daemon.kill('SIGTERM');
-    expect(await daemon.exited).toBe(0);
+    expect(await daemon.end('SIGTERM')).toBe(0);
   });
 });

@@ -2,30 +2,28 @@
  * The abuse suite of apps deploys apps of several teams as a machine of the service's pool does, runs every
  * case of app-abuse/cases.ts in them, and looks for what is left when they are gone.
  */
-import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectTableInDocs } from '../../test/setup/runner/abuse.ts';
 import { createBench, type Bench } from '../../test/setup/runner/app-abuse/bench.ts';
-import { APP_ABUSE_CASES, appAbuseTable } from '../../test/setup/runner/app-abuse/cases.ts';
-import { makeDataDir } from '../../test/setup/runner/executor-fixtures.ts';
+import { APP_ABUSE_CASES } from '../../test/setup/runner/app-abuse/cases.ts';
+import { sharedDir } from '../../test/setup/runner/temp-dir.ts';
 import { has } from '../../test/setup/needs.ts';
 
 const SETUP_MS = 120_000;
 const there = process.geteuid?.() === 0 && (await has('podman'));
 
 describe.runIf(there)('abuse of apps', () => {
+  const dataDir = sharedDir();
   let bench: Bench;
   let closed = false;
-  let dataDir: Awaited<ReturnType<typeof makeDataDir>>;
 
   beforeAll(async () => {
-    dataDir = await makeDataDir();
     // As the service's unit has it.
     const umask = process.umask(0o077);
-    bench = await createBench(dataDir.path).finally(() => void process.umask(umask));
+    bench = await createBench(dataDir()).finally(() => void process.umask(umask));
   }, SETUP_MS);
   afterAll(async () => {
     if (!closed) await bench.close();
-    await dataDir.remove();
   }, SETUP_MS);
 
   for (const { abuse, held, act } of APP_ABUSE_CASES)
@@ -41,9 +39,8 @@ describe.runIf(there)('abuse of apps', () => {
   });
 });
 
-describe('docs/sandbox.md', () => {
-  it('holds the table of the cases', async () => {
-    const text = await readFile(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
-    expect(text).toContain(appAbuseTable());
-  });
-});
+expectTableInDocs(
+  'the cases',
+  ['what an app tries', 'what holds with podman, contained'],
+  APP_ABUSE_CASES.map(({ abuse, held }) => [abuse, held]),
+);

@@ -3,26 +3,20 @@
  * environment.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { testContext } from '../../test/setup/runner/build-context.ts';
+import { describe, expect, it } from 'vitest';
+import { planned, testContext } from '../../test/setup/runner/build-context.ts';
+import { listening } from '../../test/setup/runner/listening.ts';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { containerDeployer } from './container.ts';
 
 const IMAGE = `reg.example/web@sha256:${'a'.repeat(64)}`;
 
-async function listening(): Promise<number> {
-  const server = createServer((socket) => socket.destroy());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
-}
-
 /** @param held The existing containers, with the environment of each; empty for one without the label. */
 async function machine(held: Record<string, string>) {
-  const port = await listening();
+  const port = await listening(createServer((socket) => socket.destroy()));
   const folder = join(tempDir(), 'containers');
   mkdirSync(folder);
   for (const [name, environment] of Object.entries(held)) writeFileSync(join(folder, name), environment);
@@ -56,8 +50,7 @@ esac`;
         deploy: { kind: 'container', app: 'web', containerPort: 8080, environmentId },
       });
       context.fake('podman', `${before}\n${script}`);
-      const target = context.plan.deploy;
-      if (target === undefined) throw new Error('the plan has no target');
+      const target = planned(context.plan, 'deploy');
       const limits = { memoryMb: 300, cpus: 4_000, pids: 40 };
       const request = { target, image: IMAGE, env: {}, bindAddress: '127.0.0.1', limits };
       return { context, done: containerDeployer.deploy(context, request) };

@@ -3,7 +3,7 @@
  * engine's place.
  */
 import { describe, expect, it } from 'vitest';
-import { testContext, testDeployers } from '../../test/setup/runner/build-context.ts';
+import { planned, testContext, testDeployers } from '../../test/setup/runner/build-context.ts';
 import { collectedLog } from '../../test/setup/runner/collected-log.ts';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { appsFinding } from '../doctor/checks/executors.ts';
@@ -28,9 +28,9 @@ describe('admit()', () => {
   it.each(UNCONTAINED)('refuses apps of many teams that are not contained (%s)', async (why, change) => {
     const { engine, plan } = await testContext(OFFER);
     const deployers = testDeployers(change(engine), tempDir());
-    if (plan.deploy === undefined) throw new Error('the plan has no target');
+    const target = planned(plan, 'deploy');
     expect(deployers.notReady()).toEqual([]);
-    await expect(deployers.admit(plan.deploy, true)).rejects.toMatchObject({
+    await expect(deployers.admit(target, true)).rejects.toMatchObject({
       name: 'MachineFailed',
       message: expect.stringMatching(
         new RegExp(`^apps are not contained on this machine \\(.*${why}.*--allow-uncontained-apps$`),
@@ -43,23 +43,23 @@ describe('admit()', () => {
 
   it('warns of them on a machine of one team, and where the operator allows them', async () => {
     const { engine, plan } = await testContext(OFFER);
-    if (plan.deploy === undefined) throw new Error('the plan has no target');
+    const target = planned(plan, 'deploy');
     const warned = {
       warnings: [expect.stringMatching(/^warning: apps are not contained on this machine/) as string],
     };
-    expect(await testDeployers(engine, tempDir()).admit(plan.deploy, false)).toEqual(warned);
+    expect(await testDeployers(engine, tempDir()).admit(target, false)).toEqual(warned);
     const allowing = testDeployers(engine, tempDir(), { allowUncontainedApps: true });
-    expect(await allowing.admit(plan.deploy, true)).toEqual(warned);
+    expect(await allowing.admit(target, true)).toEqual(warned);
     expect(allowing.notReady()).toEqual([]);
   });
 
   it('opens the network of a machine of one team, never that of many', async () => {
     const { engine, plan } = await testContext(OFFER);
-    if (plan.deploy === undefined) throw new Error('the plan has no target');
+    const target = planned(plan, 'deploy');
     const log = collectedLog();
     const deployers = testDeployers(engine, tempDir(), { appNetwork: 'open', log });
-    expect(await deployers.admit(plan.deploy, false)).toEqual({ warnings: [] });
-    await expect(deployers.admit(plan.deploy, true)).rejects.toThrow('apps are not contained');
+    expect(await deployers.admit(target, false)).toEqual({ warnings: [] });
+    await expect(deployers.admit(target, true)).rejects.toThrow('apps are not contained');
     await deployers.restore();
     expect(log.lines).toContainEqual(
       expect.objectContaining({ message: expect.stringContaining('--app-network open') as string }),
@@ -68,11 +68,11 @@ describe('admit()', () => {
 
   it('takes no deploy to Dokku for many teams, and other work after it', async () => {
     const { engine, plan } = await testContext({ ...OFFER, deploy: { ...OFFER.deploy, kind: 'dokku' } });
-    if (plan.deploy === undefined) throw new Error('the plan has no target');
+    const target = planned(plan, 'deploy');
     const deployers = testDeployers(engine, tempDir());
-    await expect(deployers.admit(plan.deploy, true)).rejects.toMatchObject({ name: 'BuildFailed' });
+    await expect(deployers.admit(target, true)).rejects.toMatchObject({ name: 'BuildFailed' });
     expect(deployers.notReady()).toEqual([]);
-    expect(await deployers.admit(plan.deploy, false)).toEqual({ warnings: [] });
+    expect(await deployers.admit(target, false)).toEqual({ warnings: [] });
   });
 });
 

@@ -1,9 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openJournal } from './journal.ts';
-import { tempDir } from '../../test/setup/runner/temp-dir.ts';
+import { smallDisk, tempDir } from '../../test/setup/runner/temp-dir.ts';
 
 const ref = { id: 'run_1', epoch: 1 };
 
@@ -57,13 +56,7 @@ describe('journal', () => {
   it('2.3 takes a line out again that the disk had no room for, so that the next one is whole', async ({
     skip,
   }) => {
-    const folder = tempDir();
-    try {
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder], { stdio: 'ignore' });
-    } catch {
-      skip('a small disk needs the right to mount a tmpfs');
-    }
-    onTestFinished(() => void execFileSync('umount', ['-l', folder]));
+    const folder = smallDisk(skip);
     const path = join(folder, 'journal.jsonl');
     const journal = await openJournal({ path });
     await journal.record('offered', ref);

@@ -7,6 +7,14 @@ import { acquireLock, isDeadHere, lockHolder, LockedError, ownMark } from './loc
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
+/** Leaves the lock of a daemon that is gone, with these marks of another process. */
+async function leaveLock(dir: string, marks: object): Promise<void> {
+  const lock = await acquireLock(dir, 'one');
+  const holder = JSON.parse(readFileSync(join(dir, 'lock'), 'utf8')) as object;
+  await lock.release();
+  writeFileSync(join(dir, 'lock'), JSON.stringify({ ...holder, ...marks, token: 'dead' }));
+}
+
 describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps it', () => {
   it('refuses a second daemon and names the first', async () => {
     const dir = tempDir();
@@ -22,10 +30,7 @@ describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps i
     const dir = tempDir();
     const child = spawn('true');
     await once(child, 'exit');
-    const lock = await acquireLock(dir, 'one');
-    const holder = JSON.parse(readFileSync(join(dir, 'lock'), 'utf8')) as object;
-    await lock.release();
-    writeFileSync(join(dir, 'lock'), JSON.stringify({ ...holder, pid: child.pid, token: 'dead' }));
+    await leaveLock(dir, { pid: child.pid });
     await (await acquireLock(dir, 'two')).release();
   });
 
@@ -48,22 +53,13 @@ describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps i
       const fields = readFileSync(stat, 'utf8').split(') ')[1]?.split(' ') ?? [];
       return fields[0] === 'Z' ? fields[19] : undefined;
     });
-    const lock = await acquireLock(dir, 'one');
-    const holder = JSON.parse(readFileSync(join(dir, 'lock'), 'utf8')) as object;
-    await lock.release();
-    writeFileSync(
-      join(dir, 'lock'),
-      JSON.stringify({ ...holder, pid: Number(pid.toString()), startTime, token: 'dead' }),
-    );
+    await leaveLock(dir, { pid: Number(pid.toString()), startTime });
     await (await acquireLock(dir, 'two')).release();
   });
 
   it('takes over when the process id was given to another process', async () => {
     const dir = tempDir();
-    const lock = await acquireLock(dir, 'one');
-    const holder = JSON.parse(readFileSync(join(dir, 'lock'), 'utf8')) as object;
-    await lock.release();
-    writeFileSync(join(dir, 'lock'), JSON.stringify({ ...holder, startTime: '1', token: 'dead' }));
+    await leaveLock(dir, { startTime: '1' });
     expect(await lockHolder(dir)).toBeUndefined();
     await (await acquireLock(dir, 'two')).release();
   });

@@ -1,23 +1,24 @@
 /**
  * This file tests the doctor's checks against real servers on loopback: a registry, certificates, proxies.
  */
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { dataPaths, readConfig } from '../disk/identity.ts';
 import { parseFlags } from '../commands/flags.ts';
 import { noteRegistry } from '../disk/last-registry.ts';
 import { runSettings } from '../commands/settings.ts';
 import { has } from '../../test/setup/needs.ts';
+import { freePort } from '../../test/setup/registry.ts';
 import { registry as startRealRegistry } from '../../test/setup/runner/build-stories.ts';
 import { makeCertificates } from '../../test/setup/runner/certificates.ts';
 import { makeHome } from '../../test/setup/runner/daemon-process.ts';
-import type { FakeControlPlane } from '../../test/setup/runner/fake-control-plane.ts';
+import { refusal, type FakeControlPlane } from '../../test/setup/runner/fake-control-plane.ts';
 import { startFakeProxy } from '../../test/setup/runner/fake-proxy.ts';
+import { listening } from '../../test/setup/runner/listening.ts';
+import { programsFirst } from '../../test/setup/runner/programs.ts';
 import { controlPlane } from '../../test/setup/runner/stories.ts';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { collect, type CheckContext, type CheckResult } from './check.ts';
@@ -44,19 +45,6 @@ async function run(group: typeof registry, context: CheckContext): Promise<Check
   await group(context, collect(results));
   return results;
 }
-
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
-}
-
-const freePort = async (): Promise<number> => {
-  const server = createTcpServer();
-  const port = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-};
 
 describe('registry check', () => {
   it.runIf(hasRegistry)('proves the right to push without pushing, and pushes when asked', async () => {
@@ -100,7 +88,7 @@ describe('registry check', () => {
         good ? '' : JSON.stringify({ errors: [{ code: 'DENIED', message: 'requested access is denied' }] }),
       );
     };
-    return { host: `127.0.0.1:${await listen(createServer(handler))}`, seen };
+    return { host: `127.0.0.1:${await listening(createServer(handler))}`, seen };
   }
 
   it("signs in with this user's own login, throws the upload away, and never tells the password", async () => {
@@ -214,7 +202,7 @@ describe('control plane checks', () => {
   it('tells runners that are switched off, one that is revoked and one that is unknown from each other', async () => {
     const { cp, look } = await enrolled();
     const adviceTo = async (status: number, code: string) => {
-      cp.script('heartbeat', { status, body: { error: { code, message: code } } });
+      cp.script('heartbeat', refusal(status, code));
       return (await look()).get('identity')?.advice;
     };
     expect(await adviceTo(404, 'not_found')).toContain('host.runners');
@@ -226,7 +214,7 @@ describe('control plane checks', () => {
 describe('tls check', () => {
   it('2.16 names the chain and its end, trusts a private authority only when it is given, through a proxy too', async () => {
     const certificates = makeCertificates();
-    const port = await listen(createTlsServer(certificates, (_, response) => void response.end()));
+    const port = await listening(createTlsServer(certificates, (_, response) => void response.end()));
     const url = new URL(`https://localhost:${port}`);
     const look = async (ca: string | undefined, proxy?: URL) =>
       await lookAtTls({ url, proxy, ca, timeoutMs: 5_000 });
@@ -250,22 +238,12 @@ describe('tls check', () => {
   });
 
   it('says when a certificate has expired, and when it is for another name', async () => {
-    const folder = tempDir();
-    const at = (name: string) => join(folder, name);
-    execFileSync(
-      'openssl',
-      `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=other.example -addext subjectAltName=DNS:other.example -keyout ${at('key')} -out ${at('pem')}`.split(
-        ' ',
-      ),
-      { stdio: 'ignore' },
-    );
-    const pem = execFileSync('cat', [at('pem')]).toString();
-    const key = execFileSync('cat', [at('key')]).toString();
-    const port = await listen(createTlsServer({ key, cert: pem }, (_, response) => void response.end()));
+    const { ca, ...own } = makeCertificates('DNS:other.example');
+    const port = await listening(createTlsServer(own, (_, response) => void response.end()));
     const found = await lookAtTls({
       url: new URL(`https://localhost:${port}`),
       proxy: undefined,
-      ca: pem,
+      ca,
       timeoutMs: 5_000,
     });
     expect(found).toMatchObject({ status: 'fail', advice: expect.stringContaining('other names') as string });
@@ -286,19 +264,12 @@ describe('tools check', () => {
   });
 
   it('refuses a pack of another version than the pinned one', async () => {
-    const folder = tempDir();
-    writeFileSync(join(folder, 'pack'), '#!/bin/sh\necho 0.30.0+git-1\n', { mode: 0o755 });
-    const before = process.env['PATH'];
-    process.env['PATH'] = `${folder}:${before}`;
-    try {
-      const found = (await run(tools, contextOf())).find(({ name }) => name === 'pack');
-      expect(found).toMatchObject({
-        status: 'warn',
-        detail: expect.stringContaining('pack 0.30.0 is here') as string,
-      });
-    } finally {
-      process.env['PATH'] = before;
-    }
+    programsFirst({ pack: 'echo 0.30.0+git-1' });
+    const found = (await run(tools, contextOf())).find(({ name }) => name === 'pack');
+    expect(found).toMatchObject({
+      status: 'warn',
+      detail: expect.stringContaining('pack 0.30.0 is here') as string,
+    });
   });
 });
 

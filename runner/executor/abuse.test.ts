@@ -2,15 +2,16 @@
  * The abuse suite runs every case of sandbox-abuse/cases.ts on each executor that this machine has, with a
  * real engine and real namespaces.
  */
-import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
+import { expectTableInDocs } from '../../test/setup/runner/abuse.ts';
 import { createBench } from '../../test/setup/runner/sandbox-abuse/bench.ts';
 import type { Bench, Kind } from '../../test/setup/runner/sandbox-abuse/bench.ts';
 import { specOf } from '../work/run-spec.ts';
-import { ABUSE_CASES, abuseTable } from '../../test/setup/runner/sandbox-abuse/cases.ts';
+import { ABUSE_CASES } from '../../test/setup/runner/sandbox-abuse/cases.ts';
 import { detectExecutor } from './detect.ts';
-import { RUNNER_ID, makeDataDir } from '../../test/setup/runner/executor-fixtures.ts';
+import { RUNNER_ID } from '../../test/setup/runner/executor-fixtures.ts';
+import { sharedDir } from '../../test/setup/runner/temp-dir.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 /**
@@ -26,18 +27,17 @@ const KINDS: { kind: Kind; there: boolean }[] = [
 
 describe.each(KINDS)('abuse of $kind', ({ kind, there }) => {
   let bench: Bench;
-  let dataDir: Awaited<ReturnType<typeof makeDataDir>>;
+  const dataDir = sharedDir();
 
   beforeAll(async () => {
     if (!there) return;
-    dataDir = await makeDataDir();
     const executor = await detectExecutor({
       wanted: kind,
-      dataDir: dataDir.path,
+      dataDir: dataDir(),
       runnerId: RUNNER_ID,
       log: (message, fields) => console.warn(message, fields),
     });
-    bench = await createBench({ kind, executor, dataDir: dataDir.path, runnerId: RUNNER_ID });
+    bench = await createBench({ kind, executor, dataDir: dataDir(), runnerId: RUNNER_ID });
   });
   afterEach(async () => {
     if (there) await bench.endAll();
@@ -45,8 +45,7 @@ describe.each(KINDS)('abuse of $kind', ({ kind, there }) => {
   afterAll(async () => {
     if (!there) return;
     await bench.close();
-    // An engine that does not answer must not leave the folder behind as well.
-    await bench.executor.reap(() => false).finally(dataDir.remove);
+    await bench.executor.reap(() => false);
   });
 
   for (const { abuse, held, act, x64Only } of ABUSE_CASES) {
@@ -77,8 +76,8 @@ describe('work that asks for a container', () => {
   });
 });
 
-describe('docs/sandbox.md', () => {
-  it('holds the table of the cases', async () => {
-    expect(await readFile(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')).toContain(abuseTable());
-  });
-});
+expectTableInDocs(
+  'the cases',
+  ['what a task tries', 'what holds in a container', 'in namespaces'],
+  ABUSE_CASES.map(({ abuse, held, namespaces = 'held' }) => [abuse, held, namespaces]),
+);

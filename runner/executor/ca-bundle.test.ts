@@ -1,13 +1,13 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join, normalize } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { caEnv, writeCaBundle } from './ca-bundle.ts';
 import { makeCertificates, type Certificates } from '../../test/setup/runner/certificates.ts';
 import { startFakeProxy } from '../../test/setup/runner/fake-proxy.ts';
+import { listening } from '../../test/setup/runner/listening.ts';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 
 /** This serves a repository with one commit as plain files over TLS. */
@@ -28,12 +28,7 @@ async function serveRepository(certificates: Certificates): Promise<string> {
       response.writeHead(404).end();
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `https://localhost:${(server.address() as AddressInfo).port}/`;
+  return `https://localhost:${await listening(server)}/`;
 }
 
 async function heads(url: string, env: Record<string, string>): Promise<string> {

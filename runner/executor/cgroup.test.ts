@@ -4,25 +4,21 @@
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { detectCgroups, oomKillsOf } from './cgroup.ts';
-import { makeDataDir } from '../../test/setup/runner/executor-fixtures.ts';
+import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { parseMountinfo } from './procfs.ts';
 
 const LIMITS = { timeoutSeconds: 10, memoryMb: 64, cpus: 1.5, pids: 32, outputBytes: 1 };
 
 describe('detectCgroups()', () => {
-  let root: Awaited<ReturnType<typeof makeDataDir>>;
+  let root: string;
+  beforeEach(() => void (root = tempDir()));
 
-  beforeEach(async () => {
-    root = await makeDataDir();
-  });
-  afterEach(() => root.remove());
-
-  const read = (...path: string[]) => readFile(join(root.path, ...path), 'utf8');
+  const read = (...path: string[]) => readFile(join(root, ...path), 'utf8');
 
   async function unifiedGroup(path: string, members: string, enabled = ''): Promise<void> {
-    const folder = join(root.path, path);
+    const folder = join(root, path);
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'cgroup.procs'), members);
     await writeFile(join(folder, 'cgroup.subtree_control'), enabled);
@@ -31,13 +27,13 @@ describe('detectCgroups()', () => {
 
   const detect = (own: string) =>
     detectCgroups({
-      mounts: parseMountinfo(`31 23 0:28 / ${root.path} rw - cgroup2 cgroup2 rw`),
+      mounts: parseMountinfo(`31 23 0:28 / ${root} rw - cgroup2 cgroup2 rw`),
       self: `0::${own}\n`,
       pid: 42,
     });
 
   it('steps down into a leaf when the daemon is alone in its group', async () => {
-    await writeFile(join(root.path, 'cgroup.controllers'), 'cpu memory pids');
+    await writeFile(join(root, 'cgroup.controllers'), 'cpu memory pids');
     await unifiedGroup('svc.service', '42\n', 'memory pids cpu');
     await unifiedGroup('svc.service/svc-runner', '', 'memory pids cpu');
     const host = await detect('/svc.service');
@@ -47,7 +43,7 @@ describe('detectCgroups()', () => {
   });
 
   it('stays where it is when others live in the group', async () => {
-    await writeFile(join(root.path, 'cgroup.controllers'), 'memory');
+    await writeFile(join(root, 'cgroup.controllers'), 'memory');
     await unifiedGroup('shared', '42\n43\n', 'memory pids cpu');
     await unifiedGroup('shared/svc-runner', '', 'memory');
     expect([...((await detect('/shared'))?.covers ?? [])]).toEqual(['memory']);
@@ -55,7 +51,7 @@ describe('detectCgroups()', () => {
   });
 
   it('offers nothing when no controller can be used', async () => {
-    await writeFile(join(root.path, 'cgroup.controllers'), 'cpu io');
+    await writeFile(join(root, 'cgroup.controllers'), 'cpu io');
     expect(await detect('/')).toBeUndefined();
     expect(await detectCgroups({ mounts: [], self: '0::/\n', pid: 42 })).toBeUndefined();
   });
@@ -63,8 +59,8 @@ describe('detectCgroups()', () => {
   it('covers version 1 controller by controller, in the daemon’s own group', async () => {
     const mounts = parseMountinfo(
       [
-        `1 0 0:1 / ${root.path}/memory rw - cgroup cgroup rw,memory`,
-        `2 0 0:2 / ${root.path}/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct`,
+        `1 0 0:1 / ${root}/memory rw - cgroup cgroup rw,memory`,
+        `2 0 0:2 / ${root}/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct`,
       ].join('\n'),
     );
     const host = await detectCgroups({
@@ -85,16 +81,12 @@ describe('detectCgroups()', () => {
 
 describe('oomKillsOf()', () => {
   it('reads the count of either version', async () => {
-    const folder = await makeDataDir();
-    expect(await oomKillsOf(folder.path)).toBe(0);
-    await writeFile(join(folder.path, 'memory.oom_control'), 'oom_kill_disable 0\nunder_oom 0\noom_kill 2\n');
-    expect(await oomKillsOf(folder.path)).toBe(2);
-    await writeFile(
-      join(folder.path, 'memory.events'),
-      'low 0\nmax 8\noom 3\noom_kill 3\noom_group_kill 0\n',
-    );
-    expect(await oomKillsOf(folder.path)).toBe(3);
-    await folder.remove();
+    const folder = tempDir();
+    expect(await oomKillsOf(folder)).toBe(0);
+    await writeFile(join(folder, 'memory.oom_control'), 'oom_kill_disable 0\nunder_oom 0\noom_kill 2\n');
+    expect(await oomKillsOf(folder)).toBe(2);
+    await writeFile(join(folder, 'memory.events'), 'low 0\nmax 8\noom 3\noom_kill 3\noom_group_kill 0\n');
+    expect(await oomKillsOf(folder)).toBe(3);
   });
 });
 

@@ -9,18 +9,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { InvalidSpecError } from './spec.ts';
 import { detectExecutor } from './detect.ts';
-import type { Executor, Running, SandboxSpec } from './executor.ts';
+import type { Executor } from './executor.ts';
 import {
-  RUNNER_ID,
+  begun,
+  ended,
   hostCommandLines,
-  makeDataDir,
   makeSpec,
+  RUNNER_ID,
   runToEnd,
   settledWrites,
   shell,
   startCollecting,
 } from '../../test/setup/runner/executor-fixtures.ts';
-import { waitFor } from '../../test/setup/wait-for.ts';
+import { sharedDir } from '../../test/setup/runner/temp-dir.ts';
 
 /** A stream buffer just below its mark, plus one read. */
 const CHUNK_BYTES_MAX = 2 * 65_536;
@@ -33,37 +34,23 @@ const KINDS = [
 for (const kind of KINDS) {
   describe.runIf(kind.there)(`executor ${kind.name}`, () => {
     let executor: Executor;
-    let dataDir: Awaited<ReturnType<typeof makeDataDir>>;
+    const dataDir = sharedDir();
     const create = (): Promise<Executor> =>
       detectExecutor({
         wanted: kind.name,
-        dataDir: dataDir.path,
+        dataDir: dataDir(),
         runnerId: RUNNER_ID,
         log: () => undefined,
       });
 
     const task = (script: string, changes?: Parameters<typeof makeSpec>[1]) =>
       runToEnd(executor, makeSpec(shell(script), changes));
-    /** Starts a task and waits until it says that it is up. */
-    const begun = async (spec: SandboxSpec) => {
-      const run = await startCollecting(executor, spec);
-      await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
-      return run;
-    };
-    const ended = async ({ running }: { running: Running }) => {
-      running.kill('cancelled', 0);
-      return await running.done;
-    };
 
     beforeAll(async () => {
-      dataDir = await makeDataDir();
       executor = await create();
     });
 
-    afterAll(async () => {
-      await executor.reap(() => false);
-      await dataDir.remove();
-    });
+    afterAll(async () => await executor.reap(() => false));
 
     describe('endings', () => {
       it('delivers what was printed on both streams and exit code 0', async () => {
@@ -123,6 +110,7 @@ for (const kind of KINDS) {
 
       it('lets a task finish after SIGTERM when it is cancelled', async () => {
         const run = await begun(
+          executor,
           makeSpec(shell('trap "echo bye; exit 9" TERM; echo up; while :; do sleep 0.1; done')),
         );
         run.running.kill('cancelled');
@@ -131,7 +119,10 @@ for (const kind of KINDS) {
       });
 
       it('kills a task that ignores SIGTERM after the grace, and keeps the first reason', async () => {
-        const run = await begun(makeSpec(shell('trap "" TERM; echo up; while :; do sleep 1; done')));
+        const run = await begun(
+          executor,
+          makeSpec(shell('trap "" TERM; echo up; while :; do sleep 1; done')),
+        );
         const killedAt = performance.now();
         run.running.kill('lease_lost', 700);
         run.running.kill('cancelled', 60_000);
@@ -204,9 +195,9 @@ for (const kind of KINDS) {
       });
 
       it('sees neither the daemon, its data, nor the accounts of the host', async () => {
-        await writeFile(join(dataDir.path, 'key'), 'private');
+        await writeFile(join(dataDir(), 'key'), 'private');
         const run = await task(
-          `cat /proc/1/environ; cat '${dataDir.path}/key' /etc/shadow; ls /root /home /var/lib; cat /etc/passwd; ls /proc`,
+          `cat /proc/1/environ; cat '${dataDir()}/key' /etc/shadow; ls /root /home /var/lib; cat /etc/passwd; ls /proc`,
         );
         expect(run.stdout).not.toContain('private');
         expect(run.stdout).not.toContain('PGUSER');
@@ -227,7 +218,7 @@ for (const kind of KINDS) {
         const secret = `s3cret'"\n$HOME ${process.pid}`;
         const env = { TOKEN: secret, PATH: '/usr/bin:/bin' };
         const spec = makeSpec(shell('printf "%s|" "$TOKEN"; env; echo up; sleep 30'), { env });
-        const run = await begun(spec);
+        const run = await begun(executor, spec);
         expect(run.text()).toContain(`${secret}|`);
         expect(run.text()).toContain('HOME=/workspace');
         expect((await hostCommandLines()).filter((line) => line.includes("s3cret'"))).toEqual([]);
@@ -330,11 +321,9 @@ for (const kind of KINDS) {
     describe('leftovers', () => {
       it('reaps what is not live and leaves what is', async () => {
         const other = await create();
-        const live = await startCollecting(executor, makeSpec(shell('echo up; sleep 60')));
+        const live = await begun(executor, makeSpec(shell('echo up; sleep 60')));
         const spec = makeSpec(shell('echo up; sleep 60'), { epoch: 7 });
-        const orphan = await startCollecting(executor, spec);
-        for (const run of [live, orphan])
-          await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
+        const orphan = await begun(executor, spec);
         const reaped = await other.reap(({ id }) => id !== spec.workId);
         expect(reaped).toEqual([{ id: spec.workId, epoch: 7 }]);
         expect((await orphan.running.done).reason).not.toBe('cancelled');

@@ -1,20 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeDataDir } from '../../test/setup/runner/executor-fixtures.ts';
+import { describe, expect, it } from 'vitest';
+import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { launchScript } from './launcher.ts';
 
 describe('launchScript()', () => {
-  let folder: Awaited<ReturnType<typeof makeDataDir>>;
-
-  beforeAll(async () => {
-    folder = await makeDataDir();
-  });
-  afterAll(() => folder.remove());
-
   function launch(env: Record<string, string>, command: readonly string[], workdir = '/'): string {
-    const script = join(folder.path, 'launch');
+    const script = join(tempDir(), 'launch');
     writeFileSync(script, launchScript(env, workdir));
     return execFileSync('sh', [script, ...command], {
       env: { PATH: '/usr/bin:/bin' },

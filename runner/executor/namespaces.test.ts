@@ -4,48 +4,46 @@
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { chmod, chown, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import type { Executor, Outcome } from './executor.ts';
 import {
-  RUNNER_ID,
+  begun,
+  ended,
   hostCommandLines,
-  makeDataDir,
   makeSpec,
+  RUNNER_ID,
   runToEnd,
   shell,
-  startCollecting,
 } from '../../test/setup/runner/executor-fixtures.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import { createNamespacesExecutor } from './namespaces.ts';
 import { TIMED } from '../../test/setup/timed.ts';
+import { sharedDir, tempDir } from '../../test/setup/runner/temp-dir.ts';
+import { programsFirst } from '../../test/setup/runner/programs.ts';
 
 const there = await has('namespaces');
 const USER = 12_345;
 
 describe.runIf(there)('namespaces executor', () => {
   let executor: Executor;
-  let dataDir: Awaited<ReturnType<typeof makeDataDir>>;
-  const options = () => ({ dataDir: dataDir.path, runnerId: RUNNER_ID, log: () => undefined });
+  const dataDir = sharedDir();
+  const options = () => ({ dataDir: dataDir(), runnerId: RUNNER_ID, log: () => undefined });
 
   beforeAll(async () => {
-    dataDir = await makeDataDir();
     executor = await createNamespacesExecutor(options());
   });
-  afterAll(async () => {
-    await executor.reap(() => false);
-    await dataDir.remove();
-  });
+  afterAll(async () => await executor.reap(() => false));
 
   /**
    * Bundles a program that runs one task in a process of its own, so that it can have another user or be
    * killed.
    */
   async function bundleRunner(): Promise<string> {
-    const outfile = join(dataDir.path, 'run.mjs');
+    const outfile = join(dataDir(), 'run.mjs');
     await build({
       entryPoints: [new URL('../../test/setup/runner/unprivileged-run.ts', import.meta.url).pathname],
       bundle: true,
@@ -54,7 +52,7 @@ describe.runIf(there)('namespaces executor', () => {
       outfile,
       logLevel: 'silent',
     });
-    await chmod(dataDir.path, 0o755);
+    await chmod(dataDir(), 0o755);
     return outfile;
   }
 
@@ -117,7 +115,7 @@ describe.runIf(there)('namespaces executor', () => {
       expect(names).not.toContain(secret);
     for (const name of ['usr', 'proc', 'dev', 'tmp', 'workspace', 'etc', 'passwd'])
       expect(names).toContain(name);
-    expect(run.stdout).not.toContain(dataDir.path);
+    expect(run.stdout).not.toContain(dataDir());
     expect(run.stdout).toMatch(/^proc \/proc proc rw,nosuid,nodev,noexec,relatime,hidepid=(2|invisible)/m);
     expect(run.stdout).toMatch(/^svc-root \/ tmpfs ro,/m);
   });
@@ -137,7 +135,7 @@ describe.runIf(there)('namespaces executor', () => {
 
   it('opens nothing of the daemon to the task, not even what the daemon itself inherited', async () => {
     const program = await bundleRunner();
-    const file = openSync(join(dataDir.path, 'inherited'), 'w+');
+    const file = openSync(join(dataDir(), 'inherited'), 'w+');
     const stdio = [
       'ignore',
       'pipe',
@@ -147,7 +145,7 @@ describe.runIf(there)('namespaces executor', () => {
     ] as const;
     const text = execFileSync(
       process.execPath,
-      [program, RUNNER_ID, join(dataDir.path, 'fds'), 'ls -l /proc/self/fd'],
+      [program, RUNNER_ID, join(dataDir(), 'fds'), 'ls -l /proc/self/fd'],
       {
         stdio: [...stdio],
         encoding: 'utf8',
@@ -183,7 +181,7 @@ describe.runIf(there)('namespaces executor', () => {
 
   it('leaves no folder and no control group behind', async () => {
     await runToEnd(executor, makeSpec(['true']));
-    expect(await readdir(join(dataDir.path, 'sandboxes'))).toEqual([]);
+    expect(await readdir(join(dataDir(), 'sandboxes'))).toEqual([]);
   });
 
   it('takes its tasks with it when the daemon is killed', async () => {
@@ -191,32 +189,30 @@ describe.runIf(there)('namespaces executor', () => {
     const marker = `sleep ${6000 + (process.pid % 1000)}.5`;
     const daemon = spawn(
       process.execPath,
-      [program, RUNNER_ID, join(dataDir.path, 'crash'), `setsid ${marker} & ${marker}`],
+      [program, RUNNER_ID, join(dataDir(), 'crash'), `setsid ${marker} & ${marker}`],
       { stdio: 'ignore' },
     );
     const alive = async () => (await hostCommandLines()).filter((line) => line === marker).length;
     await waitFor('two sleeping tasks', alive, { holds: (count) => count === 2 });
     daemon.kill('SIGKILL');
     await waitFor('their end', alive, { holds: (count) => count === 0 });
-    const next = await createNamespacesExecutor({ ...options(), dataDir: join(dataDir.path, 'crash') });
+    const next = await createNamespacesExecutor({ ...options(), dataDir: join(dataDir(), 'crash') });
     expect(await next.reap(() => false)).toHaveLength(1);
-    expect(await readdir(join(dataDir.path, 'crash', 'sandboxes'))).toEqual([]);
+    expect(await readdir(join(dataDir(), 'crash', 'sandboxes'))).toEqual([]);
   });
 
   it('keeps a record of another runner and a live run untouched', async () => {
-    const live = await startCollecting(executor, makeSpec(shell('echo up; sleep 30')));
-    await waitFor('the task', live.text, { holds: (text) => text.includes('up') });
+    const live = await begun(executor, makeSpec(shell('echo up; sleep 30')));
     const other = await createNamespacesExecutor({ ...options(), runnerId: 'rnr_other' });
     expect(await other.reap(() => false)).toEqual([]);
     const same = await createNamespacesExecutor(options());
     expect(await same.reap(() => true)).toEqual([]);
-    live.running.kill('cancelled', 0);
-    expect(await live.running.done).toMatchObject({ reason: 'cancelled' });
+    expect(await ended(live)).toMatchObject({ reason: 'cancelled' });
   });
 
   it('holds the same walls for a runner that is not root', async () => {
     const program = await bundleRunner();
-    const userDir = join(dataDir.path, 'user');
+    const userDir = join(dataDir(), 'user');
     await mkdir(userDir, { recursive: true });
     if (process.geteuid?.() === 0) await chown(userDir, USER, USER);
     const script =
@@ -245,19 +241,9 @@ describe.runIf(there)('namespaces executor', () => {
 
 describe.runIf(there)('createNamespacesExecutor()', () => {
   it('refuses tools that only share the name with util-linux', async () => {
-    const folder = await makeDataDir();
-    await writeFile(join(folder.path, 'setpriv'), '#!/bin/sh\necho BusyBox v1.36\n', { mode: 0o755 });
-    const path = process.env['PATH'];
-    process.env['PATH'] = `${folder.path}:${path}`;
-    try {
-      await expect(
-        createNamespacesExecutor({ dataDir: folder.path, runnerId: RUNNER_ID, log: () => undefined }),
-      ).rejects.toThrow(
-        'setpriv is not of util-linux, expected util-linux 2.36 or newer; install util-linux',
-      );
-    } finally {
-      process.env['PATH'] = path;
-      await folder.remove();
-    }
+    programsFirst({ setpriv: 'echo BusyBox v1.36' });
+    await expect(
+      createNamespacesExecutor({ dataDir: tempDir(), runnerId: RUNNER_ID, log: () => undefined }),
+    ).rejects.toThrow('setpriv is not of util-linux, expected util-linux 2.36 or newer; install util-linux');
   });
 });

@@ -7,36 +7,34 @@ import { ensureBaseImage } from './base-image.ts';
 import { runCommand } from './command.ts';
 import type { Executor } from './executor.ts';
 import {
-  RUNNER_ID,
-  makeDataDir,
+  begun,
+  ended,
+  hostProcesses,
   makeSpec,
+  RUNNER_ID,
   runToEnd,
   shell,
-  startCollecting,
 } from '../../test/setup/runner/executor-fixtures.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 import { createPodmanExecutor } from './podman.ts';
 import { RANGE_IDS } from './user-range.ts';
+import { sharedDir } from '../../test/setup/runner/temp-dir.ts';
 
 const there = await has('podman');
 
 describe.runIf(there)('podman executor', () => {
   let executor: Executor;
-  let dataDir: Awaited<ReturnType<typeof makeDataDir>>;
+  const dataDir = sharedDir();
   const podman = (...args: string[]) => runCommand(['podman', ...args], { timeoutMs: 20_000 });
 
   beforeAll(async () => {
-    dataDir = await makeDataDir();
     executor = await createPodmanExecutor({
-      dataDir: dataDir.path,
+      dataDir: dataDir(),
       runnerId: RUNNER_ID,
       log: () => undefined,
     });
   });
-  afterAll(async () => {
-    await executor.reap(() => false);
-    await dataDir.remove();
-  });
+  afterAll(async () => await executor.reap(() => false));
 
   it('says which runtime passed the probe', () => {
     expect(executor).toMatchObject({ name: 'podman', isolation: 'container' });
@@ -46,7 +44,7 @@ describe.runIf(there)('podman executor', () => {
   });
 
   it('writes a filter that refuses what the installed one allows', async () => {
-    const profile = JSON.parse(await readFile(join(dataDir.path, 'seccomp-task.json'), 'utf8')) as {
+    const profile = JSON.parse(await readFile(join(dataDir(), 'seccomp-task.json'), 'utf8')) as {
       syscalls: { names: string[]; action: string }[];
     };
     const allowed = new Set(
@@ -69,14 +67,12 @@ describe.runIf(there)('podman executor', () => {
   });
 
   it('shows limits, labels and walls to the engine, and no variable of the task', async () => {
-    const run = await startCollecting(
+    const run = await begun(
       executor,
       makeSpec(shell('echo up; sleep 30'), { epoch: 4, env: { TOKEN: 'visible?' } }),
     );
-    await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
-    const [id = ''] = (
-      await podman('ps', '--quiet', '--no-trunc', `--filter=label=cp.runner=${RUNNER_ID}`)
-    ).stdout.split('\n');
+    const listed = await podman('ps', '--quiet', '--no-trunc', `--filter=label=cp.runner=${RUNNER_ID}`);
+    const [id = ''] = listed.stdout.split('\n');
     const text = (await podman('inspect', id)).stdout;
     const [container] = JSON.parse(text) as {
       Config: { Labels: Record<string, string> };
@@ -94,66 +90,51 @@ describe.runIf(there)('podman executor', () => {
       AutoRemove: false,
     });
     expect(text).not.toContain('visible?');
-    run.running.kill('cancelled', 0);
-    await run.running.done;
+    await ended(run);
   });
 
   describe.runIf(process.getuid?.() === 0)('as root, with a range of users for containers', () => {
     /** Finds the host's uids of the processes with this command line. */
     const usersOf = async (line: string): Promise<number[]> => {
-      const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-      const read = async (path: string) => await readFile(path, 'utf8').catch(() => ''); // It has ended meanwhile.
-      const found = await Promise.all(
-        pids.map(async (pid) =>
-          (await read(`/proc/${pid}/cmdline`)).replaceAll('\0', ' ').trim() === line
-            ? Number(/^Uid:\t(\d+)/m.exec(await read(`/proc/${pid}/status`))?.[1] ?? NaN)
-            : NaN,
-        ),
+      const running = (await hostProcesses()).filter((process) => process.line === line);
+      // It may have ended meanwhile.
+      const states = running.map(
+        async ({ pid }) => await readFile(`/proc/${pid}/status`, 'utf8').catch(() => ''),
       );
-      return found.filter((uid) => !Number.isNaN(uid));
+      return (await Promise.all(states)).flatMap((text) => Number(/^Uid:\t(\d+)/m.exec(text)?.[1] ?? []));
+    };
+
+    /** Returns the only one. */
+    const userOf = async (line: string): Promise<number> => {
+      const [uid = NaN] = await waitFor('its process', async () => await usersOf(line), {
+        holds: (at) => at.length === 1,
+      });
+      return uid;
     };
 
     it('gives each task users that are nobody on the host, nor in another task', async () => {
       expect(executor.sharedUsers).toBeUndefined();
-      const runs = await Promise.all(
-        ['3331', '3332'].map(async (seconds) => ({
-          seconds,
-          run: await startCollecting(executor, makeSpec(shell(`id -u; exec sleep ${seconds}`))),
-        })),
-      );
-      const uids: number[] = [];
-      for (const { seconds, run } of runs) {
-        await waitFor('the task', run.text, { holds: (text) => text === '65532\n' });
-        uids.push(
-          ...(await waitFor('its process', () => usersOf(`sleep ${seconds}`), {
-            holds: (at) => at.length === 1,
-          })),
-        );
-      }
-      for (const { run } of runs) run.running.kill('cancelled', 0);
-      await Promise.all(runs.map(({ run }) => run.running.done));
+      const specs = ['3331', '3332'].map((seconds) => makeSpec(shell(`id -u; exec sleep ${seconds}`)));
+      const runs = await Promise.all(specs.map(async (spec) => await begun(executor, spec, '65532\n')));
+      expect(runs.map((run) => run.text())).toEqual(['65532\n', '65532\n']);
+      const uids = [await userOf('sleep 3331'), await userOf('sleep 3332')];
+      await Promise.all(runs.map(ended));
       for (const uid of uids) expect(uid).toBeGreaterThan(2 * RANGE_IDS);
-      expect(Math.abs((uids[0] ?? 0) - (uids[1] ?? 0))).toBeGreaterThanOrEqual(RANGE_IDS);
+      expect(Math.abs(uids[0]! - uids[1]!)).toBeGreaterThanOrEqual(RANGE_IDS);
     });
 
     it('does the same for a build step, which owns its clone as long as it runs', async () => {
-      const folder = join(dataDir.path, 'clone');
+      const folder = join(dataDir(), 'clone');
       await mkdir(join(folder, 'sub'), { recursive: true, mode: 0o700 });
       await writeFile(join(folder, 'sub', 'mine'), 'of the runner\n', { mode: 0o600 });
       await symlink('/etc/hostname', join(folder, 'out'));
       const { uid: outside } = await stat('/etc/hostname');
       const script = 'id -u; cat sub/mine; ln -s /etc/passwd sub/link; echo x >sub/made; exec sleep 3333';
-      const run = await startCollecting(
-        executor,
-        makeSpec(shell(script), { network: 'private', clone: { folder, user: '0:0' } }),
-      );
-      await waitFor('the step', run.text, { holds: (text) => text === '0\nof the runner\n' });
-      const [uid] = await waitFor('its process', () => usersOf('sleep 3333'), {
-        holds: (at) => at.length === 1,
-      });
-      expect(uid).toBeGreaterThan(2 * RANGE_IDS);
-      run.running.kill('cancelled', 0);
-      await run.running.done;
+      const spec = makeSpec(shell(script), { network: 'private', clone: { folder, user: '0:0' } });
+      const run = await begun(executor, spec, '0\nof the runner\n');
+      expect(run.text()).toBe('0\nof the runner\n');
+      expect(await userOf('sleep 3333')).toBeGreaterThan(2 * RANGE_IDS);
+      await ended(run);
       for (const name of ['.', 'sub', 'sub/mine', 'sub/made', 'sub/link'])
         expect((await lstat(join(folder, name))).uid).toBe(0);
       for (const path of ['/etc/hostname', '/etc/passwd']) expect((await stat(path)).uid).toBe(outside);
@@ -162,14 +143,13 @@ describe.runIf(there)('podman executor', () => {
 
   it('notices that a container was removed behind its back', async () => {
     const spec = makeSpec(shell('echo up; sleep 30'));
-    const run = await startCollecting(executor, spec);
-    await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
+    const run = await begun(executor, spec);
     await podman('rm', '--force', '--time=0', `cp-${spec.workId}-1`);
     expect((await run.running.done).reason).toMatch(/^(engine_error|exit)$/);
   });
 
   it('makes a base image from linked tools where there is no static busybox', async () => {
-    const image = await ensureBaseImage('podman', dataDir.path, false);
+    const image = await ensureBaseImage('podman', dataDir(), false);
     try {
       const run = await runToEnd(
         executor,
@@ -185,7 +165,7 @@ describe.runIf(there)('podman executor', () => {
   });
 
   it('finds an image by its exact name, and by no part of its id or name', async () => {
-    const image = await ensureBaseImage('podman', dataDir.path);
+    const image = await ensureBaseImage('podman', dataDir());
     const format = '--format={{.Id}} {{index .RepoDigests 0}}';
     const [id = '', byDigest = ''] = (await podman('image', 'inspect', format, image)).stdout
       .trim()
@@ -215,7 +195,7 @@ describe.runIf(there)('podman executor', () => {
       await runToEnd(executor, makeSpec(['true'], base === undefined ? {} : { image: base })),
     ).toMatchObject({ exitCode: 0 });
     const other = await createPodmanExecutor({
-      dataDir: dataDir.path,
+      dataDir: dataDir(),
       runnerId: RUNNER_ID,
       defaultImage: 'localhost/not-here:1',
       log: () => undefined,

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { BATCH_BYTES_MAX, openSpool, spoolPath, type Spool, type SpoolChunk } from './log-spool.ts';
-import { tempDir } from '../../test/setup/runner/temp-dir.ts';
+import { smallDisk, tempDir } from '../../test/setup/runner/temp-dir.ts';
 
 const ref = { id: 'run_1', epoch: 3 };
 
@@ -130,13 +129,7 @@ describe('log spool', () => {
   it('2.3 goes on with a full disk, and says how much is missing when there is room again', async ({
     skip,
   }) => {
-    const folder = tempDir();
-    try {
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder], { stdio: 'ignore' });
-    } catch {
-      skip('a small disk needs the right to mount a tmpfs');
-    }
-    onTestFinished(() => void execFileSync('umount', ['-l', folder]));
+    const folder = smallDisk(skip);
     writeFileSync(join(folder, 'ballast'), Buffer.alloc(40_000));
     const spool = await openSpool(folder, ref);
     await spool.append('stdout', Buffer.from('before '));

@@ -6,7 +6,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { testContext, type TestContext } from '../../../test/setup/runner/build-context.ts';
+import {
+  dockerfileIn,
+  SOURCE,
+  testContext,
+  type TestContext,
+} from '../../../test/setup/runner/build-context.ts';
 import { collectedLog } from '../../../test/setup/runner/collected-log.ts';
 import { failureText, findProgram, runCommand } from '../../executor/command.ts';
 import { writeTar } from '@svc/proto/archive/tar.ts';
@@ -21,7 +26,6 @@ const never = new AbortController().signal;
 /** The proof of the containment runs a few builds. */
 const CONTAINED_MS = 300_000;
 
-const OFFER = { source: { repository: 'https://git.example/x', branch: 'main' } };
 const FILES: Record<string, string> = {
   'etc/os-release': 'ID=alpine\nNAME="Alpine Linux"\nVERSION_ID=3.20.2\n',
   'lib/apk/db/installed': 'P:musl\nV:1.2.5-r0\nA:x86_64\no:musl\nL:MIT\n',
@@ -46,7 +50,7 @@ const CATALOGUE = {
 
 /** The context of a build whose engine is the real one, with its calls recorded. */
 async function realContext(): Promise<TestContext> {
-  const context = await testContext(OFFER);
+  const context = await testContext();
   const real = findProgram('podman') ?? 'podman';
   context.fake('podman', `exec '${real}' "$@"`);
   return { ...context, env: process.env };
@@ -59,8 +63,7 @@ async function buildOf(context: BuildContext): Promise<string> {
     writeFileSync(join(clone, path), text);
   }
   const image = localTag(context.plan.id, context.plan.epoch);
-  const recipe = { type: 'dockerfile' as const, folder: clone, dockerfile: join(clone, 'Dockerfile') };
-  await buildImage(context, recipe, image);
+  await buildImage(context, dockerfileIn(clone), image);
   return image;
 }
 
@@ -123,7 +126,7 @@ describe.runIf(there)('catalogueImage()', () => {
 describe('catalogueImage() with an engine that is played', () => {
   /** `script` is what it does for `export`, with the file of a tar as `$tar`. */
   async function played(script: string, engine: 'podman' | 'docker' = 'docker'): Promise<TestContext> {
-    const context = await testContext(OFFER, engine);
+    const context = await testContext(SOURCE, engine);
     const tar = join(context.workspace.folder, 'image.tar');
     const content = Buffer.from('{"name":"x","version":"1"}');
     writeFileSync(
@@ -201,7 +204,7 @@ describe('catalogueImage() with an engine that is played', () => {
   });
 
   it('says which container is left, and that alone', async () => {
-    const context = await testContext(OFFER, 'docker');
+    const context = await testContext(SOURCE, 'docker');
     context.fake('docker', 'case $2 in rm) echo "the daemon is gone" >&2; exit 1;; esac');
     expect(await catalogueImage(context, { image: 'img', signal: never })).toMatchObject({
       catalogue: { packages: [] },

@@ -9,7 +9,7 @@ import type { Deployers } from '../../../runner/build/deployer.ts';
 import type { Builder } from '../../../runner/build/builder.ts';
 import type { BuildContext } from '../../../runner/build/context.ts';
 import { createControl } from '../../../runner/build/control.ts';
-import { planOf } from '../../../runner/build/plan.ts';
+import { planOf, type BuildPlan, type ImagePlan } from '../../../runner/build/plan.ts';
 import { makeWorkspace, workspaceOf } from '../../../runner/build/workspace.ts';
 import { createTeamImages } from '../../../runner/executor/team-images.ts';
 import { createDeployers, type DeployersOptions } from '../../../runner/deploy/deployers.ts';
@@ -19,6 +19,37 @@ import { collectedLog } from './collected-log.ts';
 import { ENGINE_TIMEOUTS, type EngineName } from '../../../runner/executor/engine.ts';
 import type { BuildOffer } from '../../../runner/control-plane/wire.ts';
 import { tempDir } from './temp-dir.ts';
+
+/** An offer of a build whose source nothing looks at. */
+export const SOURCE: Partial<BuildOffer> = {
+  source: { repository: 'https://git.example/x.git', branch: 'main' },
+};
+
+/** Plans a push to the registry. */
+export const imageAt = (host: string, changes: Partial<ImagePlan> = {}): ImagePlan => ({
+  host,
+  home: `${host}/acme`,
+  name: `${host}/acme/web`,
+  tag: '1',
+  insecure: false,
+  guarded: false,
+  commitInTag: false,
+  local: false,
+  ...changes,
+});
+
+export const dockerfileIn = (folder: string) =>
+  ({ type: 'dockerfile', folder, dockerfile: join(folder, 'Dockerfile') }) as const;
+
+/** Returns this part of a plan, which the offer of the test has. */
+export function planned<Part extends 'source' | 'image' | 'deploy'>(
+  plan: BuildPlan,
+  part: Part,
+): NonNullable<BuildPlan[Part]> {
+  const { [part]: found } = plan;
+  if (found === undefined) throw new Error(`the plan has no ${part}`);
+  return found;
+}
 
 export interface TestContext extends BuildContext {
   /** All lines and output together. */
@@ -30,7 +61,7 @@ export interface TestContext extends BuildContext {
 }
 
 export async function testContext(
-  offer: Partial<BuildOffer>,
+  offer: Partial<BuildOffer> = SOURCE,
   engine: EngineName = 'podman',
 ): Promise<TestContext> {
   const dataDir = tempDir();

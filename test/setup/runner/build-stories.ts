@@ -4,18 +4,27 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
-import { startGitServer, type GitServer, type TreeEntry } from '../git-server.ts';
+import { afterAll, onTestFailed } from 'vitest';
+import { startGitServer, type GitServer, type GitServerOptions, type TreeEntry } from '../git-server.ts';
 import { startRegistry, type Registry, type RegistryOptions } from '../registry.ts';
+import type { BuildOffer } from '../../../runner/control-plane/wire.ts';
 import { runCommand } from '../../../runner/executor/command.ts';
 import { dropRules } from '../../../runner/network/kernel-filter.ts';
 import { findStaticBusybox } from '../../../runner/executor/base-image.ts';
-import { startProcess, type Bundle, type DaemonProcess, type RunnerHome } from './daemon-process.ts';
-import { OWN_IDS } from './fake-runs.ts';
+import {
+  startProcess,
+  untilReported,
+  type Bundle,
+  type DaemonProcess,
+  type RunnerHome,
+} from './daemon-process.ts';
+import type { FakeControlPlane } from './fake-control-plane.ts';
+import { OWN_IDS, type FakeRun } from './fake-runs.ts';
 import { shareProofs } from './proofs.ts';
+import { enrolledMachine, type Machine } from './stories.ts';
 import { whenDone } from './when-done.ts';
 
-export async function gitServer(options?: Parameters<typeof startGitServer>[0]): Promise<GitServer> {
+export async function gitServer(options?: GitServerOptions): Promise<GitServer> {
   const server = await startGitServer(options);
   whenDone(async () => await server.stop());
   return server;
@@ -39,6 +48,22 @@ export async function appTree(more: Record<string, TreeEntry> = {}): Promise<Rec
   };
 }
 
+/** Starts a repository of one commit; `source` is its branch. */
+export async function repository(tree?: Record<string, TreeEntry>, options?: GitServerOptions) {
+  const git = await gitServer(options);
+  const { url, commit } = git.commit('web', tree ?? (await appTree()));
+  return { git, url, commit, source: { repository: url, branch: 'main' } };
+}
+
+/** Where a build pushes to. */
+export const imageIn = ({ host }: Registry, tag: string) =>
+  ({ host, namespace: 'acme', repository: 'web', tag, insecure: true }) as const;
+
+/** An app whose container ends at once, or stays up and serves nothing. */
+export const brokenApp = (...command: string[]) => ({
+  Dockerfile: `FROM scratch\nCOPY busybox /bin/busybox\nCMD ${JSON.stringify(['/bin/busybox', ...command])}\n`,
+});
+
 export const DOCKERFILE = `FROM scratch
 COPY busybox /bin/busybox
 COPY index.html /www/index.html
@@ -57,6 +82,40 @@ export function startBuilder(bundle: Bundle, home: RunnerHome, ...args: string[]
     '--allow-insecure-git',
     ...args,
   ]);
+}
+
+/** Time in which a build ends, however busy the machine. */
+export const BUILD_MS = 120_000;
+
+export interface BuildMachine extends Machine {
+  daemon: DaemonProcess;
+}
+
+export async function startBuildMachine(bundle: Bundle, ...args: string[]): Promise<BuildMachine> {
+  const machine = await enrolledMachine();
+  machine.cp.intervals.leaseMs = 15_000;
+  return { ...machine, daemon: startBuilder(bundle, machine.home, ...args) };
+}
+
+/** Has a test that fails show what has been said on the machine. */
+export function shown<T extends Pick<BuildMachine, 'cp' | 'daemon'>>(machine: T): T {
+  const { cp, daemon } = machine;
+  onTestFailed(() =>
+    console.error(daemon.output(), ...[...cp.runs.values()].map((run) => run.output.toString())),
+  );
+  return machine;
+}
+
+/** Has the build done; returns it when it has ended. */
+export async function built(cp: FakeControlPlane, offer: Partial<BuildOffer>): Promise<FakeRun> {
+  const build = cp.submitBuild(offer);
+  await untilReported(cp, build.id, BUILD_MS);
+  return build;
+}
+
+/** Returns the page of an app that a build has deployed. */
+export async function pageOf({ report }: FakeRun): Promise<string> {
+  return await (await fetch(`${report?.build?.address}/index.html`)).text();
 }
 
 export async function podman(...args: string[]): Promise<string> {

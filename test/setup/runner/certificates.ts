@@ -3,7 +3,7 @@
  * own.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tempDir } from './temp-dir.ts';
 
@@ -14,59 +14,20 @@ export interface Certificates {
   cert: string;
 }
 
-export function makeCertificates(): Certificates {
+const REQUEST =
+  'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -config /dev/null'.split(' ');
+
+/** @param names Of the server, as an extension of its certificate has them. */
+export function makeCertificates(names = 'DNS:localhost,IP:127.0.0.1'): Certificates {
   const dir = tempDir();
   const at = (name: string) => join(dir, name);
-  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'ignore' });
-  openssl(
-    'req',
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:prime256v1',
-    '-nodes',
-    '-days',
-    '2',
-    '-subj',
-    '/CN=test authority',
-    '-keyout',
-    at('ca.key'),
-    '-out',
-    at('ca.pem'),
-  );
-  openssl(
-    'req',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:prime256v1',
-    '-nodes',
-    '-subj',
-    '/CN=localhost',
-    '-keyout',
-    at('server.key'),
-    '-out',
-    at('server.csr'),
-  );
-  writeFileSync(at('ext'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
-  openssl(
-    'x509',
-    '-req',
-    '-in',
-    at('server.csr'),
-    '-CA',
-    at('ca.pem'),
-    '-CAkey',
-    at('ca.key'),
-    '-CAcreateserial',
-    '-days',
-    '2',
-    '-extfile',
-    at('ext'),
-    '-out',
-    at('server.pem'),
-  );
+  const make = (name: string, subject: string, ...more: string[]) => {
+    const files = ['-keyout', at(`${name}.key`), '-out', at(`${name}.pem`)];
+    execFileSync('openssl', [...REQUEST, '-subj', subject, ...files, ...more], { stdio: 'ignore' });
+  };
+  make('ca', '/CN=test authority', '-addext', 'basicConstraints=critical,CA:TRUE');
+  const signed = ['-CA', at('ca.pem'), '-CAkey', at('ca.key')];
+  make('server', '/CN=localhost', '-addext', `subjectAltName=${names}`, ...signed);
   const read = (name: string) => readFileSync(at(name), 'utf8');
   return { caFile: at('ca.pem'), ca: read('ca.pem'), key: read('server.key'), cert: read('server.pem') };
 }

@@ -69,7 +69,8 @@ const filesOf = (folder: string): Pick<Bundle, 'main' | 'fake'> => ({
 export interface RunnerHome {
   dataDir: string;
   executorDir: string;
-  events(): FakeEvent[];
+  /** What the fake executor has done: all of it, or one kind. */
+  events(event?: FakeEvent['event']): FakeEvent[];
   file(name: string): string;
 }
 
@@ -94,7 +95,12 @@ export function makeHome(plane: FakeControlPlane, config: object = {}): RunnerHo
     ...config,
   };
   writeFileSync(join(dataDir, 'config.json'), JSON.stringify(own), { mode: 0o600 });
-  return { dataDir, executorDir, events: () => fakeEvents(executorDir), file: (name) => join(root, name) };
+  return {
+    dataDir,
+    executorDir,
+    events: (event) => fakeEvents(executorDir).filter((one) => event === undefined || one.event === event),
+    file: (name) => join(root, name),
+  };
 }
 
 export interface DaemonProcess {
@@ -105,6 +111,8 @@ export interface DaemonProcess {
   /** The exit code, or the signal that ended it. */
   readonly exited: Promise<number | NodeJS.Signals>;
   kill(signal: NodeJS.Signals): void;
+  /** Sends the signal and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>;
 }
 
 /** `entry` is a file, with Node's own flags before it where it needs any. */
@@ -121,16 +129,18 @@ export function startProcess(
   child.stdout?.on('data', (part: Buffer) => parts.push(part.toString()));
   child.stderr?.on('data', (part: Buffer) => parts.push(part.toString()));
   const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
-  whenDone(async () => {
-    child.kill('SIGKILL');
-    await exited;
-  });
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    return await exited;
+  };
+  whenDone(async () => await end('SIGKILL'));
   return {
     child,
     pid: child.pid ?? 0,
     output: () => parts.join(''),
     exited,
     kill: (signal) => void child.kill(signal),
+    end,
   };
 }
 
@@ -142,11 +152,16 @@ export const SOURCE_ENTRY = [
   join(RUNNER, 'main.ts'),
 ];
 
+export interface DaemonOptions {
+  readonly args?: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
 /** This starts the daemon with the fake executor on this home. */
 export function startFakeDaemon(
   bundle: Bundle,
   home: RunnerHome,
-  { args = [], env = {} }: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
+  { args = [], env = {} }: DaemonOptions = {},
 ): DaemonProcess {
   return startProcess(bundle.fake, ['--data-dir', home.dataDir, ...args], {
     FAKE_EXECUTOR_DIR: home.executorDir,
@@ -177,10 +192,4 @@ export function journalEvents(home: RunnerHome, id: string): string[] {
 
 export async function untilReported(plane: FakeControlPlane, id: string, timeoutMs?: number): Promise<void> {
   await waitFor(`the report of ${id}`, () => plane.runs.get(id)?.state === 'ended', { withinMs: timeoutMs });
-}
-
-/** Kills a daemon as a crash does, and waits for its end. */
-export async function killed(daemon: DaemonProcess): Promise<void> {
-  daemon.kill('SIGKILL');
-  await daemon.exited;
 }

@@ -3,9 +3,7 @@
  * host from outside the sandbox.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
 import type {
   Executor,
   Outcome,
@@ -61,6 +59,18 @@ export async function startCollecting(executor: Executor, spec: SandboxSpec): Pr
   return { running, text: () => Buffer.concat(chunks).toString() };
 }
 
+/** Starts a task and waits until it has said these words. */
+export async function begun(executor: Executor, spec: SandboxSpec, said = 'up\n'): Promise<Collected> {
+  const run = await startCollecting(executor, spec);
+  await waitFor('the task', run.text, { holds: (text) => text.endsWith(said) });
+  return run;
+}
+
+export async function ended({ running }: Collected): Promise<Outcome> {
+  running.kill('cancelled', 0);
+  return await running.done;
+}
+
 export interface Finished extends Outcome {
   stdout: string;
   stderr: string;
@@ -81,13 +91,13 @@ export function shell(script: string): string[] {
   return ['sh', '-c', script];
 }
 
-interface HostProcess {
+export interface HostProcess {
   pid: string;
   /** Arguments joined by spaces. */
   line: string;
 }
 
-async function hostProcesses(): Promise<HostProcess[]> {
+export async function hostProcesses(): Promise<HostProcess[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const read = async (pid: string) =>
     (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ').trim(); // It has ended meanwhile.
@@ -121,9 +131,4 @@ export async function settledWrites(line: string): Promise<number> {
     },
     { holds: () => same >= 10 },
   );
-}
-
-export async function makeDataDir(): Promise<{ path: string; remove: () => Promise<void> }> {
-  const path = await mkdtemp(join(tmpdir(), 'svc-executor-'));
-  return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }

@@ -4,9 +4,7 @@
  * pages, skewed clocks, revocation.
  */
 import { randomUUID, type KeyObject } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { authoritySet, factsFromNodeRequest } from '@svc/proto/signature/facts.ts';
 import { keyThumbprint, publicKeyObject } from '@svc/proto/signature/keys.ts';
 import { UNKNOWN_ROUTE } from '@svc/proto/http/unknown-route.ts';
@@ -61,6 +59,16 @@ export interface CannedReply {
   headers?: Record<string, string>;
 }
 
+/** The control plane's own refusal of a call. */
+export function refusal(
+  status: number,
+  code: string,
+  { message = code, details }: { message?: string; details?: object | undefined } = {},
+): CannedReply {
+  const error = { code, message, requestId: 'req_1', retryable: false, ...(details && { details }) };
+  return { status, body: { error } };
+}
+
 export interface RecordedCall {
   name: FakeCall;
   body: unknown;
@@ -68,90 +76,37 @@ export interface RecordedCall {
   atMs: number;
 }
 
-export interface FakeControlPlane {
-  readonly url: string;
-  readonly runnerId: string;
-  readonly token: string;
-  readonly calls: RecordedCall[];
-  readonly runs: Map<string, FakeRun>;
-  intervals: { heartbeatMs: number; pollWaitMs: number; leaseMs: number };
-  /** It knows of several runs in one answer and of several calls in one request, as older ones do not. */
-  takesMany: boolean;
-  offerMs: number;
-  /** The server's clock less the real one. */
-  clockMs: number;
-  revoked: boolean;
-  /** True while it has lost the runner's key, as a restored database has. */
-  forgotten: boolean;
-  directives: { sendDiagnostics?: boolean; paused?: boolean; flagged?: boolean };
-  /** The boot id that holds the runner; a heartbeat with another one takes over unless it was seen before. */
-  boot: string | undefined;
-  /** Answers every call like this while set. */
-  outage: Step | undefined;
-  /** Connections of heartbeats that name this phase are cut before they are handled. */
-  droppedPhase: BuildPhase | undefined;
-  register(publicKey: string): void;
-  submit(spec?: Partial<RunOffer>): FakeRun;
-  submitBuild(spec: Partial<BuildOffer>): FakeRun;
-  cancel(id: string): void;
-  /** Takes the run away, as an expired lease would. */
-  supersede(id: string): void;
-  script(name: FakeCall, ...steps: Step[]): void;
-  /** Drops all scripted steps that were not used up. */
-  unscript(): void;
-  of<T>(name: FakeCall): (RecordedCall & { body: T })[];
-  close(): Promise<void>;
-}
-
-export interface FakeOptions {
-  /** Serves https with this certificate. */
-  tls?: { key: string; cert: string };
-  /** Name under which it is called; default 127.0.0.1. */
-  host?: string;
-}
-
-export async function startFakeControlPlane(options: FakeOptions = {}): Promise<FakeControlPlane> {
-  const handler = (request: IncomingMessage, response: ServerResponse) =>
-    void serve(plane, request, response);
-  const server: Server =
-    options.tls === undefined ? createServer(handler) : createTlsServer(options.tls, handler);
-  server.keepAliveTimeout = 60_000;
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const plane = new Plane(
-    `${options.tls === undefined ? 'http' : 'https'}://${options.host ?? '127.0.0.1'}:${port}`,
-    server,
-  );
-  return plane;
-}
-
-class Plane implements FakeControlPlane {
+export class FakeControlPlane {
   readonly url: string;
   readonly runnerId = `rnr_fake${randomUUID().slice(0, 8)}`;
   readonly token = `enr_${randomUUID()}`;
   readonly calls: RecordedCall[] = [];
   readonly runs = new Map<string, FakeRun>();
   intervals = { heartbeatMs: 300, pollWaitMs: 2_000, leaseMs: 6_000 };
+  /** It knows of several runs in one answer and of several calls in one request, as older ones do not. */
   takesMany = false;
   offerMs = 3_000;
+  /** The server's clock less the real one. */
   clockMs = 0;
   revoked = false;
+  /** True while it has lost the runner's key, as a restored database has. */
   forgotten = false;
-  directives: FakeControlPlane['directives'] = {};
+  directives: { sendDiagnostics?: boolean; paused?: boolean; flagged?: boolean } = {};
+  /** The boot id that holds the runner; a heartbeat with another one takes over unless it was seen before. */
   boot: string | undefined;
+  /** Answers every call like this while set. */
   outage: Step | undefined;
+  /** Connections of heartbeats that name this phase are cut before they are handled. */
   droppedPhase: BuildPhase | undefined;
   readonly oldBoots = new Set<string>();
   draining = false;
   key: { id: string; object: KeyObject; text: string } | undefined;
   readonly nonces = new Set<string>();
   readonly steps: { name: FakeCall; step: Step }[] = [];
-  readonly server: Server;
   wakers = new Set<() => void>();
 
-  constructor(url: string, server: Server) {
+  constructor(url: string) {
     this.url = url;
-    this.server = server;
   }
 
   register(publicKey: string): void {
@@ -178,6 +133,7 @@ class Plane implements FakeControlPlane {
     if (run !== undefined) run.cancelRequested = true;
   }
 
+  /** Takes the run away, as an expired lease would. */
   supersede(id: string): void {
     const run = this.runs.get(id);
     if (run !== undefined) run.epoch += 1;
@@ -187,6 +143,7 @@ class Plane implements FakeControlPlane {
     for (const step of steps) this.steps.push({ name, step });
   }
 
+  /** Drops all scripted steps that were not used up. */
   unscript(): void {
     this.steps.length = 0;
   }
@@ -198,15 +155,13 @@ class Plane implements FakeControlPlane {
   wake(): void {
     for (const waker of this.wakers) waker();
   }
-
-  async close(): Promise<void> {
-    this.wake();
-    this.server.closeAllConnections();
-    await new Promise<void>((resolve) => this.server.close(() => resolve()));
-  }
 }
 
-async function serve(plane: Plane, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function serve(
+  plane: FakeControlPlane,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
   const raw = Buffer.concat(parts);
@@ -233,16 +188,7 @@ async function serve(plane: Plane, request: IncomingMessage, response: ServerRes
     send(response, record, { status: name === 'enroll' ? 201 : 200, body: answer });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const body = {
-      error: {
-        code: error.code,
-        message: error.message,
-        requestId: 'req_1',
-        retryable: false,
-        ...(error.details === undefined ? {} : { details: error.details }),
-      },
-    };
-    send(response, record, { status: error.status, body });
+    send(response, record, refusal(error.status, error.code, error));
   }
 }
 
@@ -267,7 +213,7 @@ interface Received {
   body: unknown;
 }
 
-async function handle(plane: Plane, name: FakeCall, received: Received): Promise<object> {
+async function handle(plane: FakeControlPlane, name: FakeCall, received: Received): Promise<object> {
   if (name === 'healthz') return { status: 'ok' };
   const { request, raw, body } = received;
   if (name === 'enroll') return enroll(plane, body as EnrollRequest);
@@ -300,7 +246,7 @@ async function handle(plane: Plane, name: FakeCall, received: Received): Promise
   }
 }
 
-async function verify(plane: Plane, request: IncomingMessage, raw: Buffer): Promise<void> {
+async function verify(plane: FakeControlPlane, request: IncomingMessage, raw: Buffer): Promise<void> {
   const nowMs = Date.now() + plane.clockMs;
   const parsed = parseSignature(factsFromNodeRequest(request), {
     authorities: authoritySet([plane.url]),
@@ -320,7 +266,7 @@ async function verify(plane: Plane, request: IncomingMessage, raw: Buffer): Prom
   if (plane.revoked) throw new Refusal(401, 'runner_revoked');
 }
 
-function enroll(plane: Plane, body: EnrollRequest): object {
+function enroll(plane: FakeControlPlane, body: EnrollRequest): object {
   if (body.token !== plane.token) throw new Refusal(401, 'token_invalid');
   if (plane.key !== undefined && plane.key.text !== body.publicKey) throw new Refusal(401, 'token_invalid');
   plane.register(body.publicKey);
@@ -332,7 +278,7 @@ function enroll(plane: Plane, body: EnrollRequest): object {
   };
 }
 
-function checkBoot(plane: Plane, bootId: string | undefined, takesOver: boolean): void {
+function checkBoot(plane: FakeControlPlane, bootId: string | undefined, takesOver: boolean): void {
   if (bootId === undefined || bootId === plane.boot) return;
   if (plane.oldBoots.has(bootId)) throw new Refusal(409, 'boot_superseded');
   if (!takesOver) return;
@@ -341,7 +287,7 @@ function checkBoot(plane: Plane, bootId: string | undefined, takesOver: boolean)
   plane.draining = false;
 }
 
-function heartbeat(plane: Plane, body: HeartbeatRequest): object {
+function heartbeat(plane: FakeControlPlane, body: HeartbeatRequest): object {
   checkBoot(plane, body.bootId, true);
   plane.draining = body.draining === true;
   if (plane.draining) plane.wake();
@@ -381,7 +327,11 @@ function many<Item>(items: readonly Item[], outcome: string, one: (item: Item) =
   return { answers };
 }
 
-async function poll(plane: Plane, kind: WorkKind, { body: asked, request }: Received): Promise<object> {
+async function poll(
+  plane: FakeControlPlane,
+  kind: WorkKind,
+  { body: asked, request }: Received,
+): Promise<object> {
   const body = asked as PollRequest;
   checkBoot(plane, body.bootId, false);
   const { waitMs, notReady = [] } = body;

@@ -3,8 +3,9 @@
  * without a password.
  */
 import { createServer, request as requestHttp } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { listening } from './listening.ts';
 
 export interface FakeProxy {
   url: string;
@@ -56,12 +57,9 @@ export async function startFakeProxy(credentials?: string): Promise<FakeProxy> {
     onward.on('error', () => socket.destroy());
     sockets.add(onward);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await listening(server);
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
-    server.closeAllConnections();
-    server.close();
   });
-  const { port } = server.address() as AddressInfo;
   return { url: `http://${credentials === undefined ? '' : `${credentials}@`}127.0.0.1:${port}`, seen };
 }

@@ -23,6 +23,7 @@ import { destroyWorkspace, makeWorkspace, workspaceOf } from '../../../../runner
 import { removeContainer } from '../../../../runner/deploy/app-containers.ts';
 import { createDeployers } from '../../../../runner/deploy/deployers.ts';
 import { createKeeper, type Keeper } from '../../../../runner/deploy/app-keeper.ts';
+import { planned } from '../build-context.ts';
 import { collectedLog } from '../collected-log.ts';
 import { probeNetwork, type Target } from './probe.ts';
 import { ALLOWED, ALLOWED_BY_NAME, makeSite, NAME_SERVER, type Site } from './site.ts';
@@ -235,8 +236,7 @@ async function deployApp(parts: Parts, deployers: Deployers, of: AppOf): Promise
     writeLine: async (line) => void output.push(line),
     output: async (_stream, chunk) => void output.push(Buffer.from(chunk).toString()),
   };
-  const target = plan.deploy;
-  if (target === undefined) throw new Error('the plan has no target');
+  const target = planned(plan, 'deploy');
   try {
     const { network, warnings } = await deployers.admit(target, plan.shared);
     if (warnings.length > 0) throw new Error(warnings.join('; '));

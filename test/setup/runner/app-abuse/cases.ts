@@ -3,15 +3,10 @@
  * teams on this machine and runs this list in them; docs/sandbox.md holds its table.
  */
 import { expect } from 'vitest';
+import type { AbuseCase } from '../abuse.ts';
 import { spelled, type Target } from './probe.ts';
 import { APP_PORT, type App, type Bench } from './bench.ts';
 import { ALLOWED, ALLOWED_BY_NAME, MACHINE, METADATA, NAME_SERVER, PRIVATE, PUBLIC } from './site.ts';
-
-export interface AppAbuseCase {
-  abuse: string;
-  held: string;
-  act: (bench: Bench) => Promise<void>;
-}
 
 const tcp = (host: string, port: number): Target => ({ host, port });
 const udp = (host: string, port: number): Target => ({ host, port, udp: true });
@@ -46,7 +41,7 @@ async function usersOf(bench: Bench, app: App): Promise<number> {
   return Number(first);
 }
 
-export const APP_ABUSE_CASES: readonly AppAbuseCase[] = [
+export const APP_ABUSE_CASES: readonly AbuseCase<Bench>[] = [
   {
     abuse: 'root of the app: `/proc/self/uid_map`, the users of another app',
     held: 'is one of 65,536 users of the machine that nothing else has, nor another app',
@@ -201,10 +196,3 @@ export const APP_ABUSE_CASES: readonly AppAbuseCase[] = [
     },
   },
 ];
-
-export function appAbuseTable(): string {
-  const rows = APP_ABUSE_CASES.map(({ abuse, held }) => `${abuse} | ${held}`);
-  return ['what an app tries | what holds with podman, contained', '--- | ---', ...rows]
-    .map((row) => `| ${row} |\n`)
-    .join('');
-}

@@ -4,14 +4,13 @@
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { baseRootTar } from '../../../../runner/executor/base-image.ts';
-import { failureText, runCommand } from '../../../../runner/executor/command.ts';
+import { failureText, findProgram, runCommand } from '../../../../runner/executor/command.ts';
 import type { BuildEngine } from '../../../../runner/executor/executor.ts';
 import { ENGINE_TIMEOUTS, engineArgv } from '../../../../runner/executor/engine.ts';
-import { findProgram } from '../../../../runner/executor/command.ts';
 import { listMounts } from '../../../../runner/executor/procfs.ts';
 import { writeTar, type TarEntry } from '@svc/proto/archive/tar.ts';
 import { createBuilder, type Builder, type Isolation } from '../../../../runner/build/builder.ts';
@@ -23,6 +22,10 @@ import type { Endpoint, HostNetwork } from '../../../../runner/network/egress.ts
 import { buildImage, localTag } from '../../../../runner/build/image.ts';
 import { planOf } from '../../../../runner/build/plan.ts';
 import { destroyWorkspace, makeWorkspace, workspaceOf } from '../../../../runner/build/workspace.ts';
+import { dockerfileIn, planned } from '../build-context.ts';
+import { collectedLog } from '../collected-log.ts';
+import { listening } from '../listening.ts';
+import { whenDone } from '../when-done.ts';
 
 /** Time limit of one build. */
 const BUILD_SECONDS = 150;
@@ -79,7 +82,6 @@ export interface Bench {
   idOf(team: string, keep: string): Promise<string>;
   /** Leftovers of the builds on the machine; empty when all is well. */
   leftovers(): Promise<string[]>;
-  close(): Promise<void>;
 }
 
 /** A stage with a shell that lists what a step sees behind the flaw of CVE-2024-1753. */
@@ -133,28 +135,33 @@ export async function createBench(dataDir: string, runtime: string | undefined):
     allowedRegistries: [],
     maxStoreMb: 100_000,
     minFreeMb: 1,
-    log: { debug() {}, info() {}, warn() {}, error() {} } as never,
+    log: collectedLog(),
     now: () => new Date(),
   });
   const isolation = await builder.isolation();
   if (!isolation.contained) throw new Error(`builds are not contained here: ${isolation.why}`);
-  const host = await serve(secret);
+  let requests = 0;
+  const hostPort = await listening(
+    createServer((_request, response) => {
+      requests += 1;
+      response.end(secret);
+    }),
+  );
   const parts: Parts = {
     dataDir,
     engine,
     builder,
     isolation,
     secret,
-    images: [],
-    ...hostNetwork(host.port),
+    ...hostNetwork(hostPort),
   };
   const mounts = new Set(await mountsOf(dataDir));
   return {
     secret,
     keyFile,
     engine,
-    hostPort: host.port,
-    requests: host.requests,
+    hostPort,
+    requests: () => requests,
     called: parts.called,
     names: parts.names,
     build: async (dockerfile, of = {}) => await build(parts, dockerfile, of),
@@ -165,12 +172,6 @@ export async function createBench(dataDir: string, runtime: string | undefined):
       const folders = readdirSync(join(dataDir, 'builds')).map((name) => `folder ${name}`);
       const left = (await mountsOf(dataDir)).filter((mount) => !mounts.has(mount));
       return [...folders, ...left.map((mount) => `mount ${mount}`)];
-    },
-    async close() {
-      host.server.close();
-      host.server.closeAllConnections();
-      for (const image of parts.images)
-        await runCommand(engineArgv(engine.engine, 'rmi', '--force', image), { timeoutMs: 60_000 });
     },
   };
 }
@@ -187,20 +188,9 @@ interface Parts {
   builder: Builder;
   isolation: Isolation & { contained: true };
   secret: string;
-  images: string[];
   called: Endpoint[];
   names: Map<string, string[][]>;
   hostNetwork: HostNetwork;
-}
-
-async function serve(secret: string): Promise<{ server: Server; port: number; requests: () => number }> {
-  let count = 0;
-  const server = createServer((_request, response) => {
-    count += 1;
-    response.end(secret);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { server, port: (server.address() as AddressInfo).port, requests: () => count };
 }
 
 /** Resolves names as the bench has them; every connection ends at the bench's own server. */
@@ -309,8 +299,7 @@ async function build(parts: Parts, dockerfile: string, of: BuildOf): Promise<Abu
     mkdirSync(join(folder, name, '..'), { recursive: true });
     writeFileSync(join(folder, name), content);
   }
-  const recipe = { type: 'dockerfile' as const, folder, dockerfile: join(folder, 'Dockerfile') };
-  const made = buildImage(context, recipe, localTag(context.plan.id, context.plan.epoch));
+  const made = buildImage(context, dockerfileIn(folder), localTag(context.plan.id, context.plan.epoch));
   return await close({ failure: await failureOf(made), kept: of.keep !== undefined });
 }
 
@@ -324,8 +313,6 @@ async function clone(parts: Parts, repository: string, of: CloneOf): Promise<Abu
     ...(sshKey === undefined ? {} : { sshKey }),
   };
   const { context, close } = await open(parts, { source });
-  const { source: planned } = context.plan;
-  if (planned === undefined) throw new Error('the plan has no source');
   if (publicPort !== undefined)
     context.contained.hostNetwork = {
       ...parts.hostNetwork,
@@ -335,7 +322,7 @@ async function clone(parts: Parts, repository: string, of: CloneOf): Promise<Abu
       },
     };
   const cloned = cloneSource(context, {
-    ...planned,
+    ...planned(context.plan, 'source'),
     ...(http ? { url: repository, transport: 'http' as const, host: new URL(repository).host } : {}),
   });
   return await close({ failure: await failureOf(cloned), well: true });
@@ -346,12 +333,12 @@ async function imageOfMachine(parts: Parts, name: string, label: string | undefi
   const file: TarEntry = { type: 'file', path: 'secret', mode: 0o644, content: Buffer.from(parts.secret) };
   writeFileSync(archive, writeTar([file]));
   const change = label === undefined ? [] : [`--change=LABEL ${label}`];
-  const made = await runCommand(engineArgv(parts.engine.engine, 'import', ...change, archive, name), {
-    timeoutMs: 60_000,
-  });
+  const call = async (...args: string[]) =>
+    await runCommand(engineArgv(parts.engine.engine, ...args), { timeoutMs: 60_000 });
+  const made = await call('import', ...change, archive, name);
   rmSync(archive);
   if (made.code !== 0) throw new Error(failureText(made));
-  parts.images.push(name);
+  whenDone(async () => await call('rmi', '--force', name));
   return made.stdout.trim().split('\n').at(-1) ?? '';
 }
 

@@ -6,9 +6,9 @@ import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { expect } from 'vitest';
 import { escape, linkTar, PUBLIC, steps, type AbuseBuild, type Bench } from './bench.ts';
-import type { AbuseCase } from './run-cases.ts';
+import type { AbuseCase } from '../abuse.ts';
 
-export interface BuildAbuseCase extends AbuseCase {
+export interface BuildAbuseCase extends AbuseCase<Bench> {
   /** The result with docker, whose daemon builds outside of the runner's control. */
   docker: string;
 }
@@ -304,14 +304,3 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
     },
   },
 ];
-
-export function buildAbuseTable(): string {
-  const rows = BUILD_ABUSE_CASES.map(({ abuse, held, docker }) => [abuse, held, docker].join(' | '));
-  return [
-    'what a Dockerfile tries | what holds with podman, contained | with docker',
-    '--- | --- | ---',
-    ...rows,
-  ]
-    .map((row) => `| ${row} |\n`)
-    .join('');
-}

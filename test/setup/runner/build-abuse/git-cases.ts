@@ -3,12 +3,14 @@
  * docs/sandbox.md holds the table.
  */
 import { createServer as createHttpServer } from 'node:http';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { expect, onTestFinished } from 'vitest';
-import { startGitServer, type GitServer, type TreeEntry } from '../../git-server.ts';
+import { createServer, type Socket } from 'node:net';
+import { expect } from 'vitest';
+import type { TreeEntry } from '../../git-server.ts';
 import { freePort } from '../../registry.ts';
 import { PUBLIC, type Bench } from './bench.ts';
-import type { AbuseCase } from './run-cases.ts';
+import type { AbuseCase } from '../abuse.ts';
+import { gitServer } from '../build-stories.ts';
+import { listening } from '../listening.ts';
 
 interface Trap {
   port: number;
@@ -16,12 +18,6 @@ interface Trap {
   /** Returns what the last connection began with. */
   received(): string;
 }
-
-const listening = async (server: Server): Promise<number> => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
-};
 
 /** A server of the machine that counts whoever reaches it, and says `banner` first. */
 async function trap(banner = ''): Promise<Trap> {
@@ -38,12 +34,6 @@ async function trap(banner = ''): Promise<Trap> {
     }),
   );
   return { port, connections: () => count, received: () => received };
-}
-
-async function gitServer(): Promise<GitServer> {
-  const server = await startGitServer();
-  onTestFinished(async () => await server.stop());
-  return server;
 }
 
 /** This serves repositories at `http://public.test`. */
@@ -79,7 +69,7 @@ async function expectAlike(bench: Bench, urls: readonly string[]): Promise<void>
   expect(bench.called).toEqual([]);
 }
 
-export const GIT_ABUSE_CASES: readonly AbuseCase[] = [
+export const GIT_ABUSE_CASES: readonly AbuseCase<Bench>[] = [
   {
     abuse:
       'address of the repository on the machine’s loopback: `https://127.0.0.1:…`, `ssh://git@127.0.0.1:…`, `git@127.0.0.1:…`, by other names and spellings',
@@ -222,10 +212,3 @@ export const GIT_ABUSE_CASES: readonly AbuseCase[] = [
     },
   },
 ];
-
-export function gitAbuseTable(): string {
-  const rows = GIT_ABUSE_CASES.map(({ abuse, held }) => [abuse, held].join(' | '));
-  return ['what a repository tries | what holds on a machine of the service’s pool', '--- | ---', ...rows]
-    .map((row) => `| ${row} |\n`)
-    .join('');
-}

@@ -8,14 +8,22 @@ import { join } from 'node:path';
 import { writeTar } from '@svc/proto/archive/tar.ts';
 import type { BuildOffer } from '../../../../runner/control-plane/wire.ts';
 import type { TreeEntry } from '../../git-server.ts';
-import { appTree, gitServer, podman, registry, removeAppWhenDone, startBuilder } from '../build-stories.ts';
+import {
+  appTree,
+  BUILD_MS,
+  built,
+  gitServer,
+  podman,
+  registry,
+  removeAppWhenDone,
+  startBuilder,
+} from '../build-stories.ts';
 import { makeHome, untilReported, type Bundle } from '../daemon-process.ts';
 import type { FakeRun } from '../fake-runs.ts';
 import { controlPlane } from '../stories.ts';
 import { tempDir } from '../temp-dir.ts';
 import { whenDone } from '../when-done.ts';
 
-const BUILD_MS = 120_000;
 const LEASE_MS = 30_000;
 
 export interface Kept {
@@ -93,18 +101,8 @@ export async function createImageBench(bundle: Bundle): Promise<ImageBench> {
     insecure: true,
     guarded: true,
   });
-  const ended = async (work: FakeRun): Promise<FakeRun> => {
-    await untilReported(cp, work.id, BUILD_MS);
-    return work;
-  };
   const submit = async (team: string, offer: Partial<BuildOffer>) =>
-    await ended(
-      cp.submitBuild({
-        teamId: team,
-        shared: true,
-        ...offer,
-      }),
-    );
+    await built(cp, { teamId: team, shared: true, ...offer });
   const deployTo = (team: string) => ({
     kind: 'container' as const,
     app: app(team),
@@ -116,10 +114,12 @@ export async function createImageBench(bundle: Bundle): Promise<ImageBench> {
     host: images.host,
     given: `${given}@${givenDigest}`,
     output: daemon.output,
-    run: async (team: string, image: string) =>
-      await ended(
-        cp.submit({ teamId: team, shared: true, image, command: ['/bin/busybox', 'cat', '/secret'] }),
-      ),
+    async run(team: string, image: string) {
+      const command = ['/bin/busybox', 'cat', '/secret'];
+      const run = cp.submit({ teamId: team, shared: true, image, command });
+      await untilReported(cp, run.id, BUILD_MS);
+      return run;
+    },
     build: async (team: string, tree: Record<string, TreeEntry>) =>
       await submit(team, {
         source: { repository: git.commit(team, await appTree(tree)).url, branch: 'main' },

@@ -2,23 +2,18 @@
  * This file lists ways to another team's images on a machine of the service's pool. They are run by
  * image-abuse.test.ts with the released daemon; docs/sandbox.md holds the table.
  */
-import { createServer, type AddressInfo } from 'node:net';
-import { expect, onTestFinished } from 'vitest';
+import { createServer } from 'node:net';
+import { expect } from 'vitest';
 import { freePort } from '../../registry.ts';
+import type { AbuseCase } from '../abuse.ts';
+import { listening } from '../listening.ts';
 import type { ImageBench } from './image-bench.ts';
-
-export interface ImageAbuseCase {
-  abuse: string;
-  /** The result on a machine of the service's pool, with podman. */
-  held: string;
-  act: (bench: ImageBench) => Promise<void>;
-}
 
 /** The text without the name and the digest, which the caller has written himself. */
 const textOf = (message: string | undefined, name: string) =>
   message?.replaceAll(name, 'NAME').replaceAll(/sha256:[0-9a-f]{64}/g, 'DIGEST');
 
-export const IMAGE_ABUSE_CASES: readonly ImageAbuseCase[] = [
+export const IMAGE_ABUSE_CASES: readonly AbuseCase<ImageBench>[] = [
   {
     abuse:
       'a run in another team’s image: by its name with digest or tag, by its name in the engine, by the digest of its configuration',
@@ -103,9 +98,7 @@ export const IMAGE_ABUSE_CASES: readonly ImageAbuseCase[] = [
         connections += 1;
         socket.destroy();
       });
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      onTestFinished(() => void server.close());
-      const open = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const open = `127.0.0.1:${await listening(server)}`;
       const texts = { push: new Set<string>(), deploy: new Set<string>() };
       for (const host of [open, `127.0.0.1:${await freePort()}`]) {
         const tried = {
@@ -147,10 +140,3 @@ export const IMAGE_ABUSE_CASES: readonly ImageAbuseCase[] = [
     },
   },
 ];
-
-export function imageAbuseTable(): string {
-  const rows = IMAGE_ABUSE_CASES.map(({ abuse, held }) => [abuse, held].join(' | '));
-  return ['what a team tries | what holds on a machine of the service’s pool', '--- | ---', ...rows]
-    .map((row) => `| ${row} |\n`)
-    .join('');
-}

@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
 import { limitLines, LINE_BYTES_MAX } from '../../../../runner/output/line-limit.ts';
 import { createMasker } from '../../../../runner/output/masking.ts';
+import type { AbuseCase } from '../abuse.ts';
 import type { Bench } from './bench.ts';
 import {
   CAPABILITY_CALLS,
@@ -23,14 +24,11 @@ import { InvalidSpecError } from '../../../../runner/executor/spec.ts';
 import { hostCommandLines, shell } from '../executor-fixtures.ts';
 import { waitFor } from '../../wait-for.ts';
 
-export interface AbuseCase {
-  abuse: string;
-  /** The expected result; besides, the host must be clean and the next task must run after each case. */
-  held: string;
+/** `act` is absent where a case cannot be tested. After each, the host must be clean and the next task must run. */
+export interface SandboxAbuseCase extends Omit<AbuseCase<Bench>, 'act'> {
+  act?: AbuseCase<Bench>['act'];
   /** The part that the namespaces executor does not withstand, with the reason. */
   namespaces?: string;
-  /** Absent for a case that cannot be tested. */
-  act?: (bench: Bench) => Promise<void>;
   /** The program of the case exists for x86-64 only. */
   x64Only?: true;
 }
@@ -43,7 +41,7 @@ const FATAL_SIGNALS = 'HUP INT QUIT ILL ABRT BUS FPE KILL USR1 SEGV USR2 PIPE AL
 const DAEMON_GROWTH_BYTES_MAX = 192 * 1_048_576;
 const MIB = 1_048_576;
 
-export const ABUSE_CASES: readonly AbuseCase[] = [
+export const ABUSE_CASES: readonly SandboxAbuseCase[] = [
   {
     abuse: 'fork bomb',
     held: 'its own process limit; ends at its deadline (`timeout`)',
@@ -389,13 +387,3 @@ export const ABUSE_CASES: readonly AbuseCase[] = [
     },
   },
 ];
-
-/** Makes the rows of docs/sandbox.md. */
-export function abuseTable(): string {
-  const rows = ABUSE_CASES.map(({ abuse, held, namespaces }) =>
-    [abuse, held, namespaces ?? 'held'].join(' | '),
-  );
-  return ['what a task tries | what holds in a container | in namespaces', '--- | --- | ---', ...rows]
-    .map((row) => `| ${row} |\n`)
-    .join('');
-}
