@@ -93,13 +93,6 @@ export interface DispatchClientOptions {
   readonly log: Logger;
 }
 
-export interface DispatchClient {
-  readonly client: Dispatch;
-  /** Tells whether some server is connected or has not been tried yet. */
-  ready(): boolean;
-  close(): void;
-}
-
 interface Endpoint {
   readonly address: string;
   readonly channel: Channel;
@@ -108,16 +101,19 @@ interface Endpoint {
   passOverUntilMs: number;
 }
 
-export function connectDispatch(options: DispatchClientOptions): DispatchClient {
+export function connectDispatch(options: DispatchClientOptions) {
   const servers = new Servers(options.urls.map(openEndpoint), options);
   return {
     client: Object.fromEntries(
       (Object.keys(LIMITS) as CallName[]).map((name) => [name, caller(servers, name)]),
     ) as unknown as Dispatch,
+    /** Tells whether some server is connected or has not been tried yet. */
     ready: () => servers.ready(),
     close: () => servers.close(),
   };
 }
+
+export type DispatchClient = ReturnType<typeof connectDispatch>;
 
 function openEndpoint(url: string): Endpoint {
   const match = /^(grpcs?|https?):\/\/([^/?#]+:\d+)\/?$/.exec(url);

@@ -27,19 +27,6 @@ const RETRY_MS = 500;
  */
 const LAG_MS = 5_000;
 
-export interface FeatureFollower {
-  gate(rpc: RpcInfo): Gate;
-  /** The listener is called after each change. Returns the function that ends it. */
-  onChange(listener: () => void): () => void;
-  /** Resolves with the first answer, or after `ms` without one. */
-  first(ms: number): Promise<void>;
-  /**
-   * Does not wait for the question that is under way: it takes up to a second, and nobody hears of its answer
-   * any more.
-   */
-  stop(): void;
-}
-
 export interface FollowerOptions {
   readonly dispatch: Pick<Dispatch, 'watchFeatures'>;
   /** RUNNERS_ENABLED of this process. */
@@ -55,7 +42,7 @@ interface Answer {
   readonly hidden: ReadonlySet<string>;
 }
 
-export function followFeatures(options: FollowerOptions): FeatureFollower {
+export function followFeatures(options: FollowerOptions) {
   const { dispatch, enabled, clock, log, random = Math.random } = options;
   const stopping = new AbortController();
   const listeners = new Set<() => void>();
@@ -101,20 +88,28 @@ export function followFeatures(options: FollowerOptions): FeatureFollower {
   })();
 
   return {
-    gate: ({ feature }) => {
+    gate: ({ feature }: RpcInfo): Gate => {
       if (!enabled) return 'hidden';
       if (feature === undefined || last === undefined) return 'open';
       if (last.hidden.has(feature)) return 'hidden';
       return last.disabled.has(feature) ? 'disabled' : 'open';
     },
-    onChange: (listener) => {
+    /** The listener is called after each change. Returns the function that ends it. */
+    onChange: (listener: () => void) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    first: async (ms) => await within(ms, first),
+    /** Resolves with the first answer, or after `ms` without one. */
+    first: async (ms: number) => await within(ms, first),
+    /**
+     * Does not wait for the question that is under way: it takes up to a second, and nobody hears of its
+     * answer any more.
+     */
     stop: () => stopping.abort(),
   };
 }
+
+export type FeatureFollower = ReturnType<typeof followFeatures>;
 
 /** Returns the number with which a revision begins: it grows with each change of a switch. */
 function switchesOf({ revision }: Answer): number {

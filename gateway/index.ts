@@ -60,19 +60,7 @@ export interface GatewayOptions {
   readonly registry?: Registry;
 }
 
-export interface Gateway {
-  readonly app: App<GatewayCaller>;
-  readonly registry: Registry;
-  /** Polls held now. */
-  parked(): number;
-  /**
-   * Answers held polls empty, waits up to `graceMs` for claims under way, stops consuming. Close the door
-   * after it.
-   */
-  stop(graceMs: number): Promise<void>;
-}
-
-export function startGateway(options: GatewayOptions): Gateway {
+export function startGateway(options: GatewayOptions) {
   const { dispatch, queue, log } = options;
   const clock = options.clock ?? systemClock;
   const metrics = createMetrics(options.registry);
@@ -111,14 +99,21 @@ export function startGateway(options: GatewayOptions): Gateway {
   return {
     app: createApp(verification, service.methods, gate),
     registry: metrics.registry,
+    /** Polls held now. */
     parked: () => polls.size,
-    stop: (graceMs) => {
+    /**
+     * Answers held polls empty, waits up to `graceMs` for claims under way, stops consuming. Close the door
+     * after it.
+     */
+    stop: (graceMs: number) => {
       stopListening();
       stopFollowing?.();
       return polls.stop(graceMs);
     },
   };
 }
+
+export type Gateway = ReturnType<typeof startGateway>;
 
 /** These are its own alone, because the contracts of the servers take many times as long to load. */
 const RPCS = rpcsOf([RunnerService]);

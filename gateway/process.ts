@@ -23,12 +23,7 @@ import { VERIFICATION_LIMITS } from './verification.ts';
  */
 const FIRST_WORD_MS = 3_000;
 
-export interface GatewayProcess {
-  readonly port: number;
-  stop(): Promise<void>;
-}
-
-export async function startProcess(config: Config, log: Logger): Promise<GatewayProcess> {
+export async function startProcess(config: Config, log: Logger) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const dispatch = connectDispatch({
@@ -97,6 +92,8 @@ export async function startProcess(config: Config, log: Logger): Promise<Gateway
     throw error;
   }
 }
+
+export type GatewayProcess = Awaited<ReturnType<typeof startProcess>>;
 
 function options({ trustedProxies, signatureFailuresBurst, callsPerSecond }: Config) {
   return {

@@ -30,39 +30,35 @@ interface Listed {
   Labels?: Record<string, string> | null;
 }
 
-export interface BaseImages {
-  /** Makes the images available that the text of a build may name. */
-  provide(text: string): Promise<void>;
-  /** Tells whether the image with this id is one of them. */
-  holds(id: string): Promise<boolean>;
-  /** Returns undefined while it holds nothing: an engine cannot read a store that it has not made. */
-  store(): Promise<TeamStore | undefined>;
-}
-
 export interface BaseImagesOptions {
   host: ContainedHost;
   engine: Engine;
   images: Pick<TeamImages, 'brought'>;
 }
 
-export function createBaseImages(options: BaseImagesOptions): BaseImages {
+export function createBaseImages(options: BaseImagesOptions) {
   // Copies run one at a time, so that the second finds what the first has copied.
   let last: Promise<void> = Promise.resolve();
   return {
-    async provide(text) {
+    /** Makes the images available that the text of a build may name. */
+    async provide(text: string) {
       const now = last.then(async () => await sync(options, text));
       last = now.catch(() => undefined);
       await now;
     },
-    async holds(id) {
+    /** Tells whether the image with this id is one of them. */
+    async holds(id: string) {
       return Object.values(await readNote(noteOf(await options.host.stores.bases()))).includes(id);
     },
+    /** Returns undefined while it holds nothing: an engine cannot read a store that it has not made. */
     async store() {
       const store = await options.host.stores.bases();
       return Object.keys(await readNote(noteOf(store))).length > 0 ? store : undefined;
     },
   };
 }
+
+export type BaseImages = ReturnType<typeof createBaseImages>;
 
 async function sync(options: BaseImagesOptions, text: string): Promise<void> {
   const { host, engine, images } = options;

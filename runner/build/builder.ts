@@ -57,27 +57,7 @@ export interface BuilderOptions {
   now: () => Date;
 }
 
-export interface Builder {
-  readonly allowUncontained: boolean;
-  readonly images: TeamImages;
-  /**
-   * The reasons why it takes no builds any more: it was offered one that a machine which builds for many
-   * teams must refuse.
-   */
-  notReady(): string[];
-  noteRefusal(reason: string): void;
-  /** Detected once. */
-  isolation(): Promise<Isolation>;
-  open(isolation: Isolation & { contained: true }, team: string): Promise<ContainedBuild>;
-  /**
-   * Cleans up after a build's processes and folders are gone: its image, and, when it ended badly and was the
-   * team's last, the containers and files that its team's builds left. Layers stay, within the limit of all
-   * stores.
-   */
-  close(contained: ContainedBuild, build: { tag: string; name: string; well: boolean }): Promise<void>;
-}
-
-export function createBuilder(options: BuilderOptions): Builder {
+export function createBuilder(options: BuilderOptions) {
   const { buildEngine, allowUncontained, log } = options;
   const { engine } = buildEngine;
   const images = createTeamImages(options.dataDir);
@@ -96,10 +76,15 @@ export function createBuilder(options: BuilderOptions): Builder {
   return {
     allowUncontained,
     images,
+    /**
+     * The reasons why it takes no builds any more: it was offered one that a machine which builds for many
+     * teams must refuse.
+     */
     notReady: () => (refusal === undefined ? [] : [refusal]),
-    noteRefusal(reason) {
+    noteRefusal(reason: string) {
       refusal ??= reason.slice(0, REASON_LENGTH_MAX);
     },
+    /** Detected once. */
     async isolation() {
       isolation ??= detectIsolation(options).then((found) => {
         if (found.contained) {
@@ -112,14 +97,19 @@ export function createBuilder(options: BuilderOptions): Builder {
       });
       return await isolation;
     },
-    async open({ host, baseImages }, team) {
+    async open({ host, baseImages }: Isolation & { contained: true }, team: string): Promise<ContainedBuild> {
       await tidying;
       const store = await host.stores.take(team);
       await noteUse(store, options.now());
       const { allowedEgress, allowedRegistries, controlPlane } = options;
       return { host, store, baseImages, images, allowedEgress, allowedRegistries, controlPlane };
     },
-    async close({ host, store }, build) {
+    /**
+     * Cleans up after a build's processes and folders are gone: its image, and, when it ended badly and was
+     * the team's last, the containers and files that its team's builds left. Layers stay, within the limit of
+     * all stores.
+     */
+    async close({ host, store }: ContainedBuild, build: { tag: string; name: string; well: boolean }) {
       if (!build.well) dirty.add(store.key);
       const last = host.stores.giveBack(store);
       const all = last && dirty.delete(store.key);
@@ -128,6 +118,8 @@ export function createBuilder(options: BuilderOptions): Builder {
     },
   };
 }
+
+export type Builder = ReturnType<typeof createBuilder>;
 
 async function holdLimits(
   host: ContainedHost,

@@ -196,14 +196,8 @@ async function placeBeside(binds: readonly Bind[]): Promise<string> {
   );
 }
 
-interface Handshake {
-  /** False when the command ended without the signal. */
-  waitFor(signal: string): Promise<boolean>;
-  proceed(): void;
-}
-
 /** The scripts write each signal on a line of its own to descriptor 3, and wait there for `go`. */
-function openHandshake(child: ChildProcess): Handshake {
+function openHandshake(child: ChildProcess) {
   const channel = child.stdio[3] as Duplex;
   let text = '';
   let gone = false;
@@ -218,7 +212,8 @@ function openHandshake(child: ChildProcess): Handshake {
     wake();
   });
   return {
-    async waitFor(signal) {
+    /** False when the command ended without the signal. */
+    async waitFor(signal: string) {
       let late = false;
       const timer = setTimeout(() => {
         late = true;

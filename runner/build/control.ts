@@ -18,23 +18,7 @@ export class BuildStopped extends Error {
   override readonly name = 'BuildStopped';
 }
 
-export interface BuildControl {
-  readonly cause: StopReason | undefined;
-  /** Aborted when what runs must end by SIGTERM. */
-  readonly term: AbortSignal;
-  /** Aborted when what runs must end by SIGKILL. */
-  readonly kill: AbortSignal;
-  /** The first reason stands; a later call can only shorten the grace. */
-  stop(reason: StopReason, graceMs: number): void;
-  /** Throws BuildStopped when the build was stopped. */
-  check(): void;
-  /** Rejects with BuildStopped as soon as the build is stopped. */
-  race<T>(promise: Promise<T>): Promise<T>;
-  /** Clears the timers. */
-  end(): void;
-}
-
-export function createControl(timeoutMs: number): BuildControl {
+export function createControl(timeoutMs: number) {
   const [term, kill] = [new AbortController(), new AbortController()];
   setMaxListeners(0, term.signal, kill.signal);
   let cause: StopReason | undefined;
@@ -58,11 +42,16 @@ export function createControl(timeoutMs: number): BuildControl {
     get cause() {
       return cause;
     },
+    /** Aborted when what runs must end by SIGTERM. */
     term: term.signal,
+    /** Aborted when what runs must end by SIGKILL. */
     kill: kill.signal,
+    /** The first reason stands; a later call can only shorten the grace. */
     stop,
+    /** Throws BuildStopped when the build was stopped. */
     check,
-    async race(promise) {
+    /** Rejects with BuildStopped as soon as the build is stopped. */
+    async race<T>(promise: Promise<T>): Promise<T> {
       check();
       let onAbort: () => void = () => undefined;
       const stopped = new Promise<never>((_resolve, reject) => {
@@ -75,9 +64,12 @@ export function createControl(timeoutMs: number): BuildControl {
         term.signal.removeEventListener('abort', onAbort);
       }
     },
+    /** Clears the timers. */
     end() {
       clearTimeout(deadline);
       clearTimeout(killTimer);
     },
   };
 }
+
+export type BuildControl = ReturnType<typeof createControl>;

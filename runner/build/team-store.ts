@@ -54,26 +54,7 @@ export interface StoreLimits {
   minFreeMb: number;
 }
 
-export interface Stores {
-  /**
-   * Returns the store of a team and makes it when it does not exist. It counts as held until it is given
-   * back.
-   */
-  take(team: string): Promise<TeamStore>;
-  /** Returns true when nobody else holds it: then it may be cleaned up. */
-  giveBack(store: TeamStore): boolean;
-  /** Returns the store of the operator's images. */
-  bases(): Promise<TeamStore>;
-  /**
-   * Returns the stores that must be removed for all together to stay within the limit: those that nobody
-   * holds, least recently used first. Where these are not enough, stores in use go as soon as nobody holds
-   * them: a later build of their team gets another one, so that each is given back at some time.
-   */
-  surplus(limits: StoreLimits): Promise<TeamStore[]>;
-  remove(store: TeamStore): Promise<void>;
-}
-
-export function createStores({ dataDir, owner }: StoresOptions): Stores {
+export function createStores({ dataDir, owner }: StoresOptions) {
   const parent = join(dataDir, 'stores');
   const held = new Map<string, number>();
   /** Stores that go when nobody holds them. */
@@ -91,19 +72,30 @@ export function createStores({ dataDir, owner }: StoresOptions): Stores {
     return store;
   };
   return {
-    async take(team) {
+    /**
+     * Returns the store of a team and makes it when it does not exist. It counts as held until it is given
+     * back.
+     */
+    async take(team: string) {
       const key = freeKey(keyOf(team), full);
       held.set(key, (held.get(key) ?? 0) + 1);
       return await open(key);
     },
-    giveBack({ key }) {
+    /** Returns true when nobody else holds it: then it may be cleaned up. */
+    giveBack({ key }: TeamStore) {
       const left = (held.get(key) ?? 1) - 1;
       if (left > 0) held.set(key, left);
       else held.delete(key);
       return left <= 0;
     },
+    /** Returns the store of the operator's images. */
     bases: async () => await open(BASES),
-    async surplus(limits) {
+    /**
+     * Returns the stores that must be removed for all together to stay within the limit: those that nobody
+     * holds, least recently used first. Where these are not enough, stores in use go as soon as nobody holds
+     * them: a later build of their team gets another one, so that each is given back at some time.
+     */
+    async surplus(limits: StoreLimits) {
       const found: Measured[] = [];
       for (const [key, mb] of await sizesMb(parent)) {
         const store = at(key);
@@ -117,13 +109,15 @@ export function createStores({ dataDir, owner }: StoresOptions): Stores {
       for (const { key } of later) full.add(key);
       return going;
     },
-    remove: async (store) => {
+    remove: async (store: TeamStore) => {
       if (held.has(store.key)) return;
       await rm(store.folder, { recursive: true, force: true });
       full.delete(store.key);
     },
   };
 }
+
+export type Stores = ReturnType<typeof createStores>;
 
 interface Measured {
   store: TeamStore;
@@ -184,15 +178,12 @@ async function sizesMb(parent: string): Promise<[name: string, mb: number][]> {
   });
 }
 
-/** The mounts of a store for an engine's call, and the configuration that names them. */
-export interface StoreArgs {
-  binds: Bind[];
-  etc: Record<string, string>;
-  env: Record<string, string>;
-}
-
-/** @param bases The operator's images, to be read; absent for a call without them. */
-export function storeOf(store: TeamStore, bases: TeamStore | undefined, driver: StorageDriver): StoreArgs {
+/**
+ * The mounts of a store for an engine's call, and the configuration that names them.
+ *
+ * @param bases The operator's images, to be read; absent for a call without them.
+ */
+export function storeOf(store: TeamStore, bases: TeamStore | undefined, driver: StorageDriver) {
   const bind = (source: string, target: string, writable: boolean): Bind => ({
     source,
     target,

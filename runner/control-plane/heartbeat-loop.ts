@@ -33,10 +33,6 @@ export interface HeartbeatLoopOptions {
   post: (message: FromHeartbeat) => void;
 }
 
-export interface HeartbeatLoop {
-  receive(message: ToHeartbeat): void;
-}
-
 interface State {
   book: LeaseBook;
   intervals: Intervals;
@@ -56,7 +52,7 @@ interface State {
   again: boolean;
 }
 
-export function startHeartbeatLoop(options: HeartbeatLoopOptions): HeartbeatLoop {
+export function startHeartbeatLoop(options: HeartbeatLoopOptions) {
   const state: State = {
     book: createLeaseBook(),
     intervals: steer(DEFAULT_INTERVALS, options.setup.intervals),
@@ -109,7 +105,7 @@ export function startHeartbeatLoop(options: HeartbeatLoopOptions): HeartbeatLoop
 
   beatSoon(0);
   return {
-    receive(message) {
+    receive(message: ToHeartbeat) {
       const nowMs = monotonicMs();
       if (message.type === 'stop') {
         clearTimeout(lossTimer);
@@ -126,6 +122,8 @@ export function startHeartbeatLoop(options: HeartbeatLoopOptions): HeartbeatLoop
     },
   };
 }
+
+export type HeartbeatLoop = ReturnType<typeof startHeartbeatLoop>;
 
 /** True when the next beat must not wait for its time. */
 function apply(state: State, message: Exclude<ToHeartbeat, { type: 'stop' }>, nowMs: number): boolean {

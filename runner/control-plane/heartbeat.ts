@@ -16,28 +16,6 @@ const STOP_MS_MAX = 5_000;
 /** `phase` is the one that the answered heartbeat named. */
 export type OnLeaseState = (state: LeaseState, phase?: BuildPhase) => void;
 
-export interface Heartbeat {
-  /**
-   * Every heartbeat from now on names the work, and the first is sent at once. `leaseMs` is the offer's;
-   * undefined when only a report is outstanding.
-   */
-  hold(ref: WorkRef, leaseMs: number | undefined, onState: OnLeaseState): void;
-  /** Every heartbeat from now on names the phase of the build, and the first is sent at once. */
-  enter(ref: WorkRef, entered: EnteredPhase): void;
-  /** A log append renewed the lease. */
-  renewed(ref: WorkRef, sentMonotonicMs: number): void;
-  /** The task is dead: from now on nothing has to be killed when the lease runs out. */
-  finished(ref: WorkRef): void;
-  release(ref: WorkRef): void;
-  held(): WorkRef[];
-  drain(): void;
-  /** The control plane serves runners again: the next beat need not wait. */
-  back(): void;
-  sendDiagnostics(diagnostics: WireDiagnostics): void;
-  /** Sends one last heartbeat with what is still held, then ends the thread. */
-  stop(): Promise<void>;
-}
-
 export interface HeartbeatCallbacks {
   /** The control plane knows no such route; the next beat comes after so long. */
   onUnserved: (nextInMs: number) => void;
@@ -49,7 +27,7 @@ export interface HeartbeatCallbacks {
   onCrash: (error: Error) => void;
 }
 
-export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: HeartbeatCallbacks): Heartbeat {
+export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: HeartbeatCallbacks) {
   const worker = startWorker(setup);
   const listeners = new Map<string, { ref: WorkRef; onState: OnLeaseState }>();
   let stopping = false;
@@ -79,21 +57,30 @@ export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: Heart
   });
 
   return {
-    hold(ref, leaseMs, onState) {
+    /**
+     * Every heartbeat from now on names the work, and the first is sent at once. `leaseMs` is the offer's;
+     * undefined when only a report is outstanding.
+     */
+    hold(ref: WorkRef, leaseMs: number | undefined, onState: OnLeaseState) {
       listeners.set(refKey(ref), { ref, onState });
       post({ type: 'hold', ref, ...(leaseMs === undefined ? {} : { leaseMs }) });
     },
-    enter: (ref, entered) => post({ type: 'phase', ref, entered }),
-    renewed: (ref, sentMonotonicMs) => post({ type: 'renewed', ref, sentMonotonicMs }),
-    finished: (ref) => post({ type: 'finished', ref }),
-    release(ref) {
+    /** Every heartbeat from now on names the phase of the build, and the first is sent at once. */
+    enter: (ref: WorkRef, entered: EnteredPhase) => post({ type: 'phase', ref, entered }),
+    /** A log append renewed the lease. */
+    renewed: (ref: WorkRef, sentMonotonicMs: number) => post({ type: 'renewed', ref, sentMonotonicMs }),
+    /** The task is dead: from now on nothing has to be killed when the lease runs out. */
+    finished: (ref: WorkRef) => post({ type: 'finished', ref }),
+    release(ref: WorkRef) {
       listeners.delete(refKey(ref));
       post({ type: 'release', ref });
     },
     held: () => [...listeners.values()].map(({ ref }) => ref),
     drain: () => post({ type: 'draining' }),
+    /** The control plane serves runners again: the next beat need not wait. */
     back: () => post({ type: 'back' }),
-    sendDiagnostics: (diagnostics) => post({ type: 'diagnostics', diagnostics }),
+    sendDiagnostics: (diagnostics: WireDiagnostics) => post({ type: 'diagnostics', diagnostics }),
+    /** Sends one last heartbeat with what is still held, then ends the thread. */
     async stop() {
       stopping = true;
       clearInterval(tick);
@@ -105,6 +92,8 @@ export function startHeartbeat(setup: HeartbeatSetup, log: Log, callbacks: Heart
     },
   };
 }
+
+export type Heartbeat = ReturnType<typeof startHeartbeat>;
 
 /** The worker's entry lies beside this file, as JavaScript in the bundle and as TypeScript in a checkout. */
 function startWorker(setup: HeartbeatSetup): Worker {

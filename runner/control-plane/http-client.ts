@@ -41,19 +41,13 @@ export class TransportError extends Error {
   }
 }
 
-export interface HttpClient {
-  send(request: HttpRequest): Promise<HttpReply>;
-  /** Closes idle connections; a request under way ends by its own signal. */
-  close(): void;
-}
-
 export interface HttpClientOptions {
   /** PEM text of authorities to trust besides the usual ones. */
   ca?: string;
   env?: NodeJS.ProcessEnv;
 }
 
-export function createHttpClient({ env = process.env, ca }: HttpClientOptions = {}): HttpClient {
+export function createHttpClient({ env = process.env, ca }: HttpClientOptions = {}) {
   const outbound = createOutbound({ env, ...(ca === undefined ? {} : { ca }) });
   const open: Open = ({ url, method, headers, body }, onReply) =>
     outbound.open(
@@ -62,10 +56,13 @@ export function createHttpClient({ env = process.env, ca }: HttpClientOptions = 
       onReply,
     );
   return {
-    send: async (request) => await exchange(request, open),
+    send: async (request: HttpRequest) => await exchange(request, open),
+    /** Closes idle connections; a request under way ends by its own signal. */
     close: () => outbound.close(),
   };
 }
+
+export type HttpClient = ReturnType<typeof createHttpClient>;
 
 /** Node's codes for a certificate whose authority is unknown here. */
 const UNTRUSTED: ReadonlySet<string | undefined> = new Set([

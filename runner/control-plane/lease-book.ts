@@ -31,55 +31,41 @@ export interface HeldLease extends WorkRef {
   entered?: EnteredPhase;
 }
 
-export interface LeaseBook {
-  /** A fresh offer, or (leaseMs undefined) finished work whose report is outstanding. */
-  hold(ref: WorkRef, leaseMs: number | undefined, nowMs: number): void;
-  /**
-   * Only moves the end later: an answer that was overtaken changes nothing. The first renewal replaces the
-   * end of the offer.
-   */
-  renew(ref: WorkRef, sentAtMs: number, leaseMs: number): void;
-  /** The build is about to enter this phase: every beat from now on names it. */
-  enter(ref: WorkRef, entered: EnteredPhase): void;
-  /** The task is dead; the lease is kept alive for the report. */
-  finish(ref: WorkRef): void;
-  release(ref: WorkRef): void;
-  holds(ref: WorkRef): boolean;
-  /** The leases for one call, at most LEASES_MAX of them; those with a running task come first. */
-  refs(): WireLease[];
-  /** Removes and returns the leases that must be given up now. */
-  takeLost(nowMs: number): WorkRef[];
-  /** Infinity for none. */
-  nextGiveUpAtMs(): number;
-}
-
-export function createLeaseBook(): LeaseBook {
+export function createLeaseBook() {
   const leases = new Map<string, HeldLease>();
   return {
-    hold(ref, leaseMs, nowMs) {
+    /** A fresh offer, or (leaseMs undefined) finished work whose report is outstanding. */
+    hold(ref: WorkRef, leaseMs: number | undefined, nowMs: number) {
       const giveUpAtMs = leaseMs === undefined ? Number.POSITIVE_INFINITY : nowMs + leaseMs;
       leases.set(refKey(ref), { id: ref.id, epoch: ref.epoch, giveUpAtMs, offered: leaseMs !== undefined });
     },
-    renew(ref, sentAtMs, leaseMs) {
+    /**
+     * Only moves the end later: an answer that was overtaken changes nothing. The first renewal replaces the
+     * end of the offer.
+     */
+    renew(ref: WorkRef, sentAtMs: number, leaseMs: number) {
       const lease = leases.get(refKey(ref));
       if (lease === undefined || leaseMs <= 0) return;
       const giveUpAtMs = sentAtMs + leaseMs - leaseMarginMs(leaseMs);
       lease.giveUpAtMs = lease.offered ? giveUpAtMs : Math.max(lease.giveUpAtMs, giveUpAtMs);
       lease.offered = false;
     },
-    enter(ref, entered) {
+    /** The build is about to enter this phase: every beat from now on names it. */
+    enter(ref: WorkRef, entered: EnteredPhase) {
       const lease = leases.get(refKey(ref));
       if (lease !== undefined) lease.entered = entered;
     },
-    finish(ref) {
+    /** The task is dead; the lease is kept alive for the report. */
+    finish(ref: WorkRef) {
       const lease = leases.get(refKey(ref));
       if (lease === undefined) return;
       lease.giveUpAtMs = Number.POSITIVE_INFINITY;
       lease.offered = false;
     },
-    release: (ref) => void leases.delete(refKey(ref)),
-    holds: (ref) => leases.has(refKey(ref)),
-    refs: () =>
+    release: (ref: WorkRef) => void leases.delete(refKey(ref)),
+    holds: (ref: WorkRef) => leases.has(refKey(ref)),
+    /** The leases for one call, at most LEASES_MAX of them; those with a running task come first. */
+    refs: (): WireLease[] =>
       [...leases.values()]
         .sort(
           (a, b) =>
@@ -88,12 +74,16 @@ export function createLeaseBook(): LeaseBook {
         )
         .slice(0, LEASES_MAX)
         .map(({ id, epoch, entered }) => ({ id, epoch, ...entered })),
-    takeLost(nowMs) {
+    /** Removes and returns the leases that must be given up now. */
+    takeLost(nowMs: number) {
       const lost = [...leases.values()].filter((lease) => lease.giveUpAtMs <= nowMs);
       for (const lease of lost) leases.delete(refKey(lease));
       return lost.map(({ id, epoch }) => ({ id, epoch }));
     },
+    /** Infinity for none. */
     nextGiveUpAtMs: () =>
       Math.min(Number.POSITIVE_INFINITY, ...[...leases.values()].map((lease) => lease.giveUpAtMs)),
   };
 }
+
+export type LeaseBook = ReturnType<typeof createLeaseBook>;

@@ -18,16 +18,6 @@ export interface Away {
   nextTryAt: string;
 }
 
-export interface Presence {
-  /** The control plane knows no such route; the asker tries again after so long. */
-  unserved(asker: Asker, nextInMs: number): void;
-  /** It answered one of them. A call that was sent before the absence was noticed proves nothing about it. */
-  served(sentMonotonicMs: number): void;
-  readonly away: Away | undefined;
-  /** Waits like `pause`, at most until the control plane serves runners again. */
-  pause(ms: number, signal?: AbortSignal): Promise<void>;
-}
-
 export interface PresenceOptions {
   log: Log;
   /** Runs after every change of what `away` says. */
@@ -36,14 +26,15 @@ export interface PresenceOptions {
   onBack: () => void;
 }
 
-export function createPresence(options: PresenceOptions): Presence {
+export function createPresence(options: PresenceOptions) {
   let sinceMs: number | undefined;
   let begunMs = 0;
   const nextMs = new Map<Asker, number>();
   /** These callers of `pause` wait for the end of the absence. */
   const sleepers = new Set<() => void>();
   return {
-    unserved(asker, nextInMs) {
+    /** The control plane knows no such route; the asker tries again after so long. */
+    unserved(asker: Asker, nextInMs: number) {
       nextMs.set(asker, wallMs() + nextInMs);
       if (sinceMs === undefined) {
         sinceMs = wallMs();
@@ -55,7 +46,10 @@ export function createPresence(options: PresenceOptions): Presence {
       }
       options.onChange();
     },
-    served(sentMonotonicMs) {
+    /**
+     * It answered one of them. A call that was sent before the absence was noticed proves nothing about it.
+     */
+    served(sentMonotonicMs: number) {
       if (sinceMs === undefined || sentMonotonicMs < begunMs) return;
       sinceMs = undefined;
       nextMs.clear();
@@ -72,7 +66,8 @@ export function createPresence(options: PresenceOptions): Presence {
       const next = Math.min(...nextMs.values());
       return { since: new Date(sinceMs).toISOString(), nextTryAt: new Date(next).toISOString() };
     },
-    async pause(ms, signal) {
+    /** Waits like `pause`, at most until the control plane serves runners again. */
+    async pause(ms: number, signal?: AbortSignal) {
       const back = new AbortController();
       const wake = () => back.abort();
       sleepers.add(wake);
@@ -84,6 +79,8 @@ export function createPresence(options: PresenceOptions): Presence {
     },
   };
 }
+
+export type Presence = ReturnType<typeof createPresence>;
 
 function seconds(ms: number): number {
   return Math.max(1, Math.round(ms / 1000));

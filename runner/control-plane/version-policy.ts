@@ -14,14 +14,7 @@ export interface VersionSupport {
   recommendedVersion: string;
 }
 
-export interface VersionPolicy {
-  update(directives: WireDirectives): void;
-  readonly support: VersionSupport;
-  /** The reasons why no work can be taken; empty when it can. */
-  reasons(): string[];
-}
-
-export function createVersionPolicy(version: string, log: Log): VersionPolicy {
+export function createVersionPolicy(version: string, log: Log) {
   let support: VersionSupport = {
     tooOld: false,
     upgradeRecommended: false,
@@ -29,7 +22,7 @@ export function createVersionPolicy(version: string, log: Log): VersionPolicy {
     recommendedVersion: '',
   };
   return {
-    update(directives) {
+    update(directives: WireDirectives) {
       const before = support;
       support = {
         tooOld: directives.versionTooOld === true,
@@ -52,9 +45,12 @@ export function createVersionPolicy(version: string, log: Log): VersionPolicy {
     get support() {
       return support;
     },
+    /** The reasons why no work can be taken; empty when it can. */
     reasons: () => (support.tooOld ? [`version: ${tooOld(version, support)}`] : []),
   };
 }
+
+export type VersionPolicy = ReturnType<typeof createVersionPolicy>;
 
 function tooOld(version: string, { minVersion }: VersionSupport): string {
   return `svc-runner ${version} is below ${minVersion || 'the least version'} that is given work; upgrade svc-runner`;

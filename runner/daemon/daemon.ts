@@ -47,7 +47,7 @@ import type { FinalRefusal } from '../control-plane/retryable.ts';
 import { closeLeftovers, giveBack, redeliver, sendLeftOutput } from '../work/recover.ts';
 import { runsAsWork } from '../work/run-spec.ts';
 import { runWork, type Offer, type Work } from '../work/run-work.ts';
-import { createShutdown, EXIT, type ExitCode } from './shutdown.ts';
+import { createShutdown, EXIT } from './shutdown.ts';
 import { createSlots } from '../work/slots.ts';
 import { createStateWriter } from './state-file.ts';
 import { createNotifier } from './notify.ts';
@@ -62,14 +62,7 @@ const FLUSH_MS = 10_000;
 /** Time for killed tasks to end; the executor has its own, shorter, limits. */
 const KILL_MS = 20_000;
 
-export interface Daemon {
-  /** Resolves when everything is closed. Never rejects. */
-  readonly done: Promise<ExitCode>;
-  /** SIGTERM or SIGINT came. */
-  onSignal(): void;
-}
-
-export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+export async function startDaemon(options: DaemonOptions) {
   const { log } = options;
   const paths = dataPaths(options.dataDir);
   ensureDataDir(paths.dataDir);
@@ -98,7 +91,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
         log.info({ exitCode: shutdown.exitCode }, 'runner stopped');
         return shutdown.exitCode;
       });
-    return { done, onSignal: () => onSignal(parts) };
+    return {
+      /** Resolves when everything is closed. Never rejects. */
+      done,
+      /** SIGTERM or SIGINT came. */
+      onSignal: () => onSignal(parts),
+    };
   } catch (error) {
     await lock.release();
     throw error;
@@ -106,24 +104,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 }
 
 /** Opens the files and the executor, and puts in order what an earlier process left. */
-async function openDisk(
-  options: DaemonOptions,
-  paths: DataPaths,
-): Promise<
-  Pick<
-    DaemonParts,
-    | 'journal'
-    | 'outbox'
-    | 'executor'
-    | 'readiness'
-    | 'runs'
-    | 'machineBoot'
-    | 'deployers'
-    | 'builds'
-    | 'deadBuilds'
-    | 'deadRuns'
-  >
-> {
+async function openDisk(options: DaemonOptions, paths: DataPaths) {
   const { settings, log } = options;
   await mkdir(paths.spool, { recursive: true, mode: 0o700 });
   const machineBoot = readMachineBoot();

@@ -13,15 +13,6 @@ const SEND_MS = 10_000;
 const BEATS_PER_WATCHDOG = 4;
 const PROGRAM = 'systemd-notify';
 
-export interface Notifier {
-  ready(): void;
-  /** Called when both threads of the process live. Passed on as seldom as the watchdog allows. */
-  alive(status: string): void;
-  stopping(): void;
-  /** Resolves when every message has been sent or given up. */
-  settled(): Promise<void>;
-}
-
 export interface NotifierOptions {
   env: NodeJS.ProcessEnv;
   log: Log;
@@ -33,7 +24,7 @@ export interface NotifierOptions {
  * Takes the variables out of the environment: podman would hand the socket into containers, where a task
  * could send messages in the daemon's name. Without a socket it sends nothing.
  */
-export function createNotifier(options: NotifierOptions): Notifier {
+export function createNotifier(options: NotifierOptions) {
   const { env, log, send = sendBySystemd } = options;
   const socket = env['NOTIFY_SOCKET'];
   const watchdogMs = watchdogOf(env);
@@ -52,7 +43,8 @@ export function createNotifier(options: NotifierOptions): Notifier {
   };
   return {
     ready: () => notify('READY=1'),
-    alive(status) {
+    /** Called when both threads of the process live. Passed on as seldom as the watchdog allows. */
+    alive(status: string) {
       const due = watchdogMs !== undefined && monotonicMs() - lastAliveMs >= watchdogMs / BEATS_PER_WATCHDOG;
       if (!due && status === lastStatus) return;
       lastStatus = status;
@@ -60,9 +52,12 @@ export function createNotifier(options: NotifierOptions): Notifier {
       notify(...(due ? ['WATCHDOG=1'] : []), `STATUS=${status}`);
     },
     stopping: () => notify('STOPPING=1'),
+    /** Resolves when every message has been sent or given up. */
     settled: async () => await queue,
   };
 }
+
+export type Notifier = ReturnType<typeof createNotifier>;
 
 /** Returns undefined when there is no watchdog for this process. */
 function watchdogOf(env: NodeJS.ProcessEnv): number | undefined {

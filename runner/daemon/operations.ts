@@ -12,13 +12,7 @@ import { openStatusSocket } from './status-socket.ts';
 /** Interval at which an outdated daemon checks whether it is idle. */
 const IDLE_MS = 1_000;
 
-export interface Operations {
-  /** Called when the heartbeat thread has tried once more: both threads live. */
-  onBeat(ok: boolean): void;
-  stop(): Promise<void>;
-}
-
-export async function startOperations(parts: DaemonParts): Promise<Operations> {
+export async function startOperations(parts: DaemonParts) {
   const { options, shutdown, counters, notifier } = parts;
   const { log, settings } = options;
   const socket = await openStatusSocket({
@@ -40,7 +34,8 @@ export async function startOperations(parts: DaemonParts): Promise<Operations> {
   notifier.ready();
   void shutdown.begun.then(() => notifier.stopping());
   return {
-    onBeat(ok) {
+    /** Called when the heartbeat thread has tried once more: both threads live. */
+    onBeat(ok: boolean) {
       counters.count('heartbeats', { result: ok ? 'ok' : 'failed' });
       notifier.alive(statusLine(parts));
     },

@@ -10,14 +10,7 @@ export interface Problem {
   message: string;
 }
 
-export interface Problems {
-  /** Returns a log that writes to this one and keeps warnings and errors. */
-  listen(log: Log): Log;
-  /** Oldest first. */
-  last(): readonly Problem[];
-}
-
-export function createProblems(): Problems {
+export function createProblems() {
   const kept: Problem[] = [];
   const note = (level: Problem['level'], fields: LogFields, message: string): void => {
     const { problem } = fields;
@@ -26,7 +19,8 @@ export function createProblems(): Problems {
     if (kept.length > KEPT) kept.shift();
   };
   return {
-    listen: (log) => ({
+    /** Returns a log that writes to this one and keeps warnings and errors. */
+    listen: (log: Log): Log => ({
       debug: (fields, message) => log.debug(fields, message),
       info: (fields, message) => log.info(fields, message),
       warn(fields, message) {
@@ -38,6 +32,9 @@ export function createProblems(): Problems {
         log.error(fields, message);
       },
     }),
+    /** Oldest first. */
     last: () => [...kept],
   };
 }
+
+export type Problems = ReturnType<typeof createProblems>;

@@ -25,18 +25,6 @@ const ENGINE_RECHECK_MS = 10_000;
 /** So many checks in a row must succeed before a failed engine counts as healthy. */
 const GOOD_LOOKS = 2;
 
-export interface Readiness {
-  /** Empty when the runner is ready. */
-  reasons(): Promise<string[]>;
-  /** Bytes of all spools together, at the last measurement. */
-  spoolBytes(): Promise<number>;
-  freeMb(): Promise<number>;
-  /** Reaps what earlier processes left behind; an engine that cannot do that is not healthy. */
-  checkEngine(): Promise<void>;
-  /** Does the same when the last check is old enough. */
-  checkEngineIfDue(): Promise<void>;
-}
-
 export interface ReadinessOptions {
   dataDir: string;
   spoolFolder: string;
@@ -61,7 +49,7 @@ export interface DiskUse {
   spoolBytes: number;
 }
 
-export function createReadiness(options: ReadinessOptions): Readiness {
+export function createReadiness(options: ReadinessOptions) {
   const { limits } = options;
   const engine = watchEngine(options);
   const [free, engineFree, spool, outbox] = [
@@ -79,6 +67,7 @@ export function createReadiness(options: ReadinessOptions): Readiness {
   };
 
   return {
+    /** Empty when the runner is ready. */
     async reasons() {
       const reasons: string[] = [];
       const use = await disk();
@@ -96,20 +85,19 @@ export function createReadiness(options: ReadinessOptions): Readiness {
       if (engine.problem !== undefined) reasons.push(engine.problem);
       return reasons;
     },
+    /** Bytes of all spools together, at the last measurement. */
     spoolBytes: async () => (await disk()).spoolBytes,
     freeMb: async () => (await disk()).freeMb,
+    /** Reaps what earlier processes left behind; an engine that cannot do that is not healthy. */
     checkEngine: engine.check,
+    /** Does the same when the last check is old enough. */
     checkEngineIfDue: engine.checkIfDue,
   };
 }
 
-interface EngineWatch {
-  readonly problem: string | undefined;
-  check(): Promise<void>;
-  checkIfDue(): Promise<void>;
-}
+export type Readiness = ReturnType<typeof createReadiness>;
 
-function watchEngine({ executor, isLive, log }: ReadinessOptions): EngineWatch {
+function watchEngine({ executor, isLive, log }: ReadinessOptions) {
   let problem: string | undefined;
   let good = 0;
   let checkedAtMs = Number.NEGATIVE_INFINITY;

@@ -12,22 +12,7 @@ import { setMaxListeners } from 'node:events';
 export const EXIT = { ok: 0, failed: 1, usage: 2, revoked: 5, superseded: 6, outdated: 7 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-export interface Shutdown {
-  readonly stopTaking: AbortSignal;
-  readonly cancelWork: AbortSignal;
-  readonly abandon: AbortSignal;
-  readonly exitCode: ExitCode;
-  /** Resolves at the first reason to end. */
-  readonly begun: Promise<void>;
-  /** Takes a signal from outside: the first drains, the second cancels. */
-  request(): 'drain' | 'cancel';
-  cancel(): void;
-  giveUp(): void;
-  /** Kills what runs and ends with this code. */
-  fail(code: ExitCode): void;
-}
-
-export function createShutdown(): Shutdown {
+export function createShutdown() {
   const [stopTaking, cancelWork, abandon] = [
     new AbortController(),
     new AbortController(),
@@ -50,7 +35,9 @@ export function createShutdown(): Shutdown {
     get exitCode() {
       return exitCode;
     },
+    /** Resolves at the first reason to end. */
     begun,
+    /** Takes a signal from outside: the first drains, the second cancels. */
     request() {
       if (stopTaking.signal.aborted) {
         cancel();
@@ -64,9 +51,12 @@ export function createShutdown(): Shutdown {
       cancel();
       abandon.abort();
     },
-    fail(code) {
+    /** Kills what runs and ends with this code. */
+    fail(code: ExitCode) {
       if (exitCode === EXIT.ok) exitCode = code;
       cancel();
     },
   };
 }
+
+export type Shutdown = ReturnType<typeof createShutdown>;

@@ -9,10 +9,6 @@ import { errorText } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { DaemonState } from './state-file.ts';
 
-export interface StatusSocket {
-  close(): Promise<void>;
-}
-
 export interface StatusSocketOptions {
   path: string;
   snapshot: () => Promise<DaemonState>;
@@ -23,7 +19,7 @@ export interface StatusSocketOptions {
  * Returns undefined when the socket cannot be made (a path longer than the system's 107 bytes): the state
  * file holds the same, a little later.
  */
-export async function openStatusSocket(options: StatusSocketOptions): Promise<StatusSocket | undefined> {
+export async function openStatusSocket(options: StatusSocketOptions) {
   const { path, log } = options;
   const server = createServer((incoming, response) => {
     const known = incoming.method === 'GET' && incoming.url === '/status';

@@ -31,12 +31,7 @@ export interface KeeperOptions {
   log: Log;
 }
 
-export interface Keeper {
-  /** Returns the apps that have containers. */
-  startEnded(): Promise<Set<string>>;
-}
-
-export function createKeeper({ engine, runnerId, isBusy, log }: KeeperOptions): Keeper {
+export function createKeeper({ engine, runnerId, isBusy, log }: KeeperOptions) {
   /** Containers of which the log says already that they end. */
   const told = new Set<string>();
   const startOne = async (app: string, id: string): Promise<void> => {
@@ -51,6 +46,7 @@ export function createKeeper({ engine, runnerId, isBusy, log }: KeeperOptions): 
       );
   };
   return {
+    /** Returns the apps that have containers. */
     async startEnded() {
       const all = await listApps(engine, runnerId);
       for (const listed of all) {
@@ -66,6 +62,8 @@ export function createKeeper({ engine, runnerId, isBusy, log }: KeeperOptions): 
     },
   };
 }
+
+export type Keeper = ReturnType<typeof createKeeper>;
 
 /**
  * Apps that serve outside of a network of their own: of an earlier version, or deployed where none can be

@@ -46,15 +46,6 @@ const CLOSED_MAX = 1_000;
 /** The file is rewritten when it has grown by so many lines. */
 const COMPACT_LINES = 4_000;
 
-export interface Journal {
-  /** Resolves when the line is on the disk. */
-  record(event: JournalEvent, ref: WorkRef, detail?: JournalDetail): Promise<void>;
-  last(ref: WorkRef): JournalEvent | undefined;
-  /** Grants whose last event is neither `reported` nor `dropped`, oldest first. */
-  open(): JournalEntry[];
-  close(): Promise<void>;
-}
-
 export interface JournalOptions {
   path: string;
   /** The process that writes. */
@@ -62,7 +53,7 @@ export interface JournalOptions {
   now?: () => Date;
 }
 
-export async function openJournal(options: JournalOptions): Promise<Journal> {
+export async function openJournal(options: JournalOptions) {
   const now = options.now ?? (() => new Date());
   const latest = new Map<string, JournalEntry>();
   for (const entry of readEntries(options.path)) note(latest, entry);
@@ -102,7 +93,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   };
 
   return {
-    async record(event, ref, detail = {}) {
+    /** Resolves when the line is on the disk. */
+    async record(event: JournalEvent, ref: WorkRef, detail: JournalDetail = {}) {
       const entry: JournalEntry = {
         id: ref.id,
         epoch: ref.epoch,
@@ -116,7 +108,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       queue = written.catch(() => undefined);
       await written;
     },
-    last: (ref) => latest.get(refKey(ref))?.event,
+    last: (ref: WorkRef) => latest.get(refKey(ref))?.event,
+    /** Grants whose last event is neither `reported` nor `dropped`, oldest first. */
     open: () => [...latest.values()].filter((entry) => !isClosed(entry)),
     async close() {
       await queue;
@@ -124,6 +117,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     },
   };
 }
+
+export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
 /** Counts the grants that are not closed, for other processes; the file is left as it is. */
 export function openGrants(path: string): number {

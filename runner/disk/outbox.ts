@@ -27,15 +27,6 @@ export interface OutboxEntry {
   machineBoot: string;
 }
 
-export interface Outbox {
-  /** Resolves when the report is on the disk. */
-  put(report: Omit<ReportRequest, 'waitedMs'>, kind?: WorkKind): Promise<OutboxEntry>;
-  remove(ref: WorkRef): Promise<void>;
-  /** The reports found at the start and those put since, oldest first. */
-  entries(): OutboxEntry[];
-  readonly depth: number;
-}
-
 export function newReportId(): string {
   return randomUUID();
 }
@@ -66,13 +57,14 @@ export interface OutboxOptions {
   log: Log;
 }
 
-export async function openOutbox(options: OutboxOptions): Promise<Outbox> {
+export async function openOutbox(options: OutboxOptions) {
   const { folder, machineBoot } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const entries = new Map<string, OutboxEntry>();
   for (const entry of await readEntries(folder, options.log)) entries.set(refKey(entry.report), entry);
   return {
-    async put(report, kind = 'run') {
+    /** Resolves when the report is on the disk. */
+    async put(report: Omit<ReportRequest, 'waitedMs'>, kind: WorkKind = 'run') {
       const entry: OutboxEntry = {
         kind,
         report,
@@ -84,16 +76,19 @@ export async function openOutbox(options: OutboxOptions): Promise<Outbox> {
       entries.set(refKey(report), entry);
       return entry;
     },
-    async remove(ref) {
+    async remove(ref: WorkRef) {
       await removeDurably(join(folder, `${refKey(ref)}.json`));
       entries.delete(refKey(ref));
     },
+    /** The reports found at the start and those put since, oldest first. */
     entries: () => [...entries.values()],
     get depth() {
       return entries.size;
     },
   };
 }
+
+export type Outbox = Awaited<ReturnType<typeof openOutbox>>;
 
 async function readEntries(folder: string, log: Log): Promise<OutboxEntry[]> {
   const found: OutboxEntry[] = [];

@@ -17,39 +17,33 @@ const SIGKILL_EXIT_CODE = 137;
 /** The kernel charges in batches, so the limit is never reached to the byte. */
 const NEAR_BYTES = 1_048_576;
 
-export interface EngineCgroups {
-  parentOf(name: string): string;
-  killedForMemory(name: string, exitCode: number, limitBytes: number): Promise<boolean>;
-  remove(name: string): Promise<void>;
-  /** Names whose parent group still exists. */
-  leftovers(): Promise<string[]>;
-  /** Removes the runner's own parent when nothing is in it; the engine makes it again. */
-  tidy(): Promise<void>;
-}
-
 /** Each runner has a parent of its own, so that none takes another's running containers for leftovers. */
-export async function createEngineCgroups(runnerId: string): Promise<EngineCgroups> {
+export async function createEngineCgroups(runnerId: string) {
   const parent = `svc-engine-${runnerId}`;
   const mounts = (await listMounts()).filter(
     (mount) => (mount.type === 'cgroup' || mount.type === 'cgroup2') && mount.root === '/',
   );
   const points = [...new Set(mounts.map((mount) => mount.point))];
   return {
-    parentOf: (name) => `/${parent}/${name}`,
-    killedForMemory: (name, exitCode, limitBytes) =>
+    parentOf: (name: string) => `/${parent}/${name}`,
+    killedForMemory: (name: string, exitCode: number, limitBytes: number) =>
       killed(mounts, { group: join(parent, name), exitCode, limitBytes }),
-    async remove(name) {
+    async remove(name: string) {
       for (const point of points) await removeTree(join(point, parent, name));
     },
+    /** Names whose parent group still exists. */
     async leftovers() {
       const lists = await Promise.all(points.map((point) => subgroups(join(point, parent))));
       return [...new Set(lists.flat())];
     },
+    /** Removes the runner's own parent when nothing is in it; the engine makes it again. */
     async tidy() {
       await Promise.allSettled(points.map((point) => rmdir(join(point, parent)))); // It is in use or does not exist: both are fine.
     },
   };
 }
+
+export type EngineCgroups = Awaited<ReturnType<typeof createEngineCgroups>>;
 
 async function killed(
   mounts: readonly Mount[],

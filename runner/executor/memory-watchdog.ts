@@ -8,10 +8,6 @@ import { ownMemoryBytes, treeOf } from './procfs.ts';
 
 const SAMPLE_MS = 50;
 
-export interface MemoryWatchdog {
-  stop(): void;
-}
-
 export interface WatchdogOptions {
   /** Host pid of the sandbox's init. */
   initPid: number;
@@ -22,7 +18,7 @@ export interface WatchdogOptions {
 }
 
 /** There is one sample at a time: the next one is only planned when the last has ended. */
-export function watchMemory(options: WatchdogOptions): MemoryWatchdog {
+export function watchMemory(options: WatchdogOptions) {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   const sample = async (): Promise<void> => {
@@ -39,6 +35,8 @@ export function watchMemory(options: WatchdogOptions): MemoryWatchdog {
     },
   };
 }
+
+export type MemoryWatchdog = ReturnType<typeof watchMemory>;
 
 async function usedBytes(options: WatchdogOptions): Promise<number> {
   const processes = Promise.all((await treeOf(options.initPid)).map(ownMemoryBytes));

@@ -1,15 +1,9 @@
 /** Counts the output of a task and cuts it at the limit, with one marker line. */
 
-export interface OutputCap {
-  /** Returns the part of this chunk that may be passed on; empty once the limit was reached and marked. */
-  take(chunk: Uint8Array): Uint8Array[];
-  readonly truncated: boolean;
-}
-
 const NEWLINE = 0x0a;
 
 /** Both streams share one cap: the marker appears once, on the stream that crossed the limit. */
-export function createOutputCap(bytesMax: number): OutputCap {
+export function createOutputCap(bytesMax: number) {
   let bytes = 0;
   let truncated = false;
   let atLineStart = true;
@@ -20,7 +14,8 @@ export function createOutputCap(bytesMax: number): OutputCap {
   };
 
   return {
-    take(chunk) {
+    /** Returns the part of this chunk that may be passed on; empty once the limit was reached and marked. */
+    take(chunk: Uint8Array): Uint8Array[] {
       if (truncated || chunk.length === 0) return [];
       const allowed = Math.min(chunk.length, bytesMax - bytes);
       const kept = chunk.subarray(0, allowed);

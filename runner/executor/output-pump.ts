@@ -11,13 +11,6 @@ import type { Readable } from 'node:stream';
 import type { OnOutput, OutputStream } from './executor.ts';
 import { createOutputCap } from './output-cap.ts';
 
-export interface OutputPump {
-  /** Both pipes have ended and everything was delivered (or the pump was stopped). Never rejects. */
-  readonly drained: Promise<void>;
-  /** Stops delivering; what is still in the pipes is lost. */
-  stop(): void;
-}
-
 export interface PumpOptions {
   stdout: Readable;
   stderr: Readable;
@@ -27,7 +20,7 @@ export interface PumpOptions {
   onSinkError: (error: Error) => void;
 }
 
-export function pumpOutput(options: PumpOptions): OutputPump {
+export function pumpOutput(options: PumpOptions) {
   const cap = createOutputCap(options.outputBytes);
   let delivery: Promise<void> = Promise.resolve();
   let broken = false;
@@ -61,7 +54,9 @@ export function pumpOutput(options: PumpOptions): OutputPump {
   let release: () => void = () => undefined;
   const stopped = new Promise<void>((resolve) => (release = resolve));
   return {
+    /** Both pipes have ended and everything was delivered (or the pump was stopped). Never rejects. */
     drained: Promise.race([drained, stopped]),
+    /** Stops delivering; what is still in the pipes is lost. */
     stop() {
       broken = true;
       options.stdout.destroy();
@@ -70,3 +65,5 @@ export function pumpOutput(options: PumpOptions): OutputPump {
     },
   };
 }
+
+export type OutputPump = ReturnType<typeof pumpOutput>;

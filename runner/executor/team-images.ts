@@ -40,22 +40,7 @@ interface Notes {
   brought: string[];
 }
 
-export interface TeamImages {
-  /** Returns what is noted; the engine may have lost it. */
-  find(team: string, reference: string): Promise<TeamImage | undefined>;
-  add(team: string, references: readonly string[], image: TeamImage): Promise<void>;
-  /**
-   * Removes images from the engine that nothing runs and that were not deployed for so long; the notes go
-   * with them.
-   */
-  forget(engine: Engine, unusedMs: number): Promise<void>;
-  /** Names in the engine that are some team's. */
-  brought(): Promise<readonly string[]>;
-  /** Notes what deploys of earlier versions brought; does nothing but the first time. */
-  learn(engine: Engine): Promise<void>;
-}
-
-export function createTeamImages(dataDir: string): TeamImages {
+export function createTeamImages(dataDir: string) {
   const path = join(dataDir, 'team-images.json');
   // Changes come one after the other: each reads what the one before has written.
   let last: Promise<void> = Promise.resolve();
@@ -69,27 +54,36 @@ export function createTeamImages(dataDir: string): TeamImages {
     await now;
   };
   return {
-    async find(team, reference) {
+    /** Returns what is noted; the engine may have lost it. */
+    async find(team: string, reference: string): Promise<TeamImage | undefined> {
       const known = (await read(path))?.teams[team];
       return known === undefined ? undefined : known[inFull(reference)];
     },
-    async add(team, references, image) {
+    async add(team: string, references: readonly string[], image: TeamImage) {
       await change(({ teams }) => {
         const known = (teams[team] ??= {});
         for (const reference of references) known[inFull(reference)] = { ...image, atMs: wallMs() };
       });
     },
-    async forget(engine, unusedMs) {
+    /**
+     * Removes images from the engine that nothing runs and that were not deployed for so long; the notes go
+     * with them.
+     */
+    async forget(engine: Engine, unusedMs: number) {
       await change(async (notes) => await forgetUnused(engine, notes, wallMs() - unusedMs));
     },
-    brought: async () => (await read(path))?.brought ?? [],
-    async learn(engine) {
+    /** Names in the engine that are some team's. */
+    brought: async (): Promise<readonly string[]> => (await read(path))?.brought ?? [],
+    /** Notes what deploys of earlier versions brought; does nothing but the first time. */
+    async learn(engine: Engine) {
       if ((await read(path)) !== undefined) return;
       const names = await broughtByApps(engine);
       await change((notes) => void (notes.brought = names));
     },
   };
 }
+
+export type TeamImages = ReturnType<typeof createTeamImages>;
 
 /** Returns undefined for a file that does not exist. */
 async function read(path: string): Promise<Notes | undefined> {

@@ -5,16 +5,10 @@
 import { lookup } from 'node:dns/promises';
 import { isIP, isIPv4 } from 'node:net';
 import { monotonicMs } from '../platform/clock.ts';
-import type { AllowedAddress } from './app-rules.ts';
 import { isLoopbackAddress } from './egress-address.ts';
 import type { Endpoint } from './egress.ts';
 
 const LOOKUP_MS = 30_000;
-
-export interface AllowedAddresses {
-  /** Never rejects: a name that cannot be looked up keeps the addresses that it had. */
-  read(): Promise<AllowedAddress[]>;
-}
 
 export interface AllowedOptions {
   endpoints: readonly Endpoint[];
@@ -27,7 +21,7 @@ export function createAllowedAddresses({
   endpoints,
   resolve = resolveName,
   nowMs = monotonicMs,
-}: AllowedOptions): AllowedAddresses {
+}: AllowedOptions) {
   const known = new Map<string, { atMs: number; addresses: string[] }>();
   const addressesOf = async (host: string): Promise<string[]> => {
     if (isIP(host) !== 0) return [host];
@@ -39,6 +33,7 @@ export function createAllowedAddresses({
     return known.get(host)?.addresses ?? [];
   };
   return {
+    /** Never rejects: a name that cannot be looked up keeps the addresses that it had. */
     async read() {
       const found = await Promise.all(
         endpoints.map(async ({ host, port }) =>

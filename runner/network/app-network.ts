@@ -32,24 +32,6 @@ import { readResolvers } from './resolvers.ts';
 const LIST_MS = 30_000;
 const IPV6_SETTINGS = '/proc/sys/net/ipv6';
 
-export interface AppNetworks {
-  /**
-   * Makes the app's network, where there is none, and its rules; returns the arguments of a container in it.
-   * It stays until `leave`.
-   */
-  enter(app: string): Promise<string[]>;
-  /** Ends what `enter` began: a network without containers goes. Never rejects. */
-  leave(app: string): Promise<void>;
-  /** Puts back rules that are missing, and looks up again what they hold. */
-  check(): Promise<void>;
-  /** Removes networks of apps that have no container; `used` are those that have one. */
-  sweep(used: ReadonlySet<string>): Promise<void>;
-  /** False where apps can resolve no names, because every name server of this machine is on its loopback. */
-  resolvesNames(): Promise<boolean>;
-  /** Removes networks without containers and, with the last one, the rules. */
-  close(): Promise<void>;
-}
-
 export interface AppNetworksOptions {
   engine: Engine;
   runnerId: string;
@@ -67,17 +49,30 @@ export interface Site {
   resolve(name: string): Promise<string[]>;
 }
 
-export function createAppNetworks(options: AppNetworksOptions): AppNetworks {
+export function createAppNetworks(options: AppNetworksOptions) {
   const networks = new Networks(options);
   return {
-    enter: async (app) => await networks.inTurn(async () => await networks.enter(app)),
-    leave: async (app) => await networks.inTurn(async () => await networks.leave(app)),
+    /**
+     * Makes the app's network, where there is none, and its rules; returns the arguments of a container in
+     * it. It stays until `leave`.
+     */
+    enter: async (app: string) => await networks.inTurn(async () => await networks.enter(app)),
+    /** Ends what `enter` began: a network without containers goes. Never rejects. */
+    leave: async (app: string) => await networks.inTurn(async () => await networks.leave(app)),
+    /** Puts back rules that are missing, and looks up again what they hold. */
     check: async () => await networks.inTurn(async () => await networks.check()),
-    sweep: async (used) => await networks.inTurn(async () => await networks.sweep(used)),
+    /** Removes networks of apps that have no container; `used` are those that have one. */
+    sweep: async (used: ReadonlySet<string>) => await networks.inTurn(async () => await networks.sweep(used)),
+    /**
+     * False where apps can resolve no names, because every name server of this machine is on its loopback.
+     */
     resolvesNames: async () => (await readResolvers(options.site?.resolverFiles)).addresses.length > 0,
+    /** Removes networks without containers and, with the last one, the rules. */
     close: async () => await networks.inTurn(async () => await networks.close()),
   };
 }
+
+export type AppNetworks = ReturnType<typeof createAppNetworks>;
 
 class Networks {
   readonly #options: AppNetworksOptions;

@@ -28,12 +28,7 @@ export interface AllowedAddress {
   port: number;
 }
 
-export interface Chains {
-  pick: string;
-  decide: string;
-}
-
-export function chainsOf(owner: string): Chains {
+export function chainsOf(owner: string) {
   return { pick: `SVC-${owner}`, decide: `SVC-${owner}-APP` };
 }
 

@@ -73,10 +73,6 @@ export interface HostNetwork {
   dial(endpoint: Endpoint): Socket;
 }
 
-export interface Egress {
-  close(): void;
-}
-
 /** Arguments that, put before a command, run it in the network with every capability there. */
 export function enterArgv({ pid, usersPid }: Network): string[] {
   const join = ['nsenter', `--net=/proc/${pid}/ns/net`, '--'];
@@ -91,7 +87,7 @@ class ForbiddenError extends Error {
 }
 
 /** @param network Has all its parts but this one. */
-export async function openEgress(network: Network, rules: EgressRules): Promise<Egress> {
+export async function openEgress(network: Network, rules: EgressRules) {
   const extra = [...rules.allowed, ...(rules.registry === undefined ? [] : [rules.registry])];
   const ports = [...new Set([...PORTS, ...(rules.ports ?? []), ...extra.map(({ port }) => port)])];
   const { servers, dns } = await listenIn(network, ports);
@@ -115,6 +111,8 @@ export async function openEgress(network: Network, rules: EgressRules): Promise<
     },
   };
 }
+
+export type Egress = Awaited<ReturnType<typeof openEgress>>;
 
 class EgressGate {
   closed = false;

@@ -56,14 +56,7 @@ export interface LogSenderOptions {
   presence?: Pick<Presence, 'pause'>;
 }
 
-export interface LogSender {
-  /** Never rejects. */
-  readonly done: Promise<LogsOutcome>;
-  /** Offset up to which the control plane has stored the output. */
-  readonly acknowledged: number;
-}
-
-export function startLogSender(options: LogSenderOptions): LogSender {
+export function startLogSender(options: LogSenderOptions) {
   const state: SendState = {
     offset: 0,
     failures: 0,
@@ -74,12 +67,16 @@ export function startLogSender(options: LogSenderOptions): LogSender {
   const wake = createWake(options.signal);
   options.spool.onChange(wake.notify);
   return {
+    /** Never rejects. */
     done: run(options, state, wake),
+    /** Offset up to which the control plane has stored the output. */
     get acknowledged() {
       return state.offset;
     },
   };
 }
+
+export type LogSender = ReturnType<typeof startLogSender>;
 
 interface SendState {
   offset: number;

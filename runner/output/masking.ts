@@ -23,23 +23,20 @@ export interface StreamMasker {
   flush(): Buffer;
 }
 
-export interface Masker {
-  /** Each stream needs a masker of its own, because bytes held back of one do not belong to the other. */
-  stream(): StreamMasker;
-  /** Masks a whole text, for messages. */
-  text(text: string): string;
-}
-
-export function createMasker(secrets: Iterable<string>): Masker {
+export function createMasker(secrets: Iterable<string>) {
   const index = buildIndex(patternsOf(secrets));
   return {
+    /** Each stream needs a masker of its own, because bytes held back of one do not belong to the other. */
     stream: () => createStream(index),
-    text(text) {
+    /** Masks a whole text, for messages. */
+    text(text: string) {
       const stream = createStream(index);
       return Buffer.concat([stream.push(Buffer.from(text)), stream.flush()]).toString('utf8');
     },
   };
 }
+
+export type Masker = ReturnType<typeof createMasker>;
 
 /** Finds all spellings of all secrets. */
 function patternsOf(secrets: Iterable<string>): Pattern[] {

@@ -16,32 +16,28 @@ export function wallMs(): number {
 }
 
 /**
- * The difference between the server's clock and the wall clock, in milliseconds. It is one number for the
- * whole process: the two threads share it, so that a skew that one of them learned does not cost the other a
- * refused request.
- */
-export interface ClockOffset {
-  get(): number;
-  set(offsetMs: number): void;
-  readonly shared: SharedArrayBuffer;
-}
-
-/**
  * An offset beyond 32 bits (24 days) is clipped; such a reply is not believed anyway
  * (proto/signature/skew.ts).
  */
 const OFFSET_MS_MAX = 2 ** 31 - 1;
 
-export function createClockOffset(shared = new SharedArrayBuffer(4)): ClockOffset {
+export function createClockOffset(shared = new SharedArrayBuffer(4)) {
   const cell = new Int32Array(shared);
   return {
     get: () => Atomics.load(cell, 0),
-    set(offsetMs) {
+    set(offsetMs: number) {
       Atomics.store(cell, 0, Math.max(-OFFSET_MS_MAX, Math.min(OFFSET_MS_MAX, Math.round(offsetMs))));
     },
     shared,
   };
 }
+
+/**
+ * The difference between the server's clock and the wall clock, in milliseconds. It is one number for the
+ * whole process: the two threads share it, so that a skew that one of them learned does not cost the other a
+ * refused request.
+ */
+export type ClockOffset = ReturnType<typeof createClockOffset>;
 
 /** Resolves after `ms`, or at once when the signal is aborted. Never rejects: callers look at the signal. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {

@@ -47,19 +47,12 @@ export interface DeliveryOptions {
   log: Log;
 }
 
-export interface Deliveries {
-  /** Never rejects; resolves when the item is delivered, dropped or left for the next process. */
-  deliver(item: DeliveryItem): Promise<void>;
-  readonly pending: number;
-  /** Resolves when nothing is pending, or after `ms`. */
-  settle(ms: number): Promise<void>;
-}
-
-export function createDeliveries(options: DeliveryOptions): Deliveries {
+export function createDeliveries(options: DeliveryOptions) {
   const turns = createSlots(DELIVERIES_AT_ONCE);
   const pending = new Set<Promise<void>>();
   return {
-    async deliver(item) {
+    /** Never rejects; resolves when the item is delivered, dropped or left for the next process. */
+    async deliver(item: DeliveryItem) {
       const delivery = deliverOne(options, turns, item).catch((error: unknown) => {
         options.log.error(
           { id: item.entry.report.id, problem: errorText(error) },
@@ -73,7 +66,8 @@ export function createDeliveries(options: DeliveryOptions): Deliveries {
     get pending() {
       return pending.size;
     },
-    async settle(ms) {
+    /** Resolves when nothing is pending, or after `ms`. */
+    async settle(ms: number) {
       const deadline = monotonicMs() + ms;
       while (pending.size > 0 && monotonicMs() < deadline) {
         const patience = new AbortController();
@@ -83,6 +77,8 @@ export function createDeliveries(options: DeliveryOptions): Deliveries {
     },
   };
 }
+
+export type Deliveries = ReturnType<typeof createDeliveries>;
 
 async function deliverOne(
   options: DeliveryOptions,

@@ -6,36 +6,10 @@ import type { Heartbeat } from '../control-plane/heartbeat.ts';
 import type { BuildPhase, EnteredPhase } from '../control-plane/wire.ts';
 import type { WorkRef } from '../control-plane/work-ref.ts';
 
-export interface Lease {
-  readonly ref: WorkRef;
-  /**
-   * Undefined before the first answer. It only goes from `ok` over `cancelled` and `lost` to `superseded`:
-   * the last two end everything, `cancelled` ends the task.
-   */
-  readonly state: LeaseState | undefined;
-  /**
-   * Calls the listener at every change from now on, and at once when there is a state already. There is one
-   * listener: a later one replaces it.
-   */
-  onChange(listener: (state: LeaseState) => void): void;
-  /** Resolves with the first state. */
-  readonly firstState: Promise<LeaseState>;
-  /** Takes over a state that the answer to another call carried. */
-  update(state: LeaseState, sentMonotonicMs?: number): void;
-  /**
-   * Announces a phase of a build. Resolves when a heartbeat that named it was answered `ok`: only then does
-   * the control plane know, and will not give the build to somebody else by itself. Never resolves when the
-   * lease ends before; whoever waits must watch the lease, too.
-   */
-  enter(entered: EnteredPhase): Promise<void>;
-  finished(): void;
-  release(): void;
-}
-
 const ORDER: Readonly<Record<LeaseState, number>> = { ok: 0, cancelled: 1, lost: 2, superseded: 3 };
 
 /** `leaseMs` is the offer's; undefined for ended work whose report is outstanding. */
-export function holdLease(heartbeat: Heartbeat, ref: WorkRef, leaseMs: number | undefined): Lease {
+export function holdLease(heartbeat: Heartbeat, ref: WorkRef, leaseMs: number | undefined) {
   let state: LeaseState | undefined;
   let listener: (state: LeaseState) => void = () => undefined;
   let resolveFirst: (state: LeaseState) => void = () => undefined;
@@ -53,19 +27,34 @@ export function holdLease(heartbeat: Heartbeat, ref: WorkRef, leaseMs: number | 
   });
   return {
     ref,
+    /**
+     * Undefined before the first answer. It only goes from `ok` over `cancelled` and `lost` to `superseded`:
+     * the last two end everything, `cancelled` ends the task.
+     */
     get state() {
       return state;
     },
-    onChange(next) {
+    /**
+     * Calls the listener at every change from now on, and at once when there is a state already. There is one
+     * listener: a later one replaces it.
+     */
+    onChange(next: (state: LeaseState) => void) {
       listener = next;
       if (state !== undefined) listener(state);
     },
+    /** Resolves with the first state. */
     firstState,
-    update(next, sentMonotonicMs) {
+    /** Takes over a state that the answer to another call carried. */
+    update(next: LeaseState, sentMonotonicMs?: number) {
       if (next === 'ok' && sentMonotonicMs !== undefined) heartbeat.renewed(ref, sentMonotonicMs);
       advance(next);
     },
-    async enter(entered) {
+    /**
+     * Announces a phase of a build. Resolves when a heartbeat that named it was answered `ok`: only then does
+     * the control plane know, and will not give the build to somebody else by itself. Never resolves when the
+     * lease ends before; whoever waits must watch the lease, too.
+     */
+    async enter(entered: EnteredPhase) {
       const confirmed = new Promise<void>((resolve) => entering.set(entered.phase, resolve));
       heartbeat.enter(ref, entered);
       await confirmed;
@@ -74,3 +63,5 @@ export function holdLease(heartbeat: Heartbeat, ref: WorkRef, leaseMs: number | 
     release: () => heartbeat.release(ref),
   };
 }
+
+export type Lease = ReturnType<typeof holdLease>;

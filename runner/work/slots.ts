@@ -3,17 +3,7 @@
  * always has one.
  */
 
-export interface Slots {
-  readonly total: number;
-  readonly free: number;
-  /** Waits for a free slot; false when the signal was aborted instead. */
-  take(signal: AbortSignal): Promise<boolean>;
-  /** Takes one that is free; false when there is none. */
-  takeFree(): boolean;
-  release(): void;
-}
-
-export function createSlots(total: number): Slots {
+export function createSlots(total: number) {
   let free = total;
   const waiting: (() => void)[] = [];
   return {
@@ -21,7 +11,8 @@ export function createSlots(total: number): Slots {
     get free() {
       return free;
     },
-    async take(signal) {
+    /** Waits for a free slot; false when the signal was aborted instead. */
+    async take(signal: AbortSignal) {
       while (free === 0 && !signal.aborted) {
         await new Promise<void>((resolve) => {
           const done = () => {
@@ -36,6 +27,7 @@ export function createSlots(total: number): Slots {
       free -= 1;
       return true;
     },
+    /** Takes one that is free; false when there is none. */
     takeFree() {
       if (free === 0) return false;
       free -= 1;
@@ -47,3 +39,5 @@ export function createSlots(total: number): Slots {
     },
   };
 }
+
+export type Slots = ReturnType<typeof createSlots>;
