@@ -11,13 +11,6 @@ const TOKEN = 'canary-9a1f03be77';
 const HOME = 'https://git.example.com/acme/web';
 const ELSEWHERE = 'https://evil.example.org/acme/web';
 
-interface Answer {
-  readonly status: number;
-  readonly code: string | undefined;
-  readonly text: string;
-  readonly body: Record<string, unknown>;
-}
-
 describe.skipIf(!(await has('postgres')))('environments', () => {
   let server: TestServer;
   let as: string;
@@ -25,20 +18,27 @@ describe.skipIf(!(await has('postgres')))('environments', () => {
   let projectId: string;
   let names = 0;
 
-  const call = async (route: string, body?: unknown, who = as) =>
-    (await server.call(route, { as: who, body })) as unknown as Answer;
+  const call = async (route: string, body?: unknown, who = as) => await server.call(route, { as: who, body });
   const ok = async <T = Record<string, unknown>>(route: string, body?: unknown): Promise<T> => {
     const answer = await call(route, body);
     expect(answer.status, `${route}: ${answer.text}`).toBeLessThan(300);
     return answer.body as T;
   };
-  const create = async (more: object = {}): Promise<string> =>
-    (
-      await ok<{ id: string }>(`POST /projects/${projectId}/environments`, {
-        name: `e${(names += 1)}`,
-        ...more,
-      })
-    ).id;
+  const create = async (more: object = {}): Promise<string> => {
+    const body = { name: `e${(names += 1)}`, ...more };
+    return (await ok<{ id: string }>(`POST /projects/${projectId}/environments`, body)).id;
+  };
+  /** Sends the team's work to a region that is operated so. */
+  const operated = async (operator: string): Promise<void> => {
+    const { regions } = await ok<{ regions: Array<{ id: string; operator: string }> }>('GET /regions');
+    const regionId = regions.find((region) => region.operator === operator)?.id;
+    const { status } = await call(
+      `PUT /admin/teams/${teamId}/region`,
+      { regionId },
+      server.first.staffApiKey,
+    );
+    expect(status).toBe(200);
+  };
 
   beforeAll(async () => {
     server = await startTestServer({
@@ -49,11 +49,7 @@ describe.skipIf(!(await has('postgres')))('environments', () => {
   afterAll(async () => await server?.stop());
   beforeEach(async () => {
     teamId = (await ok<{ id: string }>('POST /teams', { name: `team ${(names += 1)}` })).id;
-    const { regions } = await ok<{ regions: Array<{ id: string; operator: string }> }>('GET /regions');
-    const regionId = regions.find(({ operator }) => operator === 'customer')?.id;
-    expect(
-      (await call(`PUT /admin/teams/${teamId}/region`, { regionId }, server.first.staffApiKey)).status,
-    ).toBe(200);
+    await operated('customer');
     projectId = (await ok<{ id: string }>('POST /projects', { name: 'web', teamId })).id;
   });
 
@@ -175,11 +171,6 @@ describe.skipIf(!(await has('postgres')))('environments', () => {
     });
 
     it('go by an app of their team alone on the runners of the service, wherever the team was before', async () => {
-      const operated = async (operator: string): Promise<void> => {
-        const { regions } = await ok<{ regions: Array<{ id: string; operator: string }> }>('GET /regions');
-        const regionId = regions.find((region) => region.operator === operator)?.id;
-        await call(`PUT /admin/teams/${teamId}/region`, { regionId }, server.first.staffApiKey);
-      };
       const [pool] = await server.db.sql<Array<{ id: string }>>`select id from teams where service_pool`;
       const staff = server.first.staffApiKey;
       const runnerOf = async (id: string | undefined, who = as) =>

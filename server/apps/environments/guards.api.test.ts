@@ -2,16 +2,14 @@
  * These tests show over HTTP that a developer takes no guard of an environment away, by none of its fields,
  * and not by a second environment in its place.
  */
-import { createSvcSDK } from '@svc/sdk';
-import type { EnvironmentsCreateParams, SvcApiError, SvcSDK } from '@svc/sdk';
+import type { CiCreateConnectionParams, SvcApiError, SvcSDK } from '@svc/sdk';
 import { UpdateRequestSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { CONTAINER, goodsOf, REPOSITORY } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { world } from '../../../test/setup/world.ts';
+import type { World } from '../../../test/setup/world.ts';
 
-const REPOSITORY = 'https://git.example.com/acme/web';
 const RELEASE_ONLY = {
   on: ['promotion.approve', 'deploy'],
   mode: 'enforce',
@@ -44,14 +42,11 @@ const CHANGES: Readonly<Record<string, object>> = {
 const FREE = ['buildTimeoutSeconds'];
 
 describe.skipIf(!(await has('postgres')))('a guarded environment', () => {
-  let server: TestServer;
-  let owner: SvcSDK;
+  let w: World;
+  let { sdk: owner, teamId, projectId } = {} as World;
   let developer: SvcSDK;
-  let teamId: string;
-  let projectId: string;
-  let names = 0;
 
-  const fresh = (what: string): string => `${what}-${(names += 1)}`;
+  const { enabled, entries, environment, fresh, policy } = goodsOf(() => ({ sdk: owner, teamId, projectId }));
   const answerOf = async (call: PromiseLike<unknown>): Promise<SvcApiError | undefined> => {
     try {
       await call;
@@ -71,28 +66,17 @@ describe.skipIf(!(await has('postgres')))('a guarded environment', () => {
     expect(error?.message, what).toMatch(guard);
     expect(error?.message, what).toMatch(/ask an admin or owner/);
   };
-  const environment = async (more: Partial<EnvironmentsCreateParams> = {}, as = owner): Promise<string> =>
-    (await as.environments.create(projectId, { name: fresh('e'), repository: REPOSITORY, ...more })).id;
-  const enabled = async (document: object, scope: object = {}): Promise<string> => {
-    const { id } = await owner.policies.create(teamId, {
-      name: fresh('policy'),
-      document: { ...document },
-      ...scope,
-    });
-    await owner.policies.enable(teamId, id);
-    return id;
+  const connection = async (repositoryPath: string, more: Partial<CiCreateConnectionParams> = {}) => {
+    const github = { provider: 'github', repositoryHost: 'github.com' } as const;
+    return await owner.ci.createConnection(teamId, { ...github, repositoryPath, ...more });
   };
-  const ledger = async (action: string) =>
-    (await owner.audit.list(teamId)).filter((entry) => entry.action === action);
+  const ledger = async (action: string) => await entries({ action });
 
   beforeAll(async () => {
-    server = await startTestServer();
-    owner = createSvcSDK({ baseUrl: server.baseUrl, token: await firstSession(server), maxRetries: 0 });
-    teamId = (await owner.teams.create('crew')).id;
-    const { token } = await join(server, server.first.apiKey, { teamId, role: 'developer' });
-    developer = createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+    w = await world();
+    ({ sdk: owner, teamId } = w);
+    developer = (await w.member('developer')).sdk;
   });
-  afterAll(async () => await server?.stop());
   beforeEach(async () => {
     projectId = (await owner.projects.create({ name: 'web', teamId })).id;
   });
@@ -105,11 +89,11 @@ describe.skipIf(!(await has('postgres')))('a guarded environment', () => {
 
   it('is not renamed past a policy that asks for its name, nor deleted and made anew', async () => {
     await enabled(RELEASE_ONLY);
-    const id = await environment({ name: 'production', deploy: { kind: 'container' } });
+    const id = await environment({ name: 'production', deploy: CONTAINER });
     expect((await answerOf(developer.builds.create(id)))?.code).toBe('policy_denied');
-    const policy = /the policy "policy-\d+"/;
-    await expectGuarded('a rename', developer.environments.update(id, { name: 'production-x' }), policy);
-    await expectGuarded('a deletion', developer.environments.delete(id), policy);
+    const named = /the policy "policy-\d+"/;
+    await expectGuarded('a rename', developer.environments.update(id, { name: 'production-x' }), named);
+    await expectGuarded('a deletion', developer.environments.delete(id), named);
     expect(await owner.environments.get(id)).toMatchObject({ name: 'production' });
     expect((await answerOf(developer.projects.delete(projectId)))?.code).toBe('role_insufficient');
   });
@@ -132,8 +116,7 @@ describe.skipIf(!(await has('postgres')))('a guarded environment', () => {
     expect(await owner.environments.get(id)).toEqual(before);
     // A value that a field has already is no change.
     await developer.environments.update(id, { name: 'production', buildTimeoutSeconds: 60 });
-    const admin = await join(server, server.first.apiKey, { teamId, role: 'admin' });
-    const sdk = createSvcSDK({ baseUrl: server.baseUrl, token: admin.token });
+    const { sdk } = await w.member('admin');
     await sdk.environments.update(id, { branch: 'release', requiredApprovals: 1, allowSelfApproval: true });
     await developer.environments.update(id, { branch: 'main', deployApproval: true });
     await expectGuarded(
@@ -177,42 +160,26 @@ describe.skipIf(!(await has('postgres')))('a guarded environment', () => {
       ],
       [
         'a connection of its project',
-        async () =>
-          await owner.ci.createConnection(teamId, {
-            provider: 'github',
-            repositoryHost: 'github.com',
-            repositoryPath: 'acme/web',
-            projectId,
-          }),
+        async () => await connection('acme/web', { projectId }),
         /connection github.com\/acme\/web/,
       ],
       [
         'a connection that was given its project later',
         async () => {
-          const { id } = await owner.ci.createConnection(teamId, {
-            provider: 'gitlab',
-            repositoryHost: 'gitlab.com',
-            repositoryPath: 'acme/api',
-          });
+          const gitlab = { provider: 'gitlab', repositoryHost: 'gitlab.com' } as const;
+          const { id } = await connection('acme/api', gitlab);
           await owner.ci.updateConnection(id, { projectId, status: 'paused' });
         },
         /connection gitlab.com\/acme\/api/,
       ],
-      [
-        'its field promotionsOnly',
-        async (id) => await owner.environments.update(id, { promotionsOnly: true }),
-        /promotionsOnly/,
-      ],
-      [
-        'its field deployApproval',
-        async (id) => await owner.environments.update(id, { deployApproval: true }),
-        /deployApproval/,
-      ],
-      [
-        'its field allowSelfApproval',
-        async (id) => await owner.environments.update(id, { allowSelfApproval: false }),
-        /allowSelfApproval/,
-      ],
+      ...Object.entries({ promotionsOnly: true, deployApproval: true, allowSelfApproval: false }).map(
+        ([field, value]) =>
+          [
+            `its field ${field}`,
+            async (id: string) => await owner.environments.update(id, { [field]: value }),
+            new RegExp(field),
+          ] as const,
+      ),
     ];
     for (const [what, guard, named] of guards) {
       it(`${what} keeps its name and existence`, async () => {
@@ -241,15 +208,7 @@ describe.skipIf(!(await has('postgres')))('a guarded environment', () => {
         'a budget that is off',
         async () => await owner.budgets.set(teamId, { monthlyLimit: 9, enforcement: 'hold', enabled: false }),
       ],
-      [
-        'a connection without a project',
-        async () =>
-          await owner.ci.createConnection(teamId, {
-            provider: 'github',
-            repositoryHost: 'github.com',
-            repositoryPath: 'acme/other',
-          }),
-      ],
+      ['a connection without a project', async () => await connection('acme/other')],
     ];
     for (const [what, make] of harmless) {
       it(`${what} it is not`, async () => {
@@ -331,18 +290,12 @@ describe.skipIf(!(await has('postgres')))('a guarded environment', () => {
   it('is changed before a policy is put in force or not at all, when both come at once', async () => {
     for (let round = 0; round < 4; round += 1) {
       const id = await environment({ name: fresh('production') });
-      const policy = await owner.policies.create(teamId, {
-        name: fresh('policy'),
-        document: { ...RELEASE_ONLY },
-        environmentId: id,
-      });
+      const { id: policyId } = await policy(RELEASE_ONLY, { environmentId: id });
       const [, renamed] = await Promise.all([
-        owner.policies.enable(teamId, policy.id),
+        owner.policies.enable(teamId, policyId),
         answerOf(developer.environments.update(id, { name: fresh('aside') })),
       ]);
-      const acts = (await owner.audit.list(teamId)).filter(({ target }) =>
-        [id, policy.id].includes(target ?? ''),
-      );
+      const acts = [...(await entries({ target: id })), ...(await entries({ target: policyId }))];
       const seqOf = (action: string) => acts.find((entry) => entry.action === action)?.seq;
       const [at, enabledAt] = [seqOf('environment.updated'), seqOf('policy.enabled')];
       if (renamed === undefined) expect(Number(at)).toBeLessThan(Number(enabledAt));

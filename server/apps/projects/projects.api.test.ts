@@ -25,8 +25,9 @@ describe.skipIf(!(await has('postgres')))('projects', () => {
   });
   afterAll(async () => await server.stop());
 
+  const call = async (route: string, body?: unknown) => await server.call(route, { as, body });
   const create = async (name: string): Promise<Shown> => {
-    const made = await server.call('POST /projects', { as, body: { name, teamId } });
+    const made = await call('POST /projects', { name, teamId });
     expect(made.status, made.text).toBe(201);
     return made.body as unknown as Shown;
   };
@@ -40,8 +41,8 @@ describe.skipIf(!(await has('postgres')))('projects', () => {
 
   it('are found by id and by slug', async () => {
     const project = await create('Find Me');
-    expect((await server.call(`GET /projects/${project.id}`, { as })).body).toEqual(project);
-    expect((await server.call('GET /projects/find-me', { as })).body).toEqual(project);
+    expect((await call(`GET /projects/${project.id}`)).body).toEqual(project);
+    expect((await call('GET /projects/find-me')).body).toEqual(project);
   });
 
   it('have slugs of their own team, and are asked for by id where two teams have one', async () => {
@@ -74,7 +75,7 @@ describe.skipIf(!(await has('postgres')))('projects', () => {
   });
 
   it('cannot be named with a character that is not stored', async () => {
-    const answer = await server.call('POST /projects', { as, body: { name: 'nul \u0000', teamId } });
+    const answer = await call('POST /projects', { name: 'nul \u0000', teamId });
     expect(answer.status).toBe(400);
   });
 
@@ -142,9 +143,7 @@ describe.skipIf(!(await has('postgres')))('projects', () => {
         expect([answer.status, answer.code], bad).toEqual([400, 'validation_failed']);
       }
       expect((await page(`?teamId=${person.teamId}&cursor=${encodeURIComponent(cursor)}`)).status).toBe(400);
-      expect((await server.call(`GET /projects?cursor=${encodeURIComponent(cursor)}`, { as })).status).toBe(
-        400,
-      );
+      expect((await call(`GET /projects?cursor=${encodeURIComponent(cursor)}`)).status).toBe(400);
     });
 
     it.each(['0', '201', '-1', 'many'])('refuse a limit of %s', async (limit) => {
@@ -156,51 +155,35 @@ describe.skipIf(!(await has('postgres')))('projects', () => {
     it('have defaults, unique names and a limit', async () => {
       const project = await create('With Environments');
       const route = `POST /projects/${project.id}/environments`;
-      const first = await server.call(route, {
-        as,
-        body: { name: 'prod', repository: 'https://example.com/a.git' },
-      });
-      expect(first.body).toMatchObject({
-        name: 'prod',
-        branch: 'main',
-        buildPath: '.',
-        buildType: 'auto',
-        repository: 'https://example.com/a.git',
-      });
-      expect((await server.call(route, { as, body: { name: 'prod' } })).code).toBe('name_taken');
-      const many = await Promise.all(
-        Array.from(
-          { length: 6 },
-          async (_, n) => (await server.call(route, { as, body: { name: `e${n}` } })).status,
-        ),
-      );
+      const given = { name: 'prod', repository: 'https://example.com/a.git' };
+      const defaults = { branch: 'main', buildPath: '.', buildType: 'auto' };
+      expect((await call(route, given)).body).toMatchObject({ ...given, ...defaults });
+      expect((await call(route, { name: 'prod' })).code).toBe('name_taken');
+      const more = Array.from({ length: 6 }, async (_, n) => (await call(route, { name: `e${n}` })).status);
+      const many = await Promise.all(more);
       expect(many.filter((status) => status === 201)).toHaveLength(2);
-      expect((await server.call(route, { as, body: { name: 'full' } })).code).toBe('limit_reached');
-      const list = await server.call(`GET /projects/${project.id}/environments`, { as });
+      expect((await call(route, { name: 'full' })).code).toBe('limit_reached');
+      const list = await call(`GET /projects/${project.id}/environments`);
       expect(list.body['environments']).toHaveLength(3);
     });
 
     it('change only what is named, and go with their project', async () => {
       const project = await create('Changing');
-      const made = await server.call(`POST /projects/${project.id}/environments`, {
-        as,
-        body: { name: 'a', buildType: 'dockerfile' },
-      });
+      const given = { name: 'a', buildType: 'dockerfile' };
+      const made = await call(`POST /projects/${project.id}/environments`, given);
       const id = String(made.body['id']);
-      const changed = await server.call(`PATCH /environments/${id}`, { as, body: { branch: 'next' } });
+      const changed = await call(`PATCH /environments/${id}`, { branch: 'next' });
       expect(changed.body).toMatchObject({ name: 'a', branch: 'next', buildType: 'dockerfile' });
-      expect((await server.call(`DELETE /projects/${project.id}`, { as })).status).toBe(204);
-      expect((await server.call(`GET /environments/${id}`, { as })).status).toBe(404);
+      expect((await call(`DELETE /projects/${project.id}`)).status).toBe(204);
+      expect((await call(`GET /environments/${id}`)).status).toBe(404);
     });
 
     it.each(['..', '../x', 'a/../../b', 'a\\..\\b', '/abs'])(
       'refuse the build path %s',
       async (buildPath) => {
         const project = await create('Paths');
-        const answer = await server.call(`POST /projects/${project.id}/environments`, {
-          as,
-          body: { name: 'x', buildPath },
-        });
+        const route = `POST /projects/${project.id}/environments`;
+        const answer = await call(route, { name: 'x', buildPath });
         expect([answer.status, answer.code]).toEqual([400, 'validation_failed']);
       },
     );

@@ -3,7 +3,7 @@
  * known of it stays.
  */
 import { execFileSync } from 'node:child_process';
-import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,25 +14,22 @@ import type { Artifact, Attestation, SvcSDK } from '@svc/sdk';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { COMMIT, CONTAINER, cycloneDx, goodsOf, REPOSITORY } from '../../../test/setup/delivery/goods.ts';
+import { enveloped, signingPair, statementAbout } from '../../../test/setup/delivery/statements.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { newKey } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { PAYLOAD_TYPE, paeOf } from '../attestations/envelope.ts';
-import { statementBytes } from '../attestations/statement.ts';
+import { paeOf } from '../attestations/envelope.ts';
 import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
 
 const postgresHere = await has('postgres');
 const INVALID = '400 validation_failed';
-const COMMIT = 'c'.repeat(40);
 const CANARY = 'canary-51e0a7f3';
 
-const REPOSITORY = 'https://git.example.com/acme/web';
-const cycloneDx = (components: readonly object[], more: object = {}): string =>
-  gzipSync(JSON.stringify({ bomFormat: 'CycloneDX', specVersion: '1.6', components, ...more })).toString(
-    'base64',
-  );
+const packed = (components: readonly object[], more: object = {}): string =>
+  gzipSync(cycloneDx(components, more)).toString('base64');
 
 describe.skipIf(!postgresHere)('artifacts', () => {
   let w: World;
@@ -41,16 +38,12 @@ describe.skipIf(!postgresHere)('artifacts', () => {
   let secret: string;
   let environmentId: string;
   let runner: ScriptedRunner;
-  let digests = 0;
 
-  const freshDigest = (): string => `sha256:${String((digests += 1)).padStart(64, '0')}`;
+  const goods = goodsOf(() => ({ sdk, teamId, projectId }));
+  const { artifact, environment, fresh, freshDigest, release } = goods;
   /** A build of the environment that publishes an image with this digest. */
-  const built = async (digest: string, more: object = {}): Promise<string> => {
-    const { id } = await sdk.builds.create(environmentId);
-    const offer = await runner.take();
-    await runner.finish(offer, { image: IMAGE, digest, commit: COMMIT, buildType: 'dockerfile', ...more });
-    return id;
-  };
+  const built = async (digest: string, more: object = {}): Promise<string> =>
+    await goods.built(runner, environmentId, { digest, ...more });
   const artifactOf = async (digest: string): Promise<Artifact> =>
     await waitFor(`the artifact ${digest}`, async () => await sdk.artifacts.get(teamId, digest));
   const statementsOf = async (digest: string): Promise<readonly Attestation[]> =>
@@ -67,8 +60,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     runner = await w.runner();
   });
   beforeEach(async () => {
-    const made = { name: `e${(digests += 1)}`, repository: REPOSITORY };
-    environmentId = (await sdk.environments.create(projectId, made)).id;
+    environmentId = await environment();
   });
 
   it('of a build have provenance that the service signed, with names of variables and never their values', async () => {
@@ -134,7 +126,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     const [kept] = await server.db.sql<Array<{ all: string }>>`
       select string_agg(convert_from(bundle, 'UTF8'), ' ') || (select coalesce(string_agg(payload::text, ' '), '') from jobs where team_id = ${teamId}) as all from attestations where team_id = ${teamId}`;
     expect(kept?.all).not.toContain(CANARY);
-    const entries = await sdk.audit.list(teamId);
+    const entries = await goods.entries({});
     const entry = entries.find(({ seq }) => seq === provenance.ledger?.seq);
     expect(entry).toMatchObject({ action: 'attestation.signed', details: { sha256: provenance.sha256 } });
   });
@@ -145,7 +137,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
       return { type: 'library', name, version: '1', purl: `pkg:deb/debian/${name}@1?distro=debian-12` };
     });
     const metadata = { properties: [{ name: 'svc:unread', value: 'rpm database' }] };
-    await built(digest, { sbom: cycloneDx(components, { metadata }) });
+    await built(digest, { sbom: packed(components, { metadata }) });
     await provenanceOf(digest);
     expect((await artifactOf(digest)).sbom).toMatchObject({ packages: 2, unread: ['rpm database'] });
     const packages = await sdk.artifacts.packages(teamId, digest);
@@ -159,8 +151,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
   });
 
   it('take documents of somebody, each once, beside each other, and none that cannot be read', async () => {
-    const digest = freshDigest();
-    await sdk.artifacts.declare(teamId, { name: 'lib', kind: 'package', digest });
+    const { digest } = await artifact({ kind: 'package' });
     const documentOf = (name: string): string => {
       const packages = [{ SPDXID: 'SPDXRef-1', name, versionInfo: '2', licenseConcluded: 'MIT' }];
       return btoa(JSON.stringify({ spdxVersion: 'SPDX-2.3', packages }));
@@ -186,12 +177,11 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     const purl = 'pkg:deb/debian/libcs3@3?distro=debian-12';
     const properties = [{ name: 'svc:source', value: 'crypto-suite' }];
     const component = { type: 'library', name: 'libcs3', version: '3', purl, properties };
-    const buildId = await built(digest, { sbom: cycloneDx([component]) });
+    const buildId = await built(digest, { sbom: packed([component]) });
     await provenanceOf(digest);
     const { id } = await artifactOf(digest);
-    const releaseId = (await sdk.releases.create(projectId, { version: '1.0', artifactIds: [id] })).id;
-    const params = { name: 'production', repository: REPOSITORY, deploy: { kind: 'container' } } as const;
-    const { id: target } = await sdk.environments.create(projectId, params);
+    const { id: releaseId, version } = await release(id);
+    const target = await environment({ name: 'production', deploy: CONTAINER });
     const impact = async (query: object) => await sdk.artifacts.impact(teamId, query);
     expect(await impact({ packageName: 'crypto-suite' })).toMatchObject({
       environments: [],
@@ -213,7 +203,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     ])
       expect(await impact(query), JSON.stringify(query)).toMatchObject({
         environments: [where],
-        releases: [{ id: releaseId, version: '1.0' }],
+        releases: [{ id: releaseId, version }],
         artifacts: [{ id, digest }],
         counts: { environments: 1, releases: 1, artifacts: 1 },
         truncated: false,
@@ -255,9 +245,9 @@ describe.skipIf(!postgresHere)('artifacts', () => {
   });
 
   it('have a signed passport with what is known and what is missing, a new one for each change and none for the same', async () => {
-    const name = `image-${(digests += 1)}`;
-    const digest = freshDigest();
-    const { id } = await sdk.artifacts.declare(teamId, { name, kind: 'image', digest, projectId });
+    const made = { name: fresh('image'), kind: 'image', digest: freshDigest(), projectId } as const;
+    const { name, digest } = made;
+    const { id } = await artifact(made);
     expect(await refused(sdk.artifacts.passport(teamId, id))).toBe('404 passport_not_ready');
     expect(await refused(sdk.artifacts.passport(teamId, 'art_none'))).toBe('404 not_found');
     const first = await waitFor('a passport', async () => await sdk.artifacts.passport(teamId, id));
@@ -275,9 +265,8 @@ describe.skipIf(!postgresHere)('artifacts', () => {
         ],
       },
     });
-    await sdk.artifacts.declare(teamId, { name, kind: 'image', digest, projectId });
-    const asked = { version: `p${digests}`, artifactIds: [id] };
-    const { version, id: releaseId } = await sdk.releases.create(projectId, asked);
+    await artifact(made);
+    const { version, id: releaseId } = await release(id);
     const second = await waitFor('the next passport', async () => {
       const { revision, document, bundle } = await sdk.artifacts.passport(teamId, id);
       return revision > 1 ? { revision, document, bundle } : undefined;
@@ -327,8 +316,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
   });
 
   it('have evaluations that the service signs: of a sandbox run, or of whoever says so', async () => {
-    const digest = freshDigest();
-    await sdk.artifacts.declare(teamId, { name: 'model', kind: 'model', digest });
+    const { id, digest } = await artifact({ kind: 'model' });
     const evaluation = {
       suiteId: 'mmlu',
       suiteName: 'MMLU',
@@ -372,15 +360,11 @@ describe.skipIf(!postgresHere)('artifacts', () => {
       "artifacts.all(a, a.kind != 'model' || a.evaluations.exists(e, e.suiteId == 'mmlu' && e.score >= 0.9))";
     const rules = [{ id: 'score', message: 'a model needs 0.9 on MMLU', require }];
     const document = { on: ['release.create'], rules };
-    const policy = await sdk.policies.create(teamId, { name: 'good models alone', projectId, document });
-    await sdk.policies.enable(teamId, policy.id);
-    const { id } = await sdk.artifacts.get(teamId, digest);
-    const release = async () =>
-      await sdk.releases.create(projectId, { version: 'model-1', artifactIds: [id] });
-    expect(await refused(release())).toBe('403 policy_denied');
+    const policyId = await goods.enabled(document, { projectId });
+    expect(await refused(release(id))).toBe('403 policy_denied');
     await sdk.artifacts.attestEvaluation(teamId, digest, { ...evaluation, score: 0.95 });
-    expect((await release()).version).toBe('model-1');
-    await sdk.policies.disable(teamId, policy.id);
+    expect(await refused(release(id))).toBe('not refused');
+    await sdk.policies.disable(teamId, policyId);
   });
 
   it('verify without the service: by @sigstore/verify, and by openssl over what DSSE signs; a flipped byte fails both', async () => {
@@ -602,35 +586,21 @@ describe.skipIf(!postgresHere)('artifacts', () => {
   });
 
   describe('take statements of others:', () => {
-    const scanner = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const publicKey = String(scanner.publicKey.export({ format: 'pem', type: 'spki' }));
+    const scanner = signingPair();
+    const { pem: publicKey } = scanner;
     const predicateType = 'https://in-toto.io/attestation/vulns/v0.1';
-    const envelope = (digest: string, more: object = {}): string => {
-      const payload = statementBytes({
-        subjects: [{ name: 'web', digest }],
-        predicateType,
-        predicate: { findings: 0 },
-      });
-      const sig = sign('sha256', paeOf(PAYLOAD_TYPE, payload), scanner.privateKey).toString('base64');
-      return JSON.stringify({
-        payload: payload.toString('base64'),
-        payloadType: PAYLOAD_TYPE,
-        signatures: [{ sig }],
-        ...more,
-      });
-    };
+    const envelope = (about: string, more: object = {}): string =>
+      enveloped(statementAbout(about, predicateType, { findings: 0 }), scanner.privateKey, more);
     const { publicKey: weak } = generateKeyPairSync('rsa', { modulusLength: 1_024 });
     const AA = { sig: 'AA==' };
     const withoutBuilder = (of: string): string => {
       const predicate = { buildDefinition: { buildType: 'https://ci.example.com/t' }, runDetails: {} };
-      const about = { subjects: [{ name: 'web', digest: of }], predicate };
-      const payload = statementBytes({ ...about, predicateType: 'https://slsa.dev/provenance/v1' });
+      const payload = Buffer.from(statementAbout(of, 'https://slsa.dev/provenance/v1', predicate));
       return envelope(of, { payload: payload.toString('base64') });
     };
     let digest: string;
     beforeEach(async () => {
-      digest = freshDigest();
-      await sdk.artifacts.declare(teamId, { name: 'scanned', kind: 'image', digest });
+      ({ digest } = await artifact({ kind: 'image' }));
     });
 
     it('they are unverified until the team trusts the key, and again when it does not any more', async () => {

@@ -2,36 +2,29 @@
  * Documents and statements that people bring: byte for byte as they came, at everything that they are about,
  * also where they are long.
  */
-import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { cycloneDx, goodsOf } from '../../../test/setup/delivery/goods.ts';
+import { bundled, signingPair } from '../../../test/setup/delivery/statements.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
-import { bundleOf, PAYLOAD_TYPE, paeOf } from '../attestations/envelope.ts';
+import { PAYLOAD_TYPE } from '../attestations/envelope.ts';
 
 const postgresHere = await has('postgres');
 const CYCLONEDX = 'https://cyclonedx.org/bom';
-const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const { privateKey, pem } = signingPair();
 
 describe.skipIf(!postgresHere)('what is brought about artifacts', () => {
   let w: World;
-  let digests = 0;
-  const freshDigest = (): string => `sha256:${String((digests += 1)).padStart(64, 'd')}`;
-  const declare = async (digest = freshDigest()): Promise<string> => {
-    await w.sdk.artifacts.declare(w.teamId, { name: `b${digests}`, kind: 'file', digest });
-    return digest;
-  };
+  const { artifact, freshDigest, uploadSbom } = goodsOf(() => w);
+  const declare = async (digest = freshDigest()): Promise<string> => (await artifact({ digest })).digest;
   const statement = (about: readonly string[], { type = 'https://x.example/scan/v1', predicate = {} }) => {
     const subject = about.map((digest, at) => ({ name: `s${at}`, digest: { sha256: digest.slice(7) } }));
     const stated = { _type: 'https://in-toto.io/Statement/v1', subject, predicateType: type, predicate };
-    const payload = Buffer.from(JSON.stringify(stated));
-    return bundleOf({
-      payload,
-      signature: sign('sha256', paeOf(PAYLOAD_TYPE, payload), privateKey),
-      hint: '',
-    });
+    return bundled(Buffer.from(JSON.stringify(stated)), privateKey);
   };
   const statementsAt = async (digest: string) => await w.sdk.artifacts.attestations(w.teamId, digest);
   const upload = async (digest: string, bundle: string) =>
@@ -43,20 +36,14 @@ describe.skipIf(!postgresHere)('what is brought about artifacts', () => {
 
   it('gives a document back as it came, the first one or the one that is named', async () => {
     const digest = await declare();
-    const zipped = gzipSync(
-      JSON.stringify({
-        bomFormat: 'CycloneDX',
-        specVersion: '1.6',
-        // Nothing that a packer makes small: several pieces.
-        components: Array.from({ length: 7_000 }, (_, at) => ({
-          type: 'library',
-          name: createHash('sha256').update(String(at)).digest('hex'),
-        })),
-      }),
-    );
+    // Nothing that a packer makes small: several pieces.
+    const components = Array.from({ length: 7_000 }, (_, at) => ({
+      type: 'library',
+      name: createHash('sha256').update(String(at)).digest('hex'),
+    }));
+    const zipped = gzipSync(cycloneDx(components));
     const plain = Buffer.from('{ "spdxVersion": "SPDX-2.3", "packages": [] }\n');
-    for (const document of [zipped, plain])
-      await w.sdk.artifacts.uploadSbom(w.teamId, digest, { document: document.toString('base64') });
+    for (const document of [zipped, plain]) await uploadSbom(digest, document);
     const { sbom } = await w.sdk.artifacts.get(w.teamId, digest);
     expect(sbom?.lists?.map(({ packages, unread }) => [packages, unread])).toEqual([
       [7_000, []],
@@ -102,10 +89,7 @@ describe.skipIf(!postgresHere)('what is brought about artifacts', () => {
 
   it('takes a list of packages of 2.25 MiB as a statement that counts, and nothing else of that size', async () => {
     const digest = await declare();
-    const { id: keyId } = await w.sdk.trustedKeys.add(w.teamId, {
-      name: 'scanner',
-      publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-    });
+    const { id: keyId } = await w.sdk.trustedKeys.add(w.teamId, { name: 'scanner', publicKey: pem });
     const components = Array.from({ length: 9_100 }, (_, at) => ({
       type: 'library',
       name: `lib${at}`,

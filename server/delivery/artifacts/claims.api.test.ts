@@ -2,21 +2,18 @@
  * Here it is tested whose claim counts: what one document, upload or evaluation says decides nothing for what
  * others say, and fills nothing that others need.
  */
-import { generateKeyPairSync, sign } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { SvcSDK } from '@svc/sdk';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readYamlValue } from '../../../sdk/ci-definitions/index.ts';
-import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { cycloneDx, goodsOf } from '../../../test/setup/delivery/goods.ts';
+import { enveloped, signingPair, statementAbout } from '../../../test/setup/delivery/statements.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { newKey } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { PAYLOAD_TYPE, paeOf } from '../attestations/envelope.ts';
-import { statementBytes } from '../attestations/statement.ts';
 import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
 
@@ -32,11 +29,9 @@ interface Component {
   readonly source?: string;
 }
 
-const cycloneDx = (...components: readonly Component[]): string =>
-  JSON.stringify({
-    bomFormat: 'CycloneDX',
-    specVersion: '1.6',
-    components: components.map(({ purl = NETLIB, licenses = [], source }) => ({
+const documentOf = (...components: readonly Component[]): Buffer =>
+  cycloneDx(
+    components.map(({ purl = NETLIB, licenses = [], source }) => ({
       type: 'library',
       name: 'netlib',
       version: '2.0.0',
@@ -44,10 +39,10 @@ const cycloneDx = (...components: readonly Component[]): string =>
       licenses: licenses.map((id) => ({ license: { id } })),
       ...(source && { properties: [{ name: 'svc:source', value: source }] }),
     })),
-  });
+  );
 
-const many = (count: number): string =>
-  cycloneDx(...Array.from({ length: count }, (_, n) => ({ purl: `pkg:npm/filler-${n}@1` })));
+const many = (count: number): Buffer =>
+  documentOf(...Array.from({ length: count }, (_, n) => ({ purl: `pkg:npm/filler-${n}@1` })));
 
 describe.skipIf(!postgresHere)('claims', () => {
   let w: World;
@@ -56,20 +51,17 @@ describe.skipIf(!postgresHere)('claims', () => {
   let dev: SvcSDK;
   let devId: string;
   let runner: ScriptedRunner;
-  let count = 0;
 
-  const freshDigest = (): string => `sha256:${String((count += 1)).padStart(64, 'a')}`;
+  const goods = goodsOf(() => ({ sdk, teamId, projectId }));
+  const { artifact, freshDigest } = goods;
   const declared = async (kind: 'package' | 'model' = 'package'): Promise<string> =>
-    (await dev.artifacts.declare(teamId, { name: 'lib', kind, digest: freshDigest() })).id;
-  const uploaded = async (id: string, document: string, by = dev) =>
-    await by.artifacts.uploadSbom(teamId, id, { document: gzipSync(document).toString('base64') });
+    (await artifact({ name: 'lib', kind }, dev)).id;
+  const uploaded = async (id: string, document: Uint8Array) =>
+    await goods.uploadSbom(id, gzipSync(document), dev);
   /** Makes an image that the runner of a build listed so. */
-  const built = async (document: string, digest = freshDigest()): Promise<string> => {
-    const repository = 'https://git.example.com/acme/web';
-    const { id } = await sdk.environments.create(projectId, { name: `e${(count += 1)}`, repository });
-    await sdk.builds.create(id);
-    const sbom = Buffer.from(document).toString('base64');
-    await runner.finish(await runner.take(), { image: IMAGE, digest, buildType: 'dockerfile', sbom });
+  const built = async (document: Buffer, digest = freshDigest()): Promise<string> => {
+    const sbom = document.toString('base64');
+    await goods.built(runner, await goods.environment(), { digest, sbom });
     const { id: artifactId } = await waitFor(
       `the list of ${digest}`,
       async () => await sdk.artifacts.get(teamId, digest),
@@ -80,14 +72,9 @@ describe.skipIf(!postgresHere)('claims', () => {
   const licensesOf = async (id: string) =>
     (await sdk.artifacts.packages(teamId, id)).map(({ licenses, listedBy }) => ({ licenses, listedBy }));
   const releases = async (...artifactIds: string[]): Promise<string> =>
-    await refused(sdk.releases.create(projectId, { version: `1.${(count += 1)}`, artifactIds }));
-  const enforced = async (require: string): Promise<void> => {
-    const { id } = await sdk.policies.create(teamId, {
-      name: `policy-${(count += 1)}`,
-      document: { on: ['release.create'], rules: [{ id: 'rule', message: require, require }] },
-    });
-    await sdk.policies.enable(teamId, id);
-  };
+    await refused(goods.release(...artifactIds));
+  const enforced = async (require: string): Promise<string> =>
+    await goods.enabled({ on: ['release.create'], rules: [{ id: 'rule', message: require, require }] });
   /** The rule of a shipped template. */
   const template = (name: string): string => {
     const file = new URL(`../../../docs/policies/${name}.yaml`, import.meta.url);
@@ -115,10 +102,10 @@ describe.skipIf(!postgresHere)('claims', () => {
       ['another source', { purl: 'pkg:deb/debian/netlib@2.0.0', source: 'other', licenses: ['MIT'] }],
     ])('stand beside those of a document that named the package first with %s', async (_what, first) => {
       const before = await declared();
-      await uploaded(before, cycloneDx(first));
+      await uploaded(before, documentOf(first));
       const after = await declared();
-      const claim = { ...first, source: `source-${(count += 1)}`, licenses: ['AGPL-3.0-only'] };
-      await uploaded(after, cycloneDx(claim));
+      const claim = { ...first, source: goods.fresh('source'), licenses: ['AGPL-3.0-only'] };
+      await uploaded(after, documentOf(claim));
       expect(await licensesOf(before)).toEqual([
         { licenses: 'licenses' in first ? first.licenses : [], listedBy: ['upload'] },
       ]);
@@ -131,7 +118,7 @@ describe.skipIf(!postgresHere)('claims', () => {
 
     it('count all, where it says two things of one package', async () => {
       const id = await declared();
-      await uploaded(id, cycloneDx({ licenses: ['MIT'] }, { licenses: ['AGPL-3.0-only'] }));
+      await uploaded(id, documentOf({ licenses: ['MIT'] }, { licenses: ['AGPL-3.0-only'] }));
       expect((await licensesOf(id)).flatMap(({ licenses }) => licenses).toSorted()).toEqual([
         'AGPL-3.0-only',
         'MIT',
@@ -141,10 +128,10 @@ describe.skipIf(!postgresHere)('claims', () => {
     });
 
     it('add to what the runner listed, and neither replace nor hide it, whichever comes first', async () => {
-      const agpl = cycloneDx({ licenses: ['AGPL-3.0-only'] }, { purl: 'pkg:npm/a@1' });
-      const mit = cycloneDx({ licenses: ['MIT'] }, { purl: 'pkg:npm/b@1' }, { purl: 'pkg:npm/c@1' });
+      const agpl = documentOf({ licenses: ['AGPL-3.0-only'] }, { purl: 'pkg:npm/a@1' });
+      const mit = documentOf({ licenses: ['MIT'] }, { purl: 'pkg:npm/b@1' }, { purl: 'pkg:npm/c@1' });
       const digest = freshDigest();
-      await dev.artifacts.declare(teamId, { name: 'web', kind: 'image', digest });
+      await artifact({ name: 'web', kind: 'image', digest }, dev);
       await uploaded(digest, mit);
       const ids = [await built(agpl, digest), await built(agpl)] as const;
       const difference = { added: 2, lacking: 1, otherwise: 1 };
@@ -154,7 +141,9 @@ describe.skipIf(!postgresHere)('claims', () => {
       ];
       expect((await uploaded(ids[1], mit)).sbom).toMatchObject({ packages: 2, lists });
       const same = { added: 0, lacking: 0, otherwise: 0 };
-      expect((await uploaded(ids[1], `${agpl} `)).sbom?.lists[2]).toMatchObject({ difference: same });
+      expect((await uploaded(ids[1], Buffer.from(`${agpl.toString()} `))).sbom?.lists[2]).toMatchObject({
+        difference: same,
+      });
       expect((await sdk.artifacts.get(teamId, ids[0])).sbom).toMatchObject({ packages: 2, lists });
       expect(
         (await sdk.artifacts.packages(teamId, ids[0])).map(({ name, licenses, listedBy }) => [
@@ -181,8 +170,8 @@ describe.skipIf(!postgresHere)('claims', () => {
     });
 
     it('count although a runner lists the package otherwise, until an admin in person removes the document', async () => {
-      const id = await built(cycloneDx({ licenses: ['MIT'] }));
-      const { sbom } = await uploaded(id, cycloneDx({ licenses: ['AGPL-3.0-only'] }));
+      const id = await built(documentOf({ licenses: ['MIT'] }));
+      const { sbom } = await uploaded(id, documentOf({ licenses: ['AGPL-3.0-only'] }));
       const sha256 = sbom!.lists[1]!.sha256;
       await enforced(template('no-agpl'));
       expect(await releases(id)).toBe('403 policy_denied');
@@ -202,7 +191,7 @@ describe.skipIf(!postgresHere)('claims', () => {
     });
 
     it('are bounded where they come, so that what they fill refuses nobody else', async () => {
-      const image = await built(cycloneDx({ licenses: ['MIT'] }));
+      const image = await built(documentOf({ licenses: ['MIT'] }));
       const file = await declared();
       await enforced('artifacts.all(a, a.packages.all(p, p.name != "left-pad"))');
       expect(await refused(uploaded(file, many(10_001)))).toBe('409 limit_reached');
@@ -214,45 +203,23 @@ describe.skipIf(!postgresHere)('claims', () => {
   });
 
   describe('of statements', () => {
-    const scanner = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const unknown = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const envelope = (
-      digest: string,
-      { key = scanner.privateKey, n = 0, more = {} }: { key?: KeyObject; n?: number; more?: object } = {},
-    ): string => {
-      const payload = statementBytes({
-        subjects: [{ name: 'web', digest }],
-        predicateType: 'https://x.example/scan',
-        predicate: { n },
-      });
-      const sig = sign('sha256', paeOf(PAYLOAD_TYPE, payload), key).toString('base64');
-      return JSON.stringify({
-        payload: payload.toString('base64'),
-        payloadType: PAYLOAD_TYPE,
-        signatures: [{ sig }],
-        ...more,
-      });
-    };
-    const publicKey = String(scanner.publicKey.export({ format: 'pem', type: 'spki' }));
+    const scanner = signingPair();
+    const unknown = signingPair();
+    const envelope = (digest: string, { key = scanner.privateKey, n = 0, more = {} } = {}): string =>
+      enveloped(statementAbout(digest, 'https://x.example/scan', { n }), key, more);
 
     it('count in no gate while nobody is trusted for them, and are removed by whoever brought them or an admin', async () => {
-      const digest = freshDigest();
-      const { id } = await sdk.artifacts.declare(teamId, { name: 'web', kind: 'image', digest });
+      const { id, digest } = await artifact({ name: 'web', kind: 'image' });
       const stated: string[] = [];
-      for (let n = 0; n < 110; n += 1)
-        stated.push(
-          (
-            await dev.artifacts.upload(teamId, id, {
-              bundle: envelope(digest, { n, key: unknown.privateKey }),
-            })
-          ).id,
-        );
+      const state = async (by: SvcSDK, n: number): Promise<string> => {
+        const bundle = envelope(digest, { n, key: unknown.privateKey });
+        return (await by.artifacts.upload(teamId, id, { bundle })).id;
+      };
+      for (let n = 0; n < 110; n += 1) stated.push(await state(dev, n));
       await enforced('artifacts.all(a, size(a.attestations) == 0)');
       expect(await releases(id)).toBe('not refused');
-      const other = await sdk.artifacts.upload(teamId, id, {
-        bundle: envelope(digest, { n: 110, key: unknown.privateKey }),
-      });
-      expect(await refused(dev.artifacts.removeAttestation(teamId, id, other.id))).toBe(LOW_ROLE);
+      const other = await state(sdk, 110);
+      expect(await refused(dev.artifacts.removeAttestation(teamId, id, other))).toBe(LOW_ROLE);
       expect(await refused(dev.artifacts.removeAttestation(teamId, id, stated[0]!))).toBe('not refused');
       expect(await refused(sdk.artifacts.removeAttestation(teamId, id, stated[1]!))).toBe('not refused');
       expect(await refused(sdk.artifacts.removeAttestation(teamId, id, stated[1]!))).toBe(MISSING);
@@ -265,14 +232,13 @@ describe.skipIf(!postgresHere)('claims', () => {
     });
 
     it('count from the moment that their key is trusted, in whichever bytes once, and are evidence then', async () => {
-      const digest = freshDigest();
-      const { id } = await sdk.artifacts.declare(teamId, { name: 'web', kind: 'image', digest });
+      const { id, digest } = await artifact({ name: 'web', kind: 'image' });
       await enforced("artifacts.all(a, a.attestations.exists_one(t, t.verified && t.signer == 'scanner'))");
       const bundle = envelope(digest);
       const before = await dev.artifacts.upload(teamId, id, { bundle });
       await dev.artifacts.upload(teamId, id, { bundle: envelope(digest, { more: { twin: 1 } }) });
       expect(await releases(id)).toBe('403 policy_denied');
-      const key = await sdk.trustedKeys.add(teamId, { name: 'scanner', publicKey });
+      const key = await sdk.trustedKeys.add(teamId, { name: 'scanner', publicKey: scanner.pem });
       expect(await releases(id)).toBe('not refused');
       const counting = new Set<string>();
       for (let n = 0; n < 5; n += 1)
@@ -293,7 +259,7 @@ describe.skipIf(!postgresHere)('claims', () => {
     });
 
     it('of the service itself stay', async () => {
-      const id = await built(cycloneDx({}));
+      const id = await built(documentOf({}));
       const [own] = await waitFor('a statement', async () => await sdk.artifacts.attestations(teamId, id), {
         holds: ({ length }) => length > 0,
       });
@@ -315,11 +281,8 @@ describe.skipIf(!postgresHere)('claims', () => {
     it('are those of whoever stated them, also with a run that ended well', async () => {
       const id = await declared('model');
       const run = await dev.sandboxRuns.create(teamId, { command: ['true'] });
-      const stated = await dev.artifacts.attestEvaluation(
-        teamId,
-        id,
-        evaluation({ score: 100, sandboxRunId: run.id }),
-      );
+      const ofRun = evaluation({ score: 100, sandboxRunId: run.id });
+      const stated = await dev.artifacts.attestEvaluation(teamId, id, ofRun);
       expect(stated.statement).toMatchObject({
         predicate: { assuranceLevel: 'self_attested', sandboxRun: { id: run.id } },
       });
@@ -356,31 +319,20 @@ describe.skipIf(!postgresHere)('claims', () => {
     });
 
     it('count with the level of a signature where a trusted key made it, whatever the statement says of itself', async () => {
-      const lab = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-      const digest = freshDigest();
-      const { id } = await sdk.artifacts.declare(teamId, { name: 'model', kind: 'model', digest });
-      const payload = statementBytes({
-        subjects: [{ name: 'model', digest }],
-        predicateType: 'https://svc.example/attestations/evaluation/v1',
-        predicate: {
-          suiteId: 'mmlu',
-          score: 0.95,
-          evaluatedAt: new Date().toISOString(),
-          assuranceLevel: 'platform_run',
-          statedBy: devId,
-        },
+      const lab = signingPair();
+      const { id, digest } = await artifact({ name: 'model', kind: 'model' });
+      const payload = statementAbout(digest, 'https://svc.example/attestations/evaluation/v1', {
+        suiteId: 'mmlu',
+        score: 0.95,
+        evaluatedAt: new Date().toISOString(),
+        assuranceLevel: 'platform_run',
+        statedBy: devId,
       });
-      const sig = sign('sha256', paeOf(PAYLOAD_TYPE, payload), lab.privateKey).toString('base64');
-      const bundle = JSON.stringify({
-        payload: payload.toString('base64'),
-        payloadType: PAYLOAD_TYPE,
-        signatures: [{ sig }],
-      });
+      const bundle = enveloped(payload, lab.privateKey);
       await enforced(template('evaluation'));
       await dev.artifacts.upload(teamId, id, { bundle });
       expect(await releases(id)).toBe('403 policy_denied');
-      const pem = String(lab.publicKey.export({ format: 'pem', type: 'spki' }));
-      await sdk.trustedKeys.add(teamId, { name: 'evaluators', publicKey: pem });
+      await sdk.trustedKeys.add(teamId, { name: 'evaluators', publicKey: lab.pem });
       expect(await releases(id)).toBe('not refused');
       await enforced(
         "artifacts.all(a, a.evaluations.all(e, e.statedBy == '' && e.assuranceLevel == 'signed'))",

@@ -7,6 +7,7 @@ import { crc32, deflateRawSync, gunzipSync, gzipSync } from 'node:zlib';
 import { SvcApiError } from '@svc/sdk';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { keyPair, listing, SPDX } from '../../../test/setup/listing.ts';
+import { goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { world } from '../../../test/setup/world.ts';
@@ -21,22 +22,19 @@ const MIB = 1_048_576;
 /** The client has 8 s by default, which several megabytes in one process take on a machine that is busy. */
 const TIMEOUT_MS = 30_000;
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const packed = (bytes: Uint8Array): string => base64(gzipSync(bytes));
 
 describe.skipIf(!postgresHere)('statements of 4 MiB', () => {
   let w: World;
-  let digests = 0;
+  const { artifact, fresh } = goodsOf(() => w);
   const { privateKey: by, publicKey } = keyPair();
-  const trust = async (key = publicKey, name = `scanner${digests}`) =>
+  const trust = async (key = publicKey, name = fresh('scanner')) =>
     await w.sdk.trustedKeys.add(w.teamId, {
       name,
       publicKey: key.export({ type: 'spki', format: 'pem' }).toString(),
     });
-  const declare = async (): Promise<string> => {
-    const digest = `sha256:${String((digests += 1)).padStart(64, 'e')}`;
-    await w.sdk.artifacts.declare(w.teamId, { name: `l${digests}`, kind: 'file', digest });
-    return digest;
-  };
+  const declare = async (): Promise<string> => (await artifact()).digest;
   const upload = async (digest: string, bundle: string) =>
     await w.sdk.artifacts.upload(w.teamId, digest, { bundle }, { timeoutMs: TIMEOUT_MS });
   const fault = async (digest: string, bundle: string): Promise<string> =>
@@ -57,7 +55,7 @@ describe.skipIf(!postgresHere)('statements of 4 MiB', () => {
     const { id: keyId } = await trust();
     const file = listing({ digest, bytes: 4 * MIB, by });
     const stored = await upload(digest, packed(file));
-    const sha256 = createHash('sha256').update(file).digest('hex');
+    const sha256 = sha256Of(file);
     expect(stored).toMatchObject({ verification: { status: 'valid', keyId }, sha256 });
     expect(JSON.stringify(stored.bundle)).toBe(file.toString());
     expect((await upload(digest, base64(gzipSync(file, { level: 4 })))).id).toBe(stored.id);
@@ -160,7 +158,7 @@ describe.skipIf(!postgresHere)('statements of 4 MiB', () => {
     for (const bytes of [2_000, 1.5 * MIB]) {
       const file = listing({ digest, bytes, by: privateKey });
       const { id, sha256 } = await upload(digest, packed(file));
-      expect(sha256).toBe(createHash('sha256').update(file).digest('hex'));
+      expect(sha256).toBe(sha256Of(file));
       expect((await upload(digest, file.toString())).id).toBe(id);
     }
   });
@@ -179,17 +177,16 @@ describe.skipIf(!postgresHere)('statements of 4 MiB', () => {
       bomb.writeUInt32LE(1_000, bomb.length - 4);
       return bomb;
     };
-    const changed = (at: number): Buffer => {
+    const changed = (at: number, byte?: number): Buffer => {
       const copy = Buffer.from(whole);
-      copy[copy.length + at] = (copy[copy.length + at] ?? 0) ^ 1;
+      const place = at < 0 ? copy.length + at : at;
+      copy[place] = byte ?? (copy[place] ?? 0) ^ 1;
       return copy;
     };
-
-    const flagged = (flag: number): Buffer => {
-      const copy = Buffer.from(whole);
-      copy[3] = flag;
-      return copy;
-    };
+    const flagged = (flag: number): Buffer => changed(3, flag);
+    const noHead = /it is no whole gzip file: its head is wrong$/;
+    const isCut = /it is no whole gzip file: |it unpacks to \d+ bytes, at most/;
+    const notAlone = /\d+ bytes stand behind the end of its gzip file, which is to be one alone$/;
 
     it.each<readonly [string, () => Buffer, RegExp]>([
       [
@@ -202,21 +199,9 @@ describe.skipIf(!postgresHere)('statements of 4 MiB', () => {
         lying,
         /it unpacks to more than 6291456 bytes, which is the most that is read$/,
       ],
-      [
-        'that is cut',
-        () => whole.subarray(0, 100_000),
-        /it is no whole gzip file: |it unpacks to \d+ bytes, at most/,
-      ],
-      [
-        'without its end',
-        () => whole.subarray(0, -8),
-        /it is no whole gzip file: |it unpacks to \d+ bytes, at most/,
-      ],
-      [
-        'that is nothing but a head',
-        () => whole.subarray(0, 12),
-        /it is no whole gzip file: its head is wrong$/,
-      ],
+      ['that is cut', () => whole.subarray(0, 100_000), isCut],
+      ['without its end', () => whole.subarray(0, -8), isCut],
+      ['that is nothing but a head', () => whole.subarray(0, 12), noHead],
       [
         'with something behind it',
         () => Buffer.concat([whole, Buffer.from('more'), Buffer.alloc(4)]),
@@ -225,21 +210,17 @@ describe.skipIf(!postgresHere)('statements of 4 MiB', () => {
       [
         'of several members',
         () => Buffer.concat([gzipSync(file.subarray(0, 1_000)), gzipSync(file.subarray(1_000))]),
-        /\d+ bytes stand behind the end of its gzip file, which is to be one alone$/,
+        notAlone,
       ],
-      [
-        'of an empty member and another',
-        () => Buffer.concat([gzipSync(''), whole]),
-        /\d+ bytes stand behind the end of its gzip file, which is to be one alone$/,
-      ],
+      ['of an empty member and another', () => Buffer.concat([gzipSync(''), whole]), notAlone],
       ['with a wrong sum', () => changed(-5), /its length or its CRC-32 is wrong$/],
       ['with a wrong length', () => changed(-4), /its length or its CRC-32 is wrong$/],
-      ['with a flag that nobody knows', () => flagged(32), /it is no whole gzip file: its head is wrong$/],
-      ['with a wrong sum of its head', () => flagged(2), /it is no whole gzip file: its head is wrong$/],
+      ['with a flag that nobody knows', () => flagged(32), noHead],
+      ['with a wrong sum of its head', () => flagged(2), noHead],
       [
         'with a name without an end',
         () => Buffer.concat([flagged(8).subarray(0, 10), Buffer.alloc(20, 65)]),
-        /it is no whole gzip file: its head is wrong$/,
+        noHead,
       ],
       ['of something else', () => gzipSync('none'), /the body is not JSON/],
     ])('one %s is refused', async (_what, bytes, why) => {
@@ -262,9 +243,7 @@ describe.skipIf(!postgresHere)('statements of 4 MiB', () => {
       sum.writeUInt16LE(crc32(head) & 0xffff);
       const named = Buffer.concat([head, sum, deflateRawSync(file), whole.subarray(-8)]);
       expect(gunzipSync(named).equals(file)).toBe(true);
-      expect((await upload(digest, base64(named))).sha256).toBe(
-        createHash('sha256').update(file).digest('hex'),
-      );
+      expect((await upload(digest, base64(named))).sha256).toBe(sha256Of(file));
     });
   });
 });

@@ -9,6 +9,7 @@ import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listingPayload } from '../../../test/setup/listing.ts';
+import { goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
@@ -78,17 +79,23 @@ describe.skipIf(!postgresHere)('trusted identities', () => {
   let server: TestServer;
   let sdk: SvcSDK;
   let teamId: string;
+  let projectId: string;
+  const { enabled, entries, release } = goodsOf(() => ({ sdk, teamId, projectId }));
+  const declared = async (team = teamId): Promise<string> => {
+    const image = { name: 'registry.example.com/acme/web', kind: 'image', digest: DIGEST } as const;
+    return (await sdk.artifacts.declare(team, image)).id;
+  };
 
   beforeAll(async () => {
     server = await startTestServer({ env: { SIGSTORE_TRUSTED_ROOT: fileOf('trusted-root.json') } });
     sdk = createSvcSDK({ baseUrl: server.baseUrl, token: await firstSession(server), maxRetries: 0 });
     teamId = (await sdk.teams.create('makers')).id;
+    projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
   });
   afterAll(async () => await server?.stop());
 
   it('make the statements of their workflow count, for reads and for policies, until they are removed', async () => {
-    const name = 'registry.example.com/acme/web';
-    const { id } = await sdk.artifacts.declare(teamId, { name, kind: 'image', digest: DIGEST });
+    const id = await declared();
     const bundle = readFileSync(fileOf('keyless-bundle.json'), 'utf8');
     expect(await sdk.artifacts.upload(teamId, id, { bundle })).toMatchObject({
       predicateType: VULNS,
@@ -98,35 +105,29 @@ describe.skipIf(!postgresHere)('trusted identities', () => {
           'the team does not trust https://ci.example.com/acme/web/scan.yml@refs/heads/main of https://tokens.example.com',
       },
     });
-    const projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
     const rule = {
       id: 'scanned',
       message: 'every image needs a scan',
       require: `artifacts.all(a, a.attestations.exists(t, t.predicateType == '${VULNS}' && t.verified && t.signer == 'scans'))`,
     };
-    const document = { on: ['release.create'], rules: [rule] };
-    const policy = await sdk.policies.create(teamId, { name: 'scans', document });
-    await sdk.policies.enable(teamId, policy.id);
-    const release = async (version: string) =>
-      await refused(sdk.releases.create(projectId, { version, artifactIds: [id] }));
+    await enabled({ on: ['release.create'], rules: [rule] });
     const worth = async () => {
       const all = await sdk.artifacts.attestations(teamId, id);
       return all.find(({ predicateType }) => predicateType === VULNS)?.verification;
     };
-    expect(await release('1')).toBe('403 policy_denied');
+    expect(await refused(release(id))).toBe('403 policy_denied');
     const added = await sdk.trustedIdentities.add(teamId, { ...SCANS, predicateTypes: [VULNS] });
     expect(await worth()).toEqual({ status: 'valid', keyId: added.id, signer: 'scans' });
-    expect(await release('2')).toBe('not refused');
+    expect(await refused(release(id))).toBe('not refused');
     await sdk.trustedIdentities.remove(teamId, added.id);
     expect(await worth()).toMatchObject({ status: 'unverified' });
-    expect(await release('3')).toBe('403 policy_denied');
-    const acts = (await sdk.audit.list(teamId)).filter(({ target }) => target === added.id);
+    expect(await refused(release(id))).toBe('403 policy_denied');
+    const acts = await entries({ target: added.id });
     expect(acts.map(({ action }) => action)).toEqual(['trusted_identity.removed', 'trusted_identity.added']);
   });
 
   it('do not make a statement count that a log of Rekor v2 has, which is said where it is brought and read', async () => {
-    const name = 'registry.example.com/acme/web';
-    const { id } = await sdk.artifacts.declare(teamId, { name, kind: 'image', digest: DIGEST });
+    const id = await declared();
     const trusted = await sdk.trustedIdentities.add(teamId, SCANS);
     const stored = await sdk.artifacts.upload(teamId, id, { bundle: loggedByRekor2() });
     const { status, problem } = stored.verification ?? {};
@@ -141,8 +142,7 @@ describe.skipIf(!postgresHere)('trusted identities', () => {
 
   it('are looked for in large bundles as well: in a packed one, and in one that is long for nothing', async () => {
     const long = (await sdk.teams.create('long')).id;
-    const name = 'registry.example.com/acme/web';
-    const { id } = await sdk.artifacts.declare(long, { name, kind: 'image', digest: DIGEST });
+    const id = await declared(long);
     const trusted = await sdk.trustedIdentities.add(long, SCANS);
     const text = readFileSync(fileOf('keyless-bundle.json'), 'utf8');
     const bundle = JSON.parse(text) as Bundle;

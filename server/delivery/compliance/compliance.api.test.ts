@@ -18,16 +18,15 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { createSvcSDK } from '@svc/sdk';
 import type { CompliancePackage, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { CONTAINER, goodsOf } from '../../../test/setup/delivery/goods.ts';
+import { assembled as assembledOf } from '../../../test/setup/delivery/packages.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join as joinTeam, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
+import { world } from '../../../test/setup/world.ts';
+import type { World } from '../../../test/setup/world.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 
 const postgresHere = await has('postgres');
@@ -49,11 +48,10 @@ interface Population {
 }
 
 describe.skipIf(!postgresHere)('compliance packages', () => {
-  let server: TestServer;
-  let sdk: SvcSDK;
+  let w: World;
+  let { server, sdk, teamId } = {} as World;
   let admin: SvcSDK;
   let adminId: string;
-  let teamId: string;
   let environmentId: string;
   let period: readonly [string, string];
   let folder: string;
@@ -61,13 +59,9 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
   let reviewed: CompliancePackage;
   let unpacked: string;
 
-  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const assembled = async (...[start, end]: readonly [string, string]): Promise<CompliancePackage> => {
-    const { id } = await admin.compliance.assemble(teamId, start, end);
-    return await waitFor(`package ${id}`, async () => await admin.compliance.get(teamId, id), {
-      holds: ({ state }) => state !== 'assembling',
-    });
-  };
+  const { built, enabled, entries, environment, image, promotion } = goodsOf(() => w);
+  const assembled = async (...asked: readonly [string, string]): Promise<CompliancePackage> =>
+    await assembledOf(admin, teamId, asked);
   const reviewedPackage = async (): Promise<CompliancePackage> => {
     const { id, state, reason } = await assembled(...period);
     expect([state, reason]).toEqual(['assembled', undefined]);
@@ -106,36 +100,20 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
     mkdirSync(programs);
     for (const name of PROGRAMS)
       symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(programs, name));
-    server = await startTestServer({
-      env: { SWEEP_EVERY_MS: '50', LEASE_MS: '3600000', OFFER_MS: '3600000' },
-    });
-    sdk = sdkOf(await firstSession(server));
-    teamId = (await sdk.teams.create('makers')).id;
-    const person = await joinTeam(server, server.first.apiKey, { teamId, role: 'admin' });
-    admin = sdkOf(person.token);
-    adminId = person.userId;
+    w = await world();
+    ({ server, sdk, teamId } = w);
+    ({ sdk: admin, userId: adminId } = await w.member('admin'));
+    const runner = await w.runner();
     const start = new Date().toISOString();
-    const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
-    await sdkOf(server.first.staffApiKey).adminTeams.setRegion(teamId, region?.id ?? '');
-    const { token } = await sdk.runners.createEnrollToken(teamId);
-    const runner = await scriptedRunner(server.baseUrl, token);
-    const projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
-    const repository = 'https://git.example.com/acme/web';
-    const production = { name: 'production', repository, deploy: { kind: 'container' } } as const;
-    environmentId = (await sdk.environments.create(projectId, production)).id;
-    await sdk.builds.create(environmentId);
-    await runner.finish(await runner.take(), { digest: DIRECT });
-    const declared = { name: IMAGE, kind: 'image', digest: PROMOTED, uri: `${IMAGE}:latest` } as const;
-    const artifact = await sdk.artifacts.declare(teamId, declared);
-    const release = await sdk.releases.create(projectId, { version: '1.0', artifactIds: [artifact.id] });
-    const promotion = await sdk.promotions.create(environmentId, release.id);
-    await admin.promotions.approve(environmentId, promotion.id);
+    environmentId = await environment({ name: 'production', deploy: CONTAINER });
+    await built(runner, environmentId, { digest: DIRECT });
+    const { id } = await promotion(environmentId, (await image({ digest: PROMOTED })).id);
+    await admin.promotions.approve(environmentId, id);
     await runner.finish(await runner.take());
     const document = { on: ['deploy'], rules: [{ id: 'any', message: 'any', require: 'true' }] };
-    const policy = await admin.policies.create(teamId, { name: 'any', document });
-    await admin.policies.enable(teamId, policy.id);
-    await admin.policies.disable(teamId, policy.id);
-    await admin.policies.enable(teamId, policy.id);
+    const policyId = await enabled(document);
+    await admin.policies.disable(teamId, policyId);
+    await admin.policies.enable(teamId, policyId);
     const written = async () =>
       await server.db.sql<Array<{ deployments: number; stated: number }>>`
       select (select count(*)::int from deployments where team_id = ${teamId}) as deployments,
@@ -158,10 +136,7 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
     reviewed = await reviewedPackage();
     unpacked = await unpack(reviewed);
   });
-  afterAll(async () => {
-    await server?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it('hold the population with commits, approvals and decisions, and name what an auditor asks about first', () => {
     const all = json(unpacked, 'changes/population.json') as readonly Population[];
@@ -310,8 +285,7 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
     expect(await sdk.compliance.markLegalReviewed(teamId, id)).toEqual(marked);
     await admin.compliance.export(teamId, id);
     await admin.compliance.export(teamId, id);
-    const entries = (await sdk.audit.list(teamId)).filter(({ target }) => target === id);
-    expect(entries.map(({ action }) => action)).toEqual([
+    expect((await entries({ target: id })).map(({ action }) => action)).toEqual([
       'compliance.exported',
       'compliance.exported',
       'compliance.legal_reviewed',
@@ -387,7 +361,7 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
   });
 
   it('are hidden from other teams, and closed to developers', async () => {
-    const other = sdkOf((await stranger(server)).token);
+    const { sdk: other } = await w.stranger();
     const otherTeam = (await other.teams.create('others')).id;
     for (const team of [teamId, otherTeam]) {
       expect(await refused(other.compliance.get(team, reviewed.id))).toBe('404 not_found');
@@ -395,8 +369,8 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
       expect(await refused(other.compliance.markLegalReviewed(team, reviewed.id))).toBe('404 not_found');
       expect(await refused(other.compliance.delete(team, reviewed.id))).toBe('404 not_found');
     }
-    const person = await joinTeam(server, server.first.apiKey, { teamId, role: 'developer' });
-    expect(await refused(sdkOf(person.token).compliance.list(teamId))).toBe('403 role_insufficient');
+    const { sdk: developer } = await w.member('developer');
+    expect(await refused(developer.compliance.list(teamId))).toBe('403 role_insufficient');
     expect(await refused(admin.compliance.assemble(teamId, '2026-02-30', '2026-03-01'))).toBe(INVALID);
   });
 

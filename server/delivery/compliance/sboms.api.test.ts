@@ -9,8 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { goodsOf } from '../../../test/setup/delivery/goods.ts';
+import { packageOf } from '../../../test/setup/delivery/packages.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { world } from '../../../test/setup/world.ts';
@@ -38,7 +39,7 @@ describe.skipIf(!postgresHere)('documents about packages in a compliance package
   let w: World;
   let runner: ScriptedRunner;
   let folder: string;
-  let count = 0;
+  const goods = goodsOf(() => w);
 
   beforeAll(async () => {
     w = await world();
@@ -49,26 +50,18 @@ describe.skipIf(!postgresHere)('documents about packages in a compliance package
 
   /** It is the id of an image that the runner of a build listed with this document. */
   const built = async (sbom: Buffer): Promise<string> => {
-    const digest = `sha256:${String((count += 1)).padStart(64, 'f')}`;
-    const repository = 'https://git.example.com/acme/web';
-    const { id } = await w.sdk.environments.create(w.projectId, { name: `e${count}`, repository });
-    await w.sdk.builds.create(id ?? '');
-    const said = { image: IMAGE, digest, buildType: 'dockerfile', sbom: sbom.toString('base64') };
-    await runner.finish(await runner.take(), said);
+    const digest = goods.freshDigest();
+    const environmentId = await goods.environment();
+    await goods.built(runner, environmentId, { digest, sbom: sbom.toString('base64') });
     await waitFor(
       `the statements about ${digest}`,
       async () => await w.sdk.artifacts.attestations(w.teamId, digest),
       { holds: (all) => all.some(({ predicateType }) => predicateType === REFERENCE) },
     );
-    return (await w.sdk.artifacts.get(w.teamId, digest)).id ?? '';
+    return (await w.sdk.artifacts.get(w.teamId, digest)).id;
   };
   const unpacked = async (start: string): Promise<void> => {
-    const { id } = await w.sdk.compliance.assemble(w.teamId, start, new Date(Date.now() + 1).toISOString());
-    await waitFor('the package', async () => await w.sdk.compliance.get(w.teamId, id), {
-      holds: ({ state }) => state === 'assembled',
-    });
-    await w.sdk.compliance.markLegalReviewed(w.teamId, id);
-    const input = await w.sdk.compliance.export(w.teamId, id);
+    const input = await packageOf(w, [start, new Date(Date.now() + 1).toISOString()]);
     execFileSync('tar', ['-xf', '-', '-C', folder], { input });
   };
   const json = (path: string): unknown => JSON.parse(readFileSync(join(folder, path), 'utf8'));
@@ -94,7 +87,7 @@ describe.skipIf(!postgresHere)('documents about packages in a compliance package
       { id: await built(packed), document: packed, file: `sboms/${sha256Of(packed)}.json.gz` },
     ];
     const [first] = images;
-    await w.sdk.artifacts.uploadSbom(w.teamId, first?.id ?? '', { document: brought.toString('base64') });
+    await goods.uploadSbom(first?.id ?? '', brought);
     await unpacked(start);
     for (const { id, document, file } of images) {
       const artifact = json(`artifacts/${id}.json`) as Artifact;

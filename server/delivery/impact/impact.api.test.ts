@@ -1,5 +1,6 @@
 /** These tests show what the answers of impact say of what they do not find. */
 import { beforeAll, describe, expect, it } from 'vitest';
+import { cycloneDx, goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { world } from '../../../test/setup/world.ts';
@@ -7,25 +8,18 @@ import type { World } from '../../../test/setup/world.ts';
 
 const postgresHere = await has('postgres');
 
-const cycloneDx = (purls: readonly string[], more: object = {}) =>
-  Buffer.from(
-    JSON.stringify({
-      bomFormat: 'CycloneDX',
-      specVersion: '1.6',
-      components: purls.map((purl) => ({ type: 'library', name: 'x', purl })),
-      ...more,
-    }),
+const documentOf = (purls: readonly string[], more: object = {}) =>
+  cycloneDx(
+    purls.map((purl) => ({ type: 'library', name: 'x', purl })),
+    more,
   );
 
 describe.skipIf(!postgresHere)('impact of a package', () => {
   let w: World;
-  let digests = 0;
+  const { artifact, environment, promotion, uploadSbom } = goodsOf(() => w);
   const declared = async (document?: Buffer): Promise<string> => {
-    const digest = `sha256:${String((digests += 1)).padStart(64, 'f')}`;
-    const artifact = { name: `a${digests}`, kind: 'file', digest } as const;
-    await w.sdk.artifacts.declare(w.teamId, artifact);
-    if (document !== undefined)
-      await w.sdk.artifacts.uploadSbom(w.teamId, digest, { document: document.toString('base64') });
+    const { digest } = await artifact();
+    if (document !== undefined) await uploadSbom(digest, document);
     return digest;
   };
   const asked = async (packageName: string) => await w.sdk.artifacts.impact(w.teamId, { packageName });
@@ -36,7 +30,7 @@ describe.skipIf(!postgresHere)('impact of a package', () => {
 
   it('is found or not while all is known, and is not known where a list lacks something or is not there', async () => {
     const purls = ['pkg:maven/org.springframework/spring-web@6.1.0', 'pkg:composer/guzzlehttp/guzzle@7.8.1'];
-    const digest = await declared(cycloneDx(purls));
+    const digest = await declared(documentOf(purls));
     for (const name of ['spring-web', 'org.springframework/spring-web', 'guzzlehttp/guzzle'])
       expect(await asked(name), name).toMatchObject({
         answer: 'hit',
@@ -53,20 +47,17 @@ describe.skipIf(!postgresHere)('impact of a package', () => {
     });
     expect([answer, unknown]).toEqual(['no_hit', undefined]);
 
-    await declared(cycloneDx(purls, { compositions: [{ aggregate: 'incomplete' }] }));
-    await declared(Buffer.from(cycloneDx(purls).toString().replace('pkg:', 'purl:').replace('"x"', '""')));
+    await declared(documentOf(purls, { compositions: [{ aggregate: 'incomplete' }] }));
+    await declared(Buffer.from(documentOf(purls).toString().replace('pkg:', 'purl:').replace('"x"', '""')));
     expect(await asked('jinja2')).toMatchObject({
       answer: 'unknown',
       counts: { artifacts: 0 },
       unknown: { environments: 0, withoutList: 0, partlyRead: 2 },
     });
-    const bare = await declared();
-    const { id: environmentId } = await w.sdk.environments.create(w.projectId, { name: 'production' });
-    const { id } = await w.sdk.artifacts.get(w.teamId, bare);
-    const release = await w.sdk.releases.create(w.projectId, { version: '1', artifactIds: [id] });
-    const promotion = await w.sdk.promotions.create(environmentId, release.id);
-    await w.sdk.promotions.approve(environmentId, promotion.id);
-    await w.sdk.promotions.complete(environmentId, promotion.id, { status: 'deployed' });
+    const environmentId = await environment();
+    const { id } = await promotion(environmentId, await declared());
+    await w.sdk.promotions.approve(environmentId, id);
+    await w.sdk.promotions.complete(environmentId, id, { status: 'deployed' });
     expect(await asked('jinja2')).toMatchObject({
       answer: 'unknown',
       unknown: { environments: 1, withoutList: 1, partlyRead: 2 },

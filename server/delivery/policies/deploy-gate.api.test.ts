@@ -6,6 +6,7 @@ import type { SvcSDK } from '@svc/sdk';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DIGEST, IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { BUILT, COMMIT, CONTAINER, goodsOf, REPOSITORY } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -14,8 +15,6 @@ import type { World } from '../../../test/setup/world.ts';
 
 const postgresHere = await has('postgres');
 const DENIED = '403 policy_denied';
-const REPOSITORY = 'https://git.example.com/acme/web';
-const COMMIT = 'c'.repeat(40);
 const override = { reason: 'the fix cannot wait' };
 const ruled = (require: string, more: object = {}) => ({
   on: ['deploy'],
@@ -25,20 +24,14 @@ const ruled = (require: string, more: object = {}) => ({
 const NO = ruled('action == "none"');
 
 describe.skipIf(!postgresHere)('the gate of deploys', () => {
-  let { server, sdk: owner, teamId, projectId } = {} as World;
+  let { server, sdk: owner, teamId } = {} as World;
   let w: World;
   let admin: SvcSDK;
   let environmentId: string;
   let runner: ScriptedRunner;
-  let names = 0;
 
-  const fresh = (what: string): string => `${what}-${(names += 1)}`;
-  const enabled = async (document: object): Promise<string> => {
-    const params = { name: fresh('p'), document: { ...document }, environmentId };
-    const { id } = await owner.policies.create(teamId, params);
-    await owner.policies.enable(teamId, id);
-    return id;
-  };
+  const { built, enabled: enabledIn, environment, fresh, image, promotion } = goodsOf(() => w);
+  const enabled = async (document: object): Promise<string> => await enabledIn(document, { environmentId });
   /** The gates of the environment come oldest first. */
   const gates = async () =>
     await server.db.sql<Array<Record<string, unknown>>>`
@@ -46,15 +39,9 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
       from policy_gates g join policy_inputs i on i.team_id = g.team_id and i.sha256 = g.input_sha256
       where g.environment_id = ${environmentId} order by g.id`;
   const deploys = async () => (await gates()).filter(({ action }) => action === 'deploy');
-  const published = async (): Promise<void> => {
-    const image = { image: IMAGE, digest: DIGEST, commit: COMMIT, buildType: 'dockerfile' };
-    await runner.finish(await runner.take(), image);
-  };
-  const deployed = async (): Promise<string> => {
-    const { id } = await owner.builds.create(environmentId);
-    await published();
-    return id;
-  };
+  const published = async (): Promise<void> =>
+    await runner.finish(await runner.take(), { ...BUILT, digest: DIGEST });
+  const deployed = async (): Promise<string> => await built(runner, environmentId, { digest: DIGEST });
   const submissions = async (): Promise<unknown> =>
     await server.asOwner(
       `select (select count(*)::int from builds where environment_id = '${environmentId}') as builds,
@@ -64,14 +51,12 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
 
   beforeAll(async () => {
     w = await world();
-    ({ server, sdk: owner, teamId, projectId } = w);
+    ({ server, sdk: owner, teamId } = w);
     runner = await w.runner();
     admin = (await w.member('admin')).sdk;
   });
   beforeEach(async () => {
-    const deploy = { kind: 'container' } as const;
-    const made = { name: fresh('e'), repository: REPOSITORY, branch: 'main', deploy };
-    environmentId = (await owner.environments.create(projectId, made)).id;
+    environmentId = await environment({ branch: 'main', deploy: CONTAINER });
   });
 
   it('is passed when a build is submitted that deploys by itself, whose image has no digest yet', async () => {
@@ -128,11 +113,8 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
 
   it('is passed once by the build of a promotion, which the same override lets through', async () => {
     const digest = `sha256:${'e'.repeat(64)}`;
-    const params = { name: IMAGE, kind: 'image', digest, uri: `${IMAGE}:latest` } as const;
-    const { id: artifactId } = await owner.artifacts.declare(teamId, params);
-    const release = { version: fresh('1'), artifactIds: [artifactId] };
-    const { id: releaseId } = await owner.releases.create(projectId, release);
-    const { id } = await owner.promotions.create(environmentId, releaseId);
+    const { id: artifactId } = await image({ digest });
+    const { id } = await promotion(environmentId, artifactId);
     await enabled(ruled('build.trigger != "promotion" || size(promotion.approvals) > 1'));
     expect(await refused(admin.promotions.approve(environmentId, id))).toBe(DENIED);
     expect(await owner.promotions.get(environmentId, id)).toMatchObject({ state: 'pending', approvals: [] });
@@ -197,18 +179,15 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
     const named = await owner.builds.create(environmentId, { commit: COMMIT, override });
     expect(named.branch).toBe('');
     const digest = `sha256:${'9'.repeat(64)}`;
-    const built = { image: IMAGE, digest, commit: COMMIT, buildType: 'dockerfile' };
-    await runner.finish(await runner.take(), built);
+    await runner.finish(await runner.take(), { ...BUILT, digest });
     expect(await refused(owner.builds.rollback(environmentId, named.id))).toBe(DENIED);
     const artifact = await waitFor('the artifact', async () =>
       (await owner.artifacts.list(teamId)).find((each) => each.digest === digest),
     );
-    const { sources } = await owner.artifacts.get(teamId, artifact.id ?? '');
+    const { sources } = await owner.artifacts.get(teamId, artifact.id);
     expect(sources).toMatchObject([{ origin: 'build', commit: COMMIT }]);
     expect(sources[0]?.branch).toBeUndefined();
-    const release = { version: fresh('v'), artifactIds: [artifact.id] };
-    const { id: releaseId } = await owner.releases.create(projectId, release);
-    const { id } = await owner.promotions.create(environmentId, releaseId);
+    const { id } = await promotion(environmentId, artifact.id);
     expect(await refused(owner.promotions.approve(environmentId, id))).toBe(DENIED);
     const head = await owner.builds.create(environmentId);
     expect(head.branch).toBe('main');

@@ -2,11 +2,11 @@
  * Here gates are tested over a real database: what is kept of a passage, what an owner may override, and what
  * one team costs another.
  */
-import { createHash, generateKeyPairSync, sign } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
+import { bundled, signingPair, statementAbout } from '../../../test/setup/delivery/statements.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { systemScope } from '../../kit/authorise.ts';
@@ -14,8 +14,7 @@ import type { Ctx, Role } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { ATTESTATIONS_MAX, storeAttestation } from '../attestations/index.ts';
-import { bundleOf, PAYLOAD_TYPE, paeOf } from '../attestations/envelope.ts';
-import { PROVENANCE_TYPE, statementBytes } from '../attestations/statement.ts';
+import { PROVENANCE_TYPE } from '../attestations/statement.ts';
 import { recordArtifact } from '../artifacts/record.ts';
 import { PACKAGES_MAX } from '../artifacts/index.ts';
 import { listPackages } from '../artifacts/sbom/package-list.ts';
@@ -52,7 +51,7 @@ describe.skipIf(!there)('gates', () => {
   let gates: ReturnType<typeof createGates>;
   let teamId: string;
   let otherId: string;
-  const key = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const key = signingPair();
 
   beforeAll(async () => {
     test = await createTestDatabase({ max: 10 });
@@ -121,23 +120,18 @@ describe.skipIf(!there)('gates', () => {
       insert into artifact_sboms (team_id, artifact_id, source, sha256, package_set_id, unread, at)
       values (${teamId}, ${artifactId}, ${source}, ${newId('art')}, ${setId}, ${unread}::text[], now())`;
   };
-  const state = async (digest: string, by: KeyObject = key.privateKey): Promise<void> => {
-    const payload = statementBytes({
-      subjects: [{ name: 'image', digest }],
+  const state = async (digest: string, by = key.privateKey): Promise<void> => {
+    const predicate = { runDetails: { builder: { id: 'https://ci.example.com/v1' } } };
+    const row = {
+      teamId,
       predicateType: PROVENANCE_TYPE,
-      predicate: { runDetails: { builder: { id: 'https://ci.example.com/v1' } } },
-    });
-    const signature = sign('sha256', paeOf(PAYLOAD_TYPE, payload), by);
-    const bundle = bundleOf({ payload, signature, hint: '' });
-    const countsAs = by === key.privateKey ? 'tky_1' : null;
-    const brought = {
+      brief: null,
       source: 'upload',
-      bundle,
+      bundle: bundled(statementAbout(digest, PROVENANCE_TYPE, predicate), by),
       dedupeKey: newId('ats'),
       uploadedBy: 'user_1',
-      countsAs,
+      countsAs: by === key.privateKey ? 'tky_1' : null,
     } as const;
-    const row = { teamId, predicateType: PROVENANCE_TYPE, brief: null, ...brought };
     const actor = { kind: 'user', id: 'user_1', display: '' } as const;
     const entry = { action: 'attestation.uploaded', actor, requestId: '' };
     await storeAttestation(db, row, { digests: [digest], at: new Date(), entry });
@@ -304,7 +298,7 @@ describe.skipIf(!there)('gates', () => {
   it('see artifacts as they are: first build, what is verified, packages by their set; and so does a replay', async () => {
     const { id, digest } = await artifact('app');
     await state(digest);
-    await state(digest, generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
+    await state(digest, signingPair().privateKey);
     const spki = key.publicKey.export({ format: 'der', type: 'spki' });
     for (const [of, name] of Object.entries({ [teamId]: 'scanner', [otherId]: 'another' }))
       await sql`

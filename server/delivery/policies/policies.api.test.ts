@@ -6,6 +6,7 @@ import { createSvcSDK } from '@svc/sdk';
 import type { Policy, SvcApiError, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DIGEST, IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { CONTAINER, goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
@@ -13,7 +14,6 @@ import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 
 const postgresHere = await has('postgres');
-const REPOSITORY = 'https://git.example.com/acme/web';
 const MAIN = {
   on: ['build.create'],
   rules: [{ id: 'main', message: 'builds are made of main', require: "build.branch == 'main'" }],
@@ -24,9 +24,9 @@ describe.skipIf(!postgresHere)('policies', () => {
   let sdk: SvcSDK;
   let teamId: string;
   let projectId: string;
-  let names = 0;
 
-  const fresh = (what: string): string => `${what}-${(names += 1)}`;
+  const goods = goodsOf(() => ({ sdk, teamId, projectId }));
+  const { enabled, entries, fresh, policy } = goods;
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
   const refused = async (call: PromiseLike<unknown>): Promise<string> => {
     try {
@@ -37,12 +37,8 @@ describe.skipIf(!postgresHere)('policies', () => {
     }
     return 'not refused';
   };
-  const environment = async (branch = 'main'): Promise<string> =>
-    (await sdk.environments.create(projectId, { name: fresh('e'), repository: REPOSITORY, branch })).id;
-  const policy = async (document: object, scope: object = {}): Promise<Policy> =>
-    await sdk.policies.create(teamId, { name: fresh('p'), document: { ...document }, ...scope });
-  const ledger = async (action: string) =>
-    (await sdk.audit.list(teamId)).filter((entry) => entry.action === action);
+  const environment = async (branch = 'main'): Promise<string> => await goods.environment({ branch });
+  const ledger = async (action: string) => await entries({ action });
   const rowCounts = async (): Promise<unknown> => {
     const tables = await server.asOwner(
       "select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'",
@@ -158,8 +154,7 @@ describe.skipIf(!postgresHere)('policies', () => {
 
   it('keep a denial with and without an Idempotency-Key, tell of it, and judge anew when it is repeated', async () => {
     const side = await environment('side');
-    const { id } = await policy(MAIN);
-    await sdk.policies.enable(teamId, id);
+    const id = await enabled(MAIN);
     const as = await firstSession(server);
     const build = async (headers: Record<string, string>) =>
       await server.call(`POST /environments/${side}/builds`, { as, body: {}, headers });
@@ -190,8 +185,7 @@ describe.skipIf(!postgresHere)('policies', () => {
 
   it('hold within their project and their environment alone', async () => {
     const [one, other] = [await environment('side'), await environment('side')];
-    const { id } = await policy(MAIN, { environmentId: one });
-    await sdk.policies.enable(teamId, id);
+    const id = await enabled(MAIN, { environmentId: one });
     expect(await refused(sdk.builds.create(one))).toContain('policy_denied');
     await sdk.builds.create(other);
     expect(await sdk.policies.simulate(teamId, id)).toMatchObject({ replayed: 1, unchanged: 1 });
@@ -237,7 +231,7 @@ describe.skipIf(!postgresHere)('policies', () => {
       { where: '/rules/0/require', suggestion: 'branch', position: expect.any(Number) },
     ]);
     const { id, name } = await policy(MAIN);
-    expect(await refused(sdk.policies.create(teamId, { name: name ?? '', document: MAIN }))).toContain(
+    expect(await refused(sdk.policies.create(teamId, { name: name, document: MAIN }))).toContain(
       '409 name_taken',
     );
     expect(await refused(sdk.policies.simulate(teamId, id, 10, { document: wrong }))).toContain('400');
@@ -329,12 +323,7 @@ describe.skipIf(!postgresHere)('policies', () => {
     await staff.adminTeams.setRegion(teamId, region?.id ?? '');
     const { token } = await sdk.runners.createEnrollToken(teamId);
     const runner = await scriptedRunner(server.baseUrl, token);
-    const made = await sdk.environments.create(projectId, {
-      name: fresh('e'),
-      repository: REPOSITORY,
-      deploy: { kind: 'container' },
-      deployApproval: true,
-    });
+    const environmentId = await goods.environment({ deploy: CONTAINER, deployApproval: true });
     const require = `artifacts.exists(a, a.digest == '${DIGEST}' && a.attestations.exists(t, t.verified && t.builderId.endsWith('/customer/${teamId}/v1')))`;
     const signed = { id: 'signed', message: 'an image needs provenance', require };
     const operated = {
@@ -342,27 +331,23 @@ describe.skipIf(!postgresHere)('policies', () => {
       message: 'on own machines',
       require: "environment.operator == 'customer'",
     };
-    const { id } = await policy({ on: ['deploy'], rules: [signed, operated] });
-    await sdk.policies.enable(teamId, id);
-    const build = await sdk.builds.create(made.id);
-    const offer = await runner.take();
-    const built = { image: IMAGE, digest: DIGEST, commit: 'c'.repeat(40), buildType: 'dockerfile' };
-    await runner.finish(offer, built);
+    const id = await enabled({ on: ['deploy'], rules: [signed, operated] });
+    const buildId = await goods.built(runner, environmentId, { digest: DIGEST });
     await waitFor('provenance', async () => (await sdk.artifacts.attestations(teamId, DIGEST))[0]);
-    await sdk.builds.deployApproval(made.id, build.id, 'approve');
+    await sdk.builds.deployApproval(environmentId, buildId, 'approve');
     const deploying = await runner.take();
     await runner.finish(deploying, { image: IMAGE, digest: DIGEST, address: 'http://127.0.0.1:1' });
     await sdk.policies.updateDocument(teamId, id, {
       on: ['deploy'],
       rules: [{ id: 'no', message: 'nothing goes back', require: "build.trigger != 'rollback'" }],
     });
-    const back = await sdk.builds.rollback(made.id, build.id);
-    expect(await refused(sdk.builds.deployApproval(made.id, back.id, 'approve'))).toBe(
+    const back = await sdk.builds.rollback(environmentId, buildId);
+    expect(await refused(sdk.builds.deployApproval(environmentId, back.id, 'approve'))).toBe(
       '403 policy_denied nothing goes back',
     );
     expect(await sdk.policies.decisions(teamId, id)).toMatchObject([
       { outcome: 'deny', revision: 2, subject: back.id, action: 'deploy' },
-      { outcome: 'allow', revision: 1, subject: build.id, action: 'deploy' },
+      { outcome: 'allow', revision: 1, subject: buildId, action: 'deploy' },
     ]);
   });
 });

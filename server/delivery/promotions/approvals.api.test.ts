@@ -2,49 +2,36 @@
  * Here it is tested what approvals are bound to: over HTTP, with people who come and go and targets that
  * change between two of them.
  */
-import { createSvcSDK } from '@svc/sdk';
 import type { EnvironmentsUpdateParams, Promotion, SvcSDK } from '@svc/sdk';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join, verify } from '../../../test/setup/people.ts';
+import { join, verify } from '../../../test/setup/people.ts';
 import type { Person } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
+import { world } from '../../../test/setup/world.ts';
+import type { World } from '../../../test/setup/world.ts';
 
 const postgresHere = await has('postgres');
-const COMMIT = 'c'.repeat(40);
 
 describe.skipIf(!postgresHere)('approvals', () => {
-  let server: TestServer;
-  let owner: SvcSDK;
+  let w: World;
+  let { server, sdk: owner, teamId, projectId } = {} as World;
   let developer: SvcSDK;
   let ann: Person;
   let bob: Person;
-  let teamId: string;
-  let projectId: string;
   let environmentId: string;
   /** This is the name of the app of the deploy target. */
   let app: string;
   let runner: ScriptedRunner;
-  let names = 0;
 
-  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const as = ({ token }: Person): SvcSDK => sdkOf(token);
-  const joined = async (role = 'admin'): Promise<Person> =>
-    await join(server, await firstSession(server), { teamId, role });
-  const image = async (): Promise<string> => {
-    const digest = `sha256:${String((names += 1)).padStart(64, '0')}`;
-    const params = { name: IMAGE, kind: 'image', digest, uri: `${IMAGE}:latest` } as const;
-    return (await owner.artifacts.declare(teamId, params)).id ?? '';
-  };
-  const releaseOf = async (by: SvcSDK, ...artifactIds: string[]): Promise<string> =>
-    (await by.releases.create(projectId, { version: `1.${(names += 1)}`, artifactIds })).id;
-  const asked = async (by = owner): Promise<string> =>
-    (await by.promotions.create(environmentId, await releaseOf(owner, await image()))).id;
+  const { built, enabled, entries, environment, fresh, image, promotion } = goodsOf(() => w);
+  const as = ({ token }: Person): SvcSDK => w.as(token);
+  const joined = async (): Promise<Person> => await join(server, w.owner.token, { teamId, role: 'admin' });
+  const asked = async (): Promise<string> => (await promotion(environmentId, (await image()).id)).id;
   const read = async (id: string): Promise<Promotion> => await owner.promotions.get(environmentId, id);
   /** As it is shown alone, in the list and in its preview. */
   const standing = async (id: string) => {
@@ -59,28 +46,18 @@ describe.skipIf(!postgresHere)('approvals', () => {
   };
   const change = async (params: EnvironmentsUpdateParams): Promise<void> =>
     void (await owner.environments.update(environmentId, params));
-  const ledger = async (target: string, action: string) =>
-    (await owner.audit.list(teamId)).filter((entry) => entry.target === target && entry.action === action);
 
   beforeAll(async () => {
-    const env = { SWEEP_EVERY_MS: '50', LEASE_MS: '3600000', OFFER_MS: '3600000' };
-    server = await startTestServer({ env });
-    owner = sdkOf(await firstSession(server));
-    teamId = (await owner.teams.create('makers')).id;
-    const region = (await owner.regions.list()).find(({ operator }) => operator === 'customer');
-    await sdkOf(server.first.staffApiKey).adminTeams.setRegion(teamId, region?.id ?? '');
-    projectId = (await owner.projects.create({ name: 'web', teamId })).id;
-    runner = await scriptedRunner(server.baseUrl, (await owner.runners.createEnrollToken(teamId)).token);
+    w = await world();
+    ({ server, sdk: owner, teamId, projectId } = w);
+    runner = await w.runner();
     [ann, bob] = [await joined(), await joined()];
-    developer = as(await joined('developer'));
+    developer = (await w.member('developer')).sdk;
   });
-  afterAll(async () => await server?.stop());
   beforeEach(async () => {
-    const repository = 'https://git.example.com/acme/web';
-    app = `web-${(names += 1)}`;
+    app = fresh('web');
     const deploy = { kind: 'container', app, hostPort: 8081 } as const;
-    const rules = { repository, deploy, requiredApprovals: 2 };
-    environmentId = (await owner.environments.create(projectId, { name: `e${names}`, ...rules })).id;
+    environmentId = await environment({ deploy, requiredApprovals: 2 });
   });
 
   it('given for one target do not count for another: the count starts anew, and says from what to what', async () => {
@@ -99,7 +76,7 @@ describe.skipIf(!postgresHere)('approvals', () => {
     });
     expect(await owner.builds.list(environmentId)).toEqual([]);
     const voided = [{ userId: ann.userId, fingerprint: first.fingerprint, reason }];
-    expect(await ledger(id, 'promotion.approvals_void')).toMatchObject([
+    expect(await entries({ target: id, action: 'promotion.approvals_void' })).toMatchObject([
       { details: { fingerprint: second.fingerprint, approvals: voided } },
     ]);
     const approved = await as(ann).promotions.approve(environmentId, id);
@@ -154,19 +131,17 @@ describe.skipIf(!postgresHere)('approvals', () => {
     ],
     [
       'policies',
-      /^policy p\d+: none → revision 1 of pol_\w+$/,
-      async (to) => {
+      /^policy policy-\d+: none → revision 1 of pol_\w+$/,
+      async () => {
         const document = { on: ['deploy'], rules: [{ id: 'r', message: 'm', require: 'true' }] };
-        const params = { name: `p${to.slice(1)}`, environmentId, document };
-        const { id } = await owner.policies.create(teamId, params);
-        await owner.policies.enable(teamId, id);
+        await enabled(document, { environmentId });
       },
     ],
   ];
   it.each(changes)('are void when the %s changed', async (_what, reason, act) => {
     const id = await asked();
     await as(ann).promotions.approve(environmentId, id);
-    await act(`x${(names += 1)}`);
+    await act(fresh('x'));
     const { missing, reasons } = await standing(id);
     expect([missing, reasons[0]]).toEqual([
       reasons[0]?.includes('requiredApprovals') === true ? 3 : 2,
@@ -184,9 +159,7 @@ describe.skipIf(!postgresHere)('approvals', () => {
 
   it('stay void when what was changed is changed back', async () => {
     const document = { on: ['promotion.approve'], rules: [{ id: 'r', message: 'm', require: 'true' }] };
-    const params = { name: `back ${environmentId}`, environmentId, document };
-    const policy = await owner.policies.create(teamId, params);
-    await owner.policies.enable(teamId, policy.id);
+    const policyId = await enabled(document, { environmentId });
     const { id: variableId } = await owner.variables.set(environmentId, 'URL', 'a');
     for (const thereAndBack of [
       async () => {
@@ -194,8 +167,8 @@ describe.skipIf(!postgresHere)('approvals', () => {
         await change({ branch: 'main' });
       },
       async () => {
-        await owner.policies.disable(teamId, policy.id);
-        await owner.policies.enable(teamId, policy.id);
+        await owner.policies.disable(teamId, policyId);
+        await owner.policies.enable(teamId, policyId);
       },
       async () => {
         await owner.variables.update(environmentId, variableId, 'URL', 'b');
@@ -222,7 +195,7 @@ describe.skipIf(!postgresHere)('approvals', () => {
     await change({ requiredApprovals: 4 });
     const id = await asked();
     const { apiKey, secret } = await as(keyed).apiKeys.create('approves', { scopes: ['release:approve'] });
-    for (const by of [as(leaver), as(demoted), sdkOf(secret)]) await by.promotions.approve(environmentId, id);
+    for (const by of [as(leaver), as(demoted), w.as(secret)]) await by.promotions.approve(environmentId, id);
     const three = { state: 'pending', missing: 1, reasons: ['counts', 'counts', 'counts'] };
     expect(await standing(id)).toEqual(three);
     await owner.teams.updateMemberRole(teamId, demoted.userId, 'developer');
@@ -253,7 +226,7 @@ describe.skipIf(!postgresHere)('approvals', () => {
   it('of one person are one, by session and by key', async () => {
     const id = await asked();
     const { secret } = await as(ann).apiKeys.create('approves', { scopes: ['release:approve'] });
-    for (const by of [sdkOf(secret), as(ann), sdkOf(secret)])
+    for (const by of [w.as(secret), as(ann), w.as(secret)])
       expect(await by.promotions.approve(environmentId, id)).toMatchObject({ missingApprovals: 1 });
     expect((await read(id)).approvals).toHaveLength(1);
   });
@@ -289,20 +262,19 @@ describe.skipIf(!postgresHere)('approvals', () => {
 
   it('are of somebody else where the environment says so: not of who asked, released or built', async () => {
     await change({ requiredApprovals: 1, allowSelfApproval: false, deployApproval: true });
-    const build = await as(ann).builds.create(environmentId);
     const digest = `sha256:${'e'.repeat(64)}`;
-    const built = { image: IMAGE, digest, commit: COMMIT, buildType: 'dockerfile' };
-    await runner.finish(await runner.take(), built);
-    const deciding = as(ann).builds.deployApproval(environmentId, build.id, 'approve');
+    const buildId = await built(runner, environmentId, { digest }, as(ann));
+    const deciding = as(ann).builds.deployApproval(environmentId, buildId, 'approve');
     expect(await refused(deciding)).toBe('409 environment_protected');
     const artifact = await waitFor('the artifact', async () => await owner.artifacts.get(teamId, digest));
-    const releaseId = await releaseOf(as(bob), artifact.id ?? '');
+    const made = { version: fresh('v'), artifactIds: [artifact.id] };
+    const { id: releaseId } = await as(bob).releases.create(projectId, made);
     const { id } = await developer.promotions.create(environmentId, releaseId);
     for (const by of [ann, bob])
       expect(await refused(as(by).promotions.approve(environmentId, id))).toBe('409 environment_protected');
     const approved = await owner.promotions.approve(environmentId, id);
     expect(approved).toMatchObject({ state: 'approved' });
-    await as(bob).builds.deployApproval(environmentId, build.id, 'reject');
+    await as(bob).builds.deployApproval(environmentId, buildId, 'reject');
     await owner.builds.cancel(environmentId, approved.buildId ?? '');
   });
 

@@ -7,6 +7,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { goodsOf } from '../../../test/setup/delivery/goods.ts';
+import { packageOf } from '../../../test/setup/delivery/packages.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { world } from '../../../test/setup/world.ts';
@@ -17,49 +19,29 @@ const postgresHere = await has('postgres');
 describe.skipIf(!postgresHere)('a promotion that was completed elsewhere', () => {
   let w: World;
   let folder: string;
-  let digests = 0;
-  let names = 0;
 
-  const artifact = async (kind: 'image' | 'package') => {
-    const digest = `sha256:${String((digests += 1)).padStart(64, 'e')}`;
-    const name = `registry.example.com/acme/${kind}-${digests}`;
-    return await w.sdk.artifacts.declare(w.teamId, { name, kind, digest });
-  };
+  const goods = goodsOf(() => w);
+  const { artifact, environment } = goods;
   /**
    * It makes a promotion of these in an environment without a deploy target; `image` is the one that is asked
    * for.
    */
   const deployedElsewhere = async (
-    artifacts: ReadonlyArray<{ readonly id?: string }>,
+    artifacts: ReadonlyArray<{ readonly id: string }>,
     { environmentId, image }: { readonly environmentId: string; readonly image?: string },
   ) => {
-    const version = `1.${(names += 1)}`;
-    const artifactIds = artifacts.map(({ id = '' }) => id);
-    const release = await w.sdk.releases.create(w.projectId, { version, artifactIds });
+    const release = await goods.release(...artifacts.map(({ id }) => id));
     const asked = image === undefined ? {} : { artifactId: image };
-    const { id } = await w.sdk.promotions.create(environmentId, release.id ?? '', asked);
-    await w.sdk.promotions.approve(environmentId, id ?? '');
-    await w.sdk.promotions.complete(environmentId, id ?? '', {
-      status: 'deployed',
-      url: 'https://shop.example.com',
-    });
-    return id ?? '';
+    const { id } = await w.sdk.promotions.create(environmentId, release.id, asked);
+    await w.sdk.promotions.approve(environmentId, id);
+    const url = 'https://shop.example.com';
+    await w.sdk.promotions.complete(environmentId, id, { status: 'deployed', url });
+    return id;
   };
-  const environment = async (): Promise<string> =>
-    (await w.sdk.environments.create(w.projectId, { name: `e${(names += 1)}` })).id ?? '';
   const placesOf = async (digest: string) =>
     ((await w.sdk.artifacts.impact(w.teamId, { digest })).environments ?? []).map(
       (each) => each.environmentId,
     );
-
-  const packageOf = async (period: readonly [string, string]): Promise<Uint8Array> => {
-    const { id } = await w.sdk.compliance.assemble(w.teamId, ...period);
-    await waitFor('the package', async () => await w.sdk.compliance.get(w.teamId, id), {
-      holds: ({ state }) => state === 'assembled',
-    });
-    await w.sdk.compliance.markLegalReviewed(w.teamId, id);
-    return await w.sdk.compliance.export(w.teamId, id);
-  };
 
   beforeAll(async () => {
     w = await world();
@@ -69,10 +51,10 @@ describe.skipIf(!postgresHere)('a promotion that was completed elsewhere', () =>
 
   it('runs there with all that its release holds, until the next one is, or with the image that was asked for', async () => {
     const [one, two, bundle, next] = [
-      await artifact('image'),
-      await artifact('image'),
-      await artifact('package'),
-      await artifact('package'),
+      await artifact({ kind: 'image' }),
+      await artifact({ kind: 'image' }),
+      await artifact({ kind: 'package' }),
+      await artifact({ kind: 'package' }),
     ];
     const environmentId = await environment();
     const promotionId = await deployedElsewhere([one, two, bundle], { environmentId });
@@ -100,17 +82,17 @@ describe.skipIf(!postgresHere)('a promotion that was completed elsewhere', () =>
     expect((await w.sdk.artifacts.lineage(w.teamId, one.digest)).nodes?.at(-1)?.kind).toBe('deployment');
 
     const other = await environment();
-    await deployedElsewhere([one, two], { environmentId: other, image: one.id ?? '' });
+    await deployedElsewhere([one, two], { environmentId: other, image: one.id });
     expect(await placesOf(one.digest)).toEqual([other]);
     expect(await placesOf(two.digest)).toEqual([environmentId]);
   });
 
   it('is one change of its period, with all that was deployed, and with who approved what they asked for', async () => {
     const start = new Date().toISOString();
-    const all = [await artifact('image'), await artifact('package')];
+    const all = [await artifact({ kind: 'image' }), await artifact({ kind: 'package' })];
     const environmentId = await environment();
     const promotionId = await deployedElsewhere(all, { environmentId });
-    const tar = await packageOf([start, new Date(Date.now() + 1).toISOString()]);
+    const tar = await packageOf(w, [start, new Date(Date.now() + 1).toISOString()]);
     const json = (path: string): unknown =>
       JSON.parse(execFileSync('tar', ['-xOf', '-', path], { input: tar, encoding: 'utf8' }));
     expect(json('changes/population.json')).toMatchObject([
@@ -132,13 +114,13 @@ describe.skipIf(!postgresHere)('a promotion that was completed elsewhere', () =>
   it('is missed by who checks the package of its period, once it is taken out of what was deployed', async () => {
     const start = new Date().toISOString();
     const [first, last] = [await environment(), await environment()];
-    const kept = await deployedElsewhere([await artifact('image')], { environmentId: first });
-    const cut = await deployedElsewhere([await artifact('package')], { environmentId: last });
+    const kept = await deployedElsewhere([await artifact({ kind: 'image' })], { environmentId: first });
+    const cut = await deployedElsewhere([await artifact({ kind: 'package' })], { environmentId: last });
     const period = [start, new Date(Date.now() + 1).toISOString()] as const;
     const checked = async (name: string) => {
       const place = join(folder, name);
       mkdirSync(place);
-      writeFileSync(`${place}.tar`, await packageOf(period));
+      writeFileSync(`${place}.tar`, await packageOf(w, period));
       execFileSync('tar', ['-xf', `${place}.tar`, '-C', place]);
       const { status, stdout } = spawnSync('sh', [join(place, 'verify.sh')], { encoding: 'utf8' });
       const json = (path: string): ReadonlyArray<Record<string, unknown>> =>

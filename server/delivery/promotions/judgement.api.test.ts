@@ -1,14 +1,14 @@
 /**
  * Here acts of judgement are tested: what a person decides, and what a key may decide in a person's place.
  */
-import { createSvcSDK } from '@svc/sdk';
 import type { ApiKeysCreateParams, SvcSDK } from '@svc/sdk';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { CONTAINER, goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join } from '../../../test/setup/people.ts';
+import { join } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { world } from '../../../test/setup/world.ts';
+import type { World } from '../../../test/setup/world.ts';
 
 type Scopes = NonNullable<ApiKeysCreateParams['scopes']>;
 
@@ -19,36 +19,29 @@ const LOW_ROLE = '403 role_insufficient';
 const override = { reason: 'the fix cannot wait' };
 
 describe.skipIf(!postgresHere)('acts of judgement', () => {
-  let server: TestServer;
+  let w: World;
+  /** It is also staff. */
   let owner: SvcSDK;
-  let developer: SvcSDK;
   let teamId: string;
   let projectId: string;
+  let developer: SvcSDK;
   let environmentId: string;
-  let names = 0;
 
-  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const goods = goodsOf(() => ({ sdk: owner, teamId, projectId }));
   const keyOf = async (person: SvcSDK, scopes?: Scopes): Promise<SvcSDK> =>
-    sdkOf((await person.apiKeys.create('test', scopes === undefined ? {} : { scopes })).secret);
-  const promotion = async (): Promise<string> => {
-    const { id } = await owner.releases.create(projectId, { version: `1.${(names += 1)}` });
-    return (await owner.promotions.create(environmentId, id)).id;
-  };
+    w.as((await person.apiKeys.create('test', scopes === undefined ? {} : { scopes })).secret);
+  const promotion = async (): Promise<string> => (await goods.promotion(environmentId)).id;
 
   beforeAll(async () => {
-    server = await startTestServer();
-    owner = sdkOf(await firstSession(server));
+    w = await world();
+    owner = await w.staffSession();
     teamId = (await owner.teams.create('makers')).id;
     projectId = (await owner.projects.create({ name: 'web', teamId })).id;
-    const { token } = await join(server, server.first.apiKey, { teamId, role: 'developer' });
-    developer = sdkOf(token);
+    const { token } = await join(w.server, w.server.first.apiKey, { teamId, role: 'developer' });
+    developer = w.as(token);
   });
-  afterAll(async () => await server?.stop());
   beforeEach(async () => {
-    const repository = 'https://git.example.com/acme/web';
-    const name = `e${(names += 1)}`;
-    const deploy = { kind: 'container' } as const;
-    environmentId = (await owner.environments.create(projectId, { name, repository, deploy })).id;
+    environmentId = await goods.environment({ deploy: CONTAINER });
   });
 
   it('approve and reject with a key only where release:approve was asked for by name', async () => {
@@ -56,7 +49,7 @@ describe.skipIf(!postgresHere)('acts of judgement', () => {
     const missing = '403 scope_missing';
     const others = await keyOf(owner);
     const manager = await keyOf(owner, ['key:manage', 'release:write', 'project:write']);
-    for (const key of [others, sdkOf(server.first.apiKey), await keyOf(manager), manager]) {
+    for (const key of [others, w.as(w.server.first.apiKey), await keyOf(manager), manager]) {
       const id = await promotion();
       expect(await refused(key.promotions.approve(environmentId, id))).toBe(missing);
       expect(await refused(key.promotions.reject(environmentId, id, { reason: 'no' }))).toBe(missing);
@@ -101,9 +94,7 @@ describe.skipIf(!postgresHere)('acts of judgement', () => {
         refused(by.trustedIdentities.remove(teamId, 'tid_1')),
         refused(staff.adminSigningKeys.revoke('sgk_1', { reason: 'lost' })),
       ]);
-    expect(new Set(await answers(key, sdkOf(server.first.staffApiKey)))).toEqual(
-      new Set(['403 session_required']),
-    );
+    expect(new Set(await answers(key, w.staff))).toEqual(new Set(['403 session_required']));
     expect(new Set(await answers(owner, owner))).toEqual(new Set(['404 not_found']));
   });
 

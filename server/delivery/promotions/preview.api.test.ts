@@ -3,6 +3,7 @@ import type { Promotion, SvcSDK } from '@svc/sdk';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { COMMIT, CONTAINER, cycloneDx, goodsOf, REPOSITORY } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { world } from '../../../test/setup/world.ts';
@@ -10,41 +11,26 @@ import type { World } from '../../../test/setup/world.ts';
 import { refused } from '../../../test/setup/refused.ts';
 
 const postgresHere = await has('postgres');
-const COMMIT = 'c'.repeat(40);
-const REPOSITORY = 'https://git.example.com/acme/web';
 
 describe.skipIf(!postgresHere)('the preview of a promotion', () => {
   let w: World;
-  let { sdk, teamId, projectId } = {} as World;
+  let { sdk, teamId } = {} as World;
   let admin: SvcSDK;
   let developer: SvcSDK;
   let environmentId: string;
   let runner: ScriptedRunner;
-  let names = 0;
 
-  const freshDigest = (): string => `sha256:${String((names += 1)).padStart(64, '0')}`;
+  const goods = goodsOf(() => w);
   /** It makes an image of these packages, `name@version` of npm each. */
   const imageOf = async (...packages: string[]) => {
-    const digest = freshDigest();
-    const source = { commit: COMMIT, repository: REPOSITORY };
-    const image = { name: IMAGE, kind: 'image', digest, uri: `${IMAGE}:latest`, ...source } as const;
-    const artifact = await sdk.artifacts.declare(teamId, image);
+    const { id, digest } = await goods.image({ commit: COMMIT, repository: REPOSITORY });
     const components = packages.map((purl) => ({ type: 'library', name: purl, purl: `pkg:npm/${purl}` }));
-    const bom = JSON.stringify({ bomFormat: 'CycloneDX', specVersion: '1.6', components });
-    const document = Buffer.from(bom).toString('base64');
-    if (packages.length > 0) await sdk.artifacts.uploadSbom(teamId, artifact.id, { document });
-    return { id: artifact.id, digest };
-  };
-  const fileOf = async (name: string) => {
-    const digest = freshDigest();
-    const { id } = await sdk.artifacts.declare(teamId, { name, kind: 'file', digest });
+    if (packages.length > 0) await goods.uploadSbom(id, cycloneDx(components));
     return { id, digest };
   };
-  const promoted = async (...artifacts: ReadonlyArray<{ readonly id: string }>): Promise<Promotion> => {
-    const artifactIds = artifacts.map(({ id }) => id);
-    const { id } = await sdk.releases.create(projectId, { version: `1.${(names += 1)}`, artifactIds });
-    return await sdk.promotions.create(environmentId, id);
-  };
+  const fileOf = async (name: string) => await goods.artifact({ name });
+  const promoted = async (...artifacts: ReadonlyArray<{ readonly id: string }>): Promise<Promotion> =>
+    await goods.promotion(environmentId, ...artifacts.map(({ id }) => id));
   const previewOf = async ({ id }: Promotion, by = sdk) => await by.promotions.preview(environmentId, id);
   const deploy = async ({ id }: Promotion): Promise<string> => {
     const { buildId = '' } = await admin.promotions.approve(environmentId, id);
@@ -60,23 +46,20 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     { mode = 'enforce', on = ['promotion.approve'], overridable = true } = {},
   ) => {
     const document = { on, mode, overridable, rules: [{ id: 'rule', message: 'no', require }] };
-    const name = `p${(names += 1)}`;
-    const { id } = await sdk.policies.create(teamId, { name, environmentId, document });
+    const { id, name } = await goods.policy(document, { environmentId });
     await sdk.policies.enable(teamId, id);
     return { policyId: id, policyName: name, ruleId: 'rule', message: 'no', overridable };
   };
 
   beforeAll(async () => {
     w = await world();
-    ({ sdk, teamId, projectId } = w);
+    ({ sdk, teamId } = w);
     runner = await w.runner();
     admin = (await w.member('admin')).sdk;
     developer = (await w.member('developer')).sdk;
   });
   beforeEach(async () => {
-    const deployTo = { kind: 'container' } as const;
-    const params = { name: `e${(names += 1)}`, repository: REPOSITORY, deploy: deployTo };
-    environmentId = (await sdk.environments.create(projectId, params)).id;
+    environmentId = await goods.environment({ deploy: CONTAINER });
   });
 
   it('says what is brought where nothing runs', async () => {
@@ -135,10 +118,8 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
   });
 
   it('compares with the image alone of a build that came with no release', async () => {
-    const digest = freshDigest();
-    await sdk.builds.create(environmentId);
-    const published = { image: IMAGE, digest, commit: COMMIT, buildType: 'dockerfile' } as const;
-    await runner.finish(await runner.take(), published);
+    const digest = goods.freshDigest();
+    await goods.built(runner, environmentId, { digest });
     await waitFor('the artifact', async () => await sdk.artifacts.get(teamId, digest));
     const after = await imageOf('new@1');
     const promotion = await promoted(after);

@@ -2,19 +2,19 @@
  * Here promotions are tested over the real doors: people approve, a runner that the test plays deploys, and
  * whatever comes at once decides once.
  */
-import { createSvcSDK } from '@svc/sdk';
 import type { Promotion, SvcSDK } from '@svc/sdk';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eq } from 'drizzle-orm';
-import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { BUILT, COMMIT, CONTAINER, goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join, newKey, stranger } from '../../../test/setup/people.ts';
+import { join, newKey } from '../../../test/setup/people.ts';
 import type { Person } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
+import { world } from '../../../test/setup/world.ts';
+import type { Member, World } from '../../../test/setup/world.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import { expire } from './ended.ts';
 import { rowsOf } from '../../kit/resource/index.ts';
@@ -25,34 +25,22 @@ const LOW_ROLE = '403 role_insufficient';
 const DECIDED = '409 promotion_not_pending';
 const INVALID = '400 validation_failed';
 const MISSING = '404 not_found';
-const COMMIT = 'c'.repeat(40);
-const BUILT = { image: IMAGE, commit: COMMIT, buildType: 'dockerfile' };
 const DAY_MS = 24 * 60 * 60_000;
 
 describe.skipIf(!postgresHere)('promotions', () => {
-  let server: TestServer;
-  let sdk: SvcSDK;
+  let w: World;
+  let { server, sdk, teamId, projectId } = {} as World;
   let admin: SvcSDK;
   let developer: SvcSDK;
-  let adminPerson: Person;
-  let teamId: string;
-  let projectId: string;
+  let adminPerson: Member;
   let environmentId: string;
   let runner: ScriptedRunner;
-  let names = 0;
 
-  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const joined = async (role: string): Promise<Person> =>
-    await join(server, server.first.apiKey, { teamId, role });
-  const freshDigest = (): string => `sha256:${String((names += 1)).padStart(64, '0')}`;
-  const imageArtifact = async (digest = freshDigest()): Promise<string> => {
-    const params = { name: IMAGE, kind: 'image', digest, uri: `${IMAGE}:latest` } as const;
-    return (await sdk.artifacts.declare(teamId, params)).id ?? '';
-  };
-  const release = async (...artifactIds: string[]): Promise<string> =>
-    (await sdk.releases.create(projectId, { version: `1.${(names += 1)}`, artifactIds })).id;
+  const goods = goodsOf(() => w);
+  const { environment, freshDigest, image, release } = goods;
+  const joined = async (role: string): Promise<Person> => await join(server, w.owner.token, { teamId, role });
   const promoted = async (...artifactIds: string[]): Promise<Promotion> =>
-    await sdk.promotions.create(environmentId, await release(...artifactIds));
+    await goods.promotion(environmentId, ...artifactIds);
   const stateOf = async ({ id }: Pick<Promotion, 'id'>): Promise<string | undefined> =>
     (await sdk.promotions.get(environmentId, id)).state;
   /** As the outbox copied it. */
@@ -62,10 +50,7 @@ describe.skipIf(!postgresHere)('promotions', () => {
       return rows.length > 0;
     }));
   const actions = async (target: string): Promise<Array<string | undefined>> =>
-    (await sdk.audit.list(teamId))
-      .filter((entry) => entry.target === target)
-      .map(({ action }) => action)
-      .toReversed();
+    (await goods.entries({ target })).map(({ action }) => action).toReversed();
   const builds = async () => await sdk.builds.list(environmentId);
   const deploymentsOf = async (digest: string) =>
     await rowsOf(deployments).list(
@@ -74,38 +59,23 @@ describe.skipIf(!postgresHere)('promotions', () => {
     );
 
   beforeAll(async () => {
-    // No lease ends by itself here, however slow the machine.
-    const env = { SWEEP_EVERY_MS: '50', LEASE_MS: '3600000', OFFER_MS: '3600000' };
-    server = await startTestServer({ env });
-    sdk = sdkOf(await firstSession(server));
-    teamId = (await sdk.teams.create('makers')).id;
-    const staff = sdkOf(server.first.staffApiKey);
-    const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
-    await staff.adminTeams.setRegion(teamId, region?.id ?? '');
-    projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
-    const { token } = await sdk.runners.createEnrollToken(teamId);
-    runner = await scriptedRunner(server.baseUrl, token);
-    adminPerson = await joined('admin');
-    admin = sdkOf(adminPerson.token);
-    developer = sdkOf((await joined('developer')).token);
+    w = await world();
+    ({ server, sdk, teamId, projectId } = w);
+    runner = await w.runner();
+    adminPerson = await w.member('admin');
+    admin = adminPerson.sdk;
+    developer = (await w.member('developer')).sdk;
   });
-  afterAll(async () => await server?.stop());
   beforeEach(async () => {
-    const repository = 'https://git.example.com/acme/web';
-    const deploy = { kind: 'container' } as const;
-    const name = `e${(names += 1)}`;
-    environmentId = (await sdk.environments.create(projectId, { name, repository, deploy })).id;
+    environmentId = await environment({ deploy: CONTAINER });
   });
-  afterEach(() => void vi.restoreAllMocks());
 
   it('wait for an approval, deploy the image by its digest, and say where it runs', async () => {
     const digest = freshDigest();
     // The image comes from a build of another environment.
-    const staging = { name: `s${names}`, repository: 'https://git.example.com/acme/web' };
-    await sdk.builds.create((await sdk.environments.create(projectId, staging)).id);
-    await runner.finish(await runner.take(), { ...BUILT, digest });
+    await goods.built(runner, await environment(), { digest });
     const artifact = await waitFor('the artifact', async () => await sdk.artifacts.get(teamId, digest));
-    const releaseId = await release(artifact.id ?? '');
+    const { id: releaseId } = await release(artifact.id);
     const promotion = await developer.promotions.create(environmentId, releaseId);
     expect(promotion).toMatchObject({
       state: 'pending',
@@ -149,7 +119,7 @@ describe.skipIf(!postgresHere)('promotions', () => {
   });
 
   it('are copied although their environment is deleted before the event of the build is published', async () => {
-    const promotion = await promoted(await imageArtifact());
+    const promotion = await promoted((await image()).id);
     await admin.promotions.approve(environmentId, promotion.id);
     await runner.finish(await runner.take());
     await sdk.environments.delete(environmentId);
@@ -157,7 +127,7 @@ describe.skipIf(!postgresHere)('promotions', () => {
   });
 
   it('fail with their build, with its words, and tell the admins', async () => {
-    const promotion = await promoted(await imageArtifact());
+    const promotion = await promoted((await image()).id);
     await admin.promotions.approve(environmentId, promotion.id);
     const offer = await runner.take();
     expect(await runner.beat(offer, 'deploying')).toBe('ok');
@@ -177,7 +147,7 @@ describe.skipIf(!postgresHere)('promotions', () => {
       { kind: 'promotion.failed', body: message },
       { kind: 'promotion.created', body: `svc promotions approve ${promotion.id} --env ${environmentId}` },
     ]);
-    const { id } = await promoted(await imageArtifact());
+    const { id } = await promoted((await image()).id);
     const { buildId } = await admin.promotions.approve(environmentId, id);
     await sdk.builds.cancel(environmentId, buildId ?? '');
     expect(await stateOf({ id })).toBe('failed');
@@ -185,7 +155,7 @@ describe.skipIf(!postgresHere)('promotions', () => {
 
   it('whose runner is lost have failed, and what it says afterwards is a deployment all the same', async () => {
     const digest = freshDigest();
-    const promotion = await promoted(await imageArtifact(digest));
+    const promotion = await promoted((await image({ digest })).id);
     await admin.promotions.approve(environmentId, promotion.id);
     const offer = await runner.take();
     expect(await runner.beat(offer, 'deploying')).toBe('ok');
@@ -203,9 +173,9 @@ describe.skipIf(!postgresHere)('promotions', () => {
   });
 
   it('are approved a hundred times at once and make one build, with one approval of one person', async () => {
-    const promotion = await promoted(await imageArtifact());
+    const promotion = await promoted((await image()).id);
     const key = await newKey(server, adminPerson.token, { scopes: ['release:approve'] });
-    const second = sdkOf(key.secret);
+    const second = w.as(key.secret);
     const answers = await Promise.all(
       Array.from({ length: 100 }, async (_, n) =>
         refused((n % 2 === 0 ? admin : second).promotions.approve(environmentId, promotion.id)),
@@ -243,11 +213,11 @@ describe.skipIf(!postgresHere)('promotions', () => {
     const promotion = await promoted();
     const approve = async (as: SvcSDK) => await as.promotions.approve(environmentId, promotion.id);
     expect(await refused(approve(sdk))).toBe('409 environment_protected');
-    expect(await approve(sdkOf(leaving.token))).toMatchObject({ state: 'pending', approvals: [{}] });
-    expect((await approve(sdkOf(leaving.token))).approvals).toHaveLength(1);
+    expect(await approve(w.as(leaving.token))).toMatchObject({ state: 'pending', approvals: [{}] });
+    expect((await approve(w.as(leaving.token))).approvals).toHaveLength(1);
     await sdk.teams.removeMember(teamId, leaving.userId);
     expect(await approve(admin)).toMatchObject({ state: 'pending', waitingFor: { code: 'approval' } });
-    expect(await approve(sdkOf(third.token))).toMatchObject({ state: 'approved' });
+    expect(await approve(w.as(third.token))).toMatchObject({ state: 'approved' });
     expect(await actions(promotion.id)).toEqual([
       'promotion.created',
       'promotion.approval_given',
@@ -293,21 +263,19 @@ describe.skipIf(!postgresHere)('promotions', () => {
   });
 
   it('pass a gate at the last approval: what it refuses is not approved, and an owner overrides it with a reason', async () => {
-    const artifactId = await imageArtifact();
+    const { id: artifactId } = await image();
     const promotion = await promoted(artifactId);
     const message = 'every image needs provenance that we can verify';
     const require =
       "artifacts.all(a, a.attestations.exists(t, t.predicateType == 'https://slsa.dev/provenance/v1' && t.verified))";
     const document = { on: ['promotion.approve'], rules: [{ id: 'provenance', message, require }] };
-    const name = `provenance of ${promotion.id}`;
-    const policy = await sdk.policies.create(teamId, { name, environmentId, document });
-    await sdk.policies.enable(teamId, policy.id);
+    const policyId = await goods.enabled(document, { environmentId });
     expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe('403 policy_denied');
     const open = { state: 'pending', approvals: [] };
     expect(await sdk.promotions.get(environmentId, promotion.id)).toMatchObject(open);
     expect(await builds()).toEqual([]);
     const about = { action: 'promotion.approve', subject: promotion.id, outcome: 'deny' };
-    expect(await sdk.policies.decisions(teamId, policy.id)).toMatchObject([
+    expect(await sdk.policies.decisions(teamId, policyId)).toMatchObject([
       { ...about, failed: [{ id: 'provenance', message }] },
     ]);
     const reason = 'the fix cannot wait';
@@ -320,11 +288,11 @@ describe.skipIf(!postgresHere)('promotions', () => {
     const approved = await sdk.promotions.approve(environmentId, promotion.id, overriding);
     expect(approved).toMatchObject({ state: 'approved', overrideReason: reason });
     await sdk.builds.cancel(environmentId, approved.buildId ?? '');
-    await sdk.policies.disable(teamId, policy.id);
+    await sdk.policies.disable(teamId, policyId);
   });
 
   it('stay approved where nothing can be deployed, and whoever deploys elsewhere says how it ended', async () => {
-    const [one, other] = [await imageArtifact(), await imageArtifact()];
+    const [{ id: one }, { id: other }] = [await image(), await image()];
     const approvedAs = async (promotion: Promotion) =>
       await admin.promotions.approve(environmentId, promotion.id);
     const external = { state: 'approved', waitingFor: { code: 'external' } };
@@ -351,19 +319,18 @@ describe.skipIf(!postgresHere)('promotions', () => {
 
   it('alone are deployed where the environment says so: builds publish, and rollbacks go to what was promoted', async () => {
     const [direct, later] = [freshDigest(), freshDigest()];
-    const before = await sdk.builds.create(environmentId);
-    await runner.finish(await runner.take(), { ...BUILT, digest: direct });
+    const before = await goods.built(runner, environmentId, { digest: direct });
     await sdk.environments.update(environmentId, { promotionsOnly: true, deployApproval: true });
     await sdk.builds.create(environmentId);
     const offer = await runner.take();
     expect(offer.deploy).toBeUndefined();
     await runner.finish(offer, { ...BUILT, digest: later });
     expect((await builds())[0]).toMatchObject({ state: 'succeeded' });
-    expect(await refused(sdk.builds.rollback(environmentId, before.id))).toBe('409 environment_protected');
-    const promotion = await promoted(await imageArtifact(direct));
+    expect(await refused(sdk.builds.rollback(environmentId, before))).toBe('409 environment_protected');
+    const promotion = await promoted((await image({ digest: direct })).id);
     await admin.promotions.approve(environmentId, promotion.id);
     await runner.finish(await runner.take());
-    const back = await sdk.builds.rollback(environmentId, before.id);
+    const back = await sdk.builds.rollback(environmentId, before);
     expect(back).toMatchObject({ trigger: 'rollback', digest: direct });
     await sdk.builds.cancel(environmentId, back.id);
     const how = async () => (await deploymentsOf(direct)).map((each) => each.how).toSorted();
@@ -373,25 +340,24 @@ describe.skipIf(!postgresHere)('promotions', () => {
   });
 
   it('are of the project and the team: everything of others is as good as missing', async () => {
-    const person = await stranger(server);
-    const theirs = sdkOf(person.token);
+    const { sdk: theirs, teamId: theirTeam } = await w.stranger();
     const promotion = await promoted();
     expect(await refused(theirs.promotions.list(environmentId))).toBe(MISSING);
     expect(await refused(theirs.promotions.approve(environmentId, promotion.id))).toBe(MISSING);
-    const project = (await theirs.projects.create({ name: 'web', teamId: person.teamId })).id;
-    const environment = (await theirs.environments.create(project, { name: 'production' })).id;
-    expect(await refused(theirs.promotions.create(environment, promotion.releaseId))).toBe(MISSING);
-    expect(await refused(theirs.promotions.get(environment, promotion.id))).toBe(MISSING);
+    const project = (await theirs.projects.create({ name: 'web', teamId: theirTeam })).id;
+    const theirEnvironment = (await theirs.environments.create(project, { name: 'production' })).id;
+    expect(await refused(theirs.promotions.create(theirEnvironment, promotion.releaseId))).toBe(MISSING);
+    expect(await refused(theirs.promotions.get(theirEnvironment, promotion.id))).toBe(MISSING);
     const other = (await sdk.projects.create({ name: 'other', teamId })).id;
     const elsewhere = (await sdk.environments.create(other, { name: 'production' })).id;
     expect(await refused(sdk.promotions.create(elsewhere, promotion.releaseId))).toBe(MISSING);
     expect(await refused(sdk.promotions.get(elsewhere, promotion.id))).toBe(MISSING);
-    const foreign = { artifactId: await imageArtifact() };
+    const foreign = { artifactId: (await image()).id };
     expect(await refused(sdk.promotions.create(environmentId, promotion.releaseId, foreign))).toBe(MISSING);
   });
 
   it('that are pending are a hundred at most', async () => {
-    const releaseId = await release();
+    const { id: releaseId } = await release();
     await server.db.sql`
       insert into promotions (id, team_id, created_at, project_id, environment_id, environment_name, release_id, version, requested_by)
       select 'prm_many_' || n, ${teamId}, now(), ${projectId}, ${environmentId}, 'e', ${releaseId}, '1', 'user_1' from generate_series(1, 100) n`;

@@ -3,6 +3,7 @@ import type { RunningImage } from '@svc/sdk';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { BUILT, COMMIT, CONTAINER, goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { world } from '../../../test/setup/world.ts';
@@ -10,29 +11,17 @@ import type { World } from '../../../test/setup/world.ts';
 import { refused } from '../../../test/setup/refused.ts';
 
 const postgresHere = await has('postgres');
-const COMMIT = 'c'.repeat(40);
 const URL = 'http://10.0.0.7:32768';
-const deploy = { kind: 'container' } as const;
 
 describe.skipIf(!postgresHere)('what runs in the environments of a project', () => {
   let w: World;
   let { sdk, teamId, projectId } = {} as World;
   let environmentId: string;
   let runner: ScriptedRunner;
-  let names = 0;
 
-  const environment = async (name: string): Promise<string> => {
-    const repository = 'https://git.example.com/acme/web';
-    return (await sdk.environments.create(projectId, { name, repository, deploy })).id;
-  };
-  const freshDigest = (): string => `sha256:${String((names += 1)).padStart(64, '0')}`;
-  const image = async (): Promise<{ id: string; digest: string }> => {
-    const digest = freshDigest();
-    const params = { name: IMAGE, kind: 'image', digest, uri: `${IMAGE}:latest`, commit: COMMIT } as const;
-    return { id: (await sdk.artifacts.declare(teamId, params)).id, digest };
-  };
-  const release = async (artifactId: string, of = projectId) =>
-    await sdk.releases.create(of, { version: `1.${(names += 1)}`, artifactIds: [artifactId] });
+  const goods = goodsOf(() => ({ sdk, teamId, projectId }));
+  const { environment, fresh, freshDigest, release } = goods;
+  const image = async () => await goods.image({ commit: COMMIT });
   /** Asked for and approved. */
   const promoted = async (releaseId: string) => {
     const { id } = await sdk.promotions.create(environmentId, releaseId);
@@ -52,7 +41,7 @@ describe.skipIf(!postgresHere)('what runs in the environments of a project', () 
     ).find((each) => each.environmentId === environmentId);
   const directly = async (digest: string): Promise<RunningImage | undefined> => {
     await sdk.builds.create(environmentId);
-    return await runsBy(await finish({ image: IMAGE, digest, commit: COMMIT, buildType: 'dockerfile' }));
+    return await runsBy(await finish({ ...BUILT, digest }));
   };
 
   beforeAll(async () => {
@@ -61,8 +50,8 @@ describe.skipIf(!postgresHere)('what runs in the environments of a project', () 
     runner = await w.runner();
   });
   beforeEach(async () => {
-    projectId = (await sdk.projects.create({ name: `p${(names += 1)}`, teamId })).id;
-    environmentId = await environment('production');
+    projectId = (await sdk.projects.create({ name: fresh('p'), teamId })).id;
+    environmentId = await environment({ name: 'production', deploy: CONTAINER });
   });
 
   it('is what was promoted, then what was deployed directly, then what was rolled back to', async () => {
@@ -100,7 +89,8 @@ describe.skipIf(!postgresHere)('what runs in the environments of a project', () 
 
     // The newest release of the project that holds the image names what is not promoted.
     const again = await release(first.id);
-    await release(first.id, (await sdk.projects.create({ name: `other${names}`, teamId })).id);
+    const other = await sdk.projects.create({ name: fresh('other'), teamId });
+    await sdk.releases.create(other.id, { version: '1', artifactIds: [first.id] });
     const back = await sdk.builds.rollback(environmentId, buildId);
     await finish();
     const rolledBack = await runsBy(back.id);
@@ -135,17 +125,14 @@ describe.skipIf(!postgresHere)('what runs in the environments of a project', () 
       image: { releaseId, promotionId, artifactId: first.id, digest: first.digest, commit: COMMIT, url },
     });
     expect(elsewhere?.image?.buildId).toBeUndefined();
-    await sdk.environments.update(environmentId, { deploy });
+    await sdk.environments.update(environmentId, { deploy: CONTAINER });
     expect(await directly(freshDigest())).toMatchObject({ how: 'direct' });
   });
 
   it('is known of a release with several images only where one was chosen', async () => {
     await sdk.environments.update(environmentId, { deploy: { kind: 'none' } });
     const [one, two] = [await image(), await image()];
-    const { id: releaseId } = await sdk.releases.create(projectId, {
-      version: '2.0.0',
-      artifactIds: [one.id, two.id],
-    });
+    const { id: releaseId } = await release(one.id, two.id);
     const completed = async (more: object) => {
       const { id } = await sdk.promotions.create(environmentId, releaseId, more);
       await sdk.promotions.approve(environmentId, id);
@@ -162,7 +149,7 @@ describe.skipIf(!postgresHere)('what runs in the environments of a project', () 
     const { digest } = await image();
     const production = environmentId;
     await directly(digest);
-    environmentId = await environment('canary');
+    environmentId = await environment({ name: 'canary', deploy: CONTAINER });
     await directly(digest);
     const listed = async () =>
       (await sdk.promotions.running(projectId)).map(({ environmentName }) => environmentName);

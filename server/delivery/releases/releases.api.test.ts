@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Artifact, Attestation } from '@svc/sdk';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -16,14 +17,10 @@ const postgresHere = await has('postgres');
 describe.skipIf(!postgresHere)('releases', () => {
   let w: World;
   let { server, sdk, teamId, projectId } = {} as World;
-  let digests = 0;
 
-  const artifact = async (): Promise<Artifact> => {
-    const digest = `sha256:${String((digests += 1)).padStart(64, '0')}`;
-    return await sdk.artifacts.declare(teamId, { name: `part-${digests}`, kind: 'file', digest });
-  };
+  const { artifact, enabled, entries } = goodsOf(() => ({ sdk, teamId, projectId }));
   const statementsOf = async ({ id }: Artifact): Promise<readonly Attestation[]> =>
-    await sdk.artifacts.attestations(teamId, id ?? '');
+    await sdk.artifacts.attestations(teamId, id);
 
   beforeAll(async () => {
     w = await world();
@@ -35,7 +32,7 @@ describe.skipIf(!postgresHere)('releases', () => {
 
   it('name their artifacts by one digest that anybody can compute, and the service signs that', async () => {
     const parts = [await artifact(), await artifact()];
-    const artifactIds = parts.map(({ id }) => id ?? '').toReversed();
+    const artifactIds = parts.map(({ id }) => id).toReversed();
     const params = { version: '1.0.0-RC.1', notes: 'the first', artifactIds };
     const release = await sdk.releases.create(projectId, params);
     const artifacts = parts.map(({ digest }) => digest).toSorted();
@@ -60,16 +57,17 @@ describe.skipIf(!postgresHere)('releases', () => {
       },
     });
     expect((await statementsOf(parts[1]!)).map(({ id }) => id)).toEqual([statement.id]);
-    const entries = await sdk.audit.list(teamId);
-    expect(entries.find(({ action }) => action === 'release.created')).toMatchObject({
-      target: release.id,
-      details: { version: '1.0.0-RC.1', digest: release.digest, artifacts },
-    });
+    expect(await entries({ action: 'release.created' })).toMatchObject([
+      {
+        target: release.id,
+        details: { version: '1.0.0-RC.1', digest: release.digest, artifacts },
+      },
+    ]);
   });
 
   it('are stated once, also when a worker dies between the signature and the end of its job', async () => {
     const part = await artifact();
-    const { id } = await sdk.releases.create(projectId, { version: '1', artifactIds: [part.id ?? ''] });
+    const { id } = await sdk.releases.create(projectId, { version: '1', artifactIds: [part.id] });
     const first = await waitFor('the statement', async () => (await statementsOf(part))[0]);
     const { sql } = server.db;
     await sql`
@@ -116,13 +114,13 @@ describe.skipIf(!postgresHere)('releases', () => {
     const mine = await artifact();
     const { sdk: theirs, teamId: theirTeam } = await w.stranger();
     const theirProject = (await theirs.projects.create({ name: 'web', teamId: theirTeam })).id;
-    const params = { version: '1', artifactIds: [mine.id ?? ''] };
+    const params = { version: '1', artifactIds: [mine.id] };
     expect(await refused(theirs.releases.create(theirProject, params))).toBe('404 not_found');
     expect(await refused(theirs.releases.create(projectId, { version: '1' }))).toBe('404 not_found');
     expect(await refused(theirs.releases.list(projectId))).toBe('404 not_found');
     const release = await sdk.releases.create(projectId, params);
     expect(await refused(theirs.releases.get(theirProject, release.id))).toBe('404 not_found');
-    const unknown = { version: '2', artifactIds: [mine.id ?? '', 'art_00000000000000000000000000'] };
+    const unknown = { version: '2', artifactIds: [mine.id, 'art_00000000000000000000000000'] };
     expect(await refused(sdk.releases.create(projectId, unknown))).toBe('404 not_found');
     const other = (await sdk.projects.create({ name: 'other', teamId })).id;
     expect(await refused(sdk.releases.get(other, release.id))).toBe('404 not_found');
@@ -136,22 +134,19 @@ describe.skipIf(!postgresHere)('releases', () => {
   });
 
   it('pass a gate first, and what it refuses leaves nothing', async () => {
-    const policy = await sdk.policies.create(teamId, {
-      name: 'no prereleases',
-      projectId,
-      document: {
-        on: ['release.create'],
-        rules: [{ id: 'stable', message: 'no prereleases here', require: "!release.version.contains('-')" }],
-      },
-    });
-    await sdk.policies.enable(teamId, policy.id);
+    const stable = {
+      id: 'stable',
+      message: 'no prereleases here',
+      require: "!release.version.contains('-')",
+    };
+    const policyId = await enabled({ on: ['release.create'], rules: [stable] }, { projectId });
     const part = await artifact();
-    const params = { version: '1', artifactIds: [part.id ?? ''] };
+    const params = { version: '1', artifactIds: [part.id] };
     const early = { ...params, version: '1-rc' };
     expect(await refused(sdk.releases.create(projectId, early))).toBe('403 policy_denied');
     expect(await sdk.releases.list(projectId)).toEqual([]);
     const { id } = await sdk.releases.create(projectId, params);
-    expect(await sdk.policies.decisions(teamId, policy.id)).toMatchObject([
+    expect(await sdk.policies.decisions(teamId, policyId)).toMatchObject([
       { action: 'release.create', subject: id, outcome: 'allow' },
       { action: 'release.create', outcome: 'deny', failed: [{ id: 'stable' }] },
     ]);

@@ -31,6 +31,9 @@ describe.skipIf(!postgresHere)('residency', () => {
   let environmentId: string;
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const sdkOfA = async (role: string): Promise<SvcSDK> =>
+    sdkOf((await join(server, server.first.apiKey, { teamId, role })).token);
+  const strangersSdk = async (): Promise<SvcSDK> => sdkOf((await stranger(server)).token);
   const expectChain = (newestFirst: readonly ResidencyAttestation[]) => {
     const chain = newestFirst.toReversed();
     expect(chain.map(({ sequence }) => sequence)).toEqual(chain.map((_, n) => n + 1));
@@ -78,23 +81,13 @@ describe.skipIf(!postgresHere)('residency', () => {
       const lines = ['svc-residency-artifact-v1', ...fields, at, link.previousDigest ?? ''];
       expect(link.digest).toBe(createHash('sha256').update(lines.join('\n')).digest('hex'));
     }
-    const signed = await waitFor(
-      'four statements',
-      async () => await sdk.artifacts.attestations(teamId, artifact.id),
-      {
-        holds: ({ length }) => length === 4,
-      },
-    );
-    expect(signed.map(({ verification }) => verification?.status)).toEqual([
-      'valid',
-      'valid',
-      'valid',
-      'valid',
-    ]);
+    const statements = async () => await sdk.artifacts.attestations(teamId, artifact.id);
+    const signed = await waitFor('four statements', statements, { holds: ({ length }) => length === 4 });
+    expect(signed.map(({ verification }) => verification?.status)).toEqual(Array(4).fill('valid'));
     expect(signed.at(-1)?.statement).toMatchObject({ predicate: { digest: first.digest } });
-    const viewer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'viewer' })).token);
+    const viewer = await sdkOfA('viewer');
     expect(await refused(viewer.residency.attestArtifact(teamId, artifact.id))).toBe('403 role_insufficient');
-    const other = sdkOf((await stranger(server)).token);
+    const other = await strangersSdk();
     expect(await refused(other.residency.listForArtifact(teamId, artifact.id))).toBe('404 not_found');
   });
 
@@ -148,10 +141,10 @@ describe.skipIf(!postgresHere)('residency', () => {
   });
 
   it('is attested by admins, read by viewers, and hidden from others', async () => {
-    const developer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'developer' })).token);
+    const developer = await sdkOfA('developer');
     expect(await developer.residency.listForEnvironment(environmentId)).toEqual([]);
     expect(await refused(developer.residency.attestEnvironment(environmentId))).toBe('403 role_insufficient');
-    const other = sdkOf((await stranger(server)).token);
+    const other = await strangersSdk();
     expect(await refused(other.residency.listForEnvironment(environmentId))).toBe('404 not_found');
     expect(await refused(other.residency.attestEnvironment(environmentId))).toBe('404 not_found');
   });
@@ -180,7 +173,7 @@ describe.skipIf(!postgresHere)('residency', () => {
     }
     expect(await sdk.residency.listForEnvironment(environmentId)).toHaveLength(1);
     expect(await sdk.residency.listForArtifact(teamId, artifact.id)).toHaveLength(1);
-    const other = sdkOf((await stranger(server)).token);
+    const other = await strangersSdk();
     expect(await refused(other.residency.attestEnvironment(environmentId))).toBe('404 not_found');
     await setFeature(server, key, 'enabled');
   });
