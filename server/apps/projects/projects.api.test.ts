@@ -1,5 +1,5 @@
 /** These tests call projects and environments over HTTP: slugs, pages, cursors. */
-import type { SvcSDK } from '@svc/sdk';
+import type { Project, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { stranger } from '../../../test/setup/people.ts';
@@ -7,11 +7,6 @@ import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { world } from '../../../test/setup/world.ts';
-
-interface Shown {
-  readonly id: string;
-  readonly slug: string;
-}
 
 describe.skipIf(!(await has('postgres')))('projects', () => {
   let server: TestServer;
@@ -26,10 +21,10 @@ describe.skipIf(!(await has('postgres')))('projects', () => {
   afterAll(async () => await server.stop());
 
   const call = async (route: string, body?: unknown) => await server.call(route, { as, body });
-  const create = async (name: string): Promise<Shown> => {
+  const create = async (name: string): Promise<Project> => {
     const made = await call('POST /projects', { name, teamId });
     expect(made.status, made.text).toBe(201);
-    return made.body as unknown as Shown;
+    return made.body as unknown as Project;
   };
 
   it('get the next free slug, also when many are made at once', async () => {
@@ -93,7 +88,7 @@ describe.skipIf(!(await has('postgres')))('projects', () => {
     });
     const page = async (query: string) => await server.call(`GET /projects${query}`, { as: person.token });
     const idsOf = (body: Record<string, unknown>): string[] =>
-      (body['projects'] as Shown[]).map((project) => project.id);
+      (body['projects'] as Project[]).map((project) => project.id);
 
     it('hold 50 by default, newest first, and end without a cursor', async () => {
       const seen: string[] = [];

@@ -1,4 +1,5 @@
 /** Variables, build steps and what an environment holds for its builds, over the real door. */
+import type { BuildStep, Variable } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { stranger } from '../../../test/setup/people.ts';
@@ -8,18 +9,6 @@ import { createSecrets, loadKek } from '../../base/secrets.ts';
 import { openVariables } from './index.ts';
 
 const CANARY = 'canary-4f1c9b7e2d';
-
-interface Shown {
-  readonly id: string;
-  readonly name: string;
-  readonly value?: string;
-  readonly secret: boolean;
-}
-interface Step {
-  readonly id: string;
-  readonly position: number;
-  readonly command: string;
-}
 
 describe.skipIf(!(await has('postgres')))('what an environment holds for its builds', () => {
   let server: TestServer;
@@ -47,9 +36,13 @@ describe.skipIf(!(await has('postgres')))('what an environment holds for its bui
     environmentId = String(environment['id']);
     path = `/environments/${environmentId}`;
   });
-  const list = async () => (await made(`GET ${path}/variables`, undefined))['variables'] as Shown[];
+  const opened = async () => {
+    const secrets = createSecrets(loadKek(undefined, server.dataDir));
+    return await openVariables(server.db, secrets, { id: environmentId, teamId: server.first.teamId });
+  };
+  const list = async () => (await made(`GET ${path}/variables`, undefined))['variables'] as Variable[];
   const set = async (name: string, value: string, more: object = {}) =>
-    (await made(`POST ${path}/variables`, { name, value, ...more })) as unknown as Shown;
+    (await made(`POST ${path}/variables`, { name, value, ...more })) as unknown as Variable;
 
   describe('variables', () => {
     it('are set by name, and stay the same variable', async () => {
@@ -71,12 +64,7 @@ describe.skipIf(!(await has('postgres')))('what an environment holds for its bui
       const ledger = await server.asOwner(`select to_jsonb(a)::text as row from audit_entries a`);
       expect(JSON.stringify([rows, ledger])).not.toContain(CANARY);
       expect(JSON.stringify(ledger)).toContain('TOKEN');
-      const secrets = createSecrets(loadKek(undefined, server.dataDir));
-      const opened = await openVariables(server.db, secrets, {
-        id: environmentId,
-        teamId: server.first.teamId,
-      });
-      expect(opened).toEqual({ variables: {}, secrets: { TOKEN: `${CANARY}-2` } });
+      expect(await opened()).toEqual({ variables: {}, secrets: { TOKEN: `${CANARY}-2` } });
     });
 
     it('do not open when they were moved to another row', async () => {
@@ -86,10 +74,7 @@ describe.skipIf(!(await has('postgres')))('what an environment holds for its bui
         `update variables set sealed = (select sealed from variables where environment_id = '${environmentId}' and name = 'A')
          where environment_id = '${environmentId}' and name = 'B'`,
       );
-      const secrets = createSecrets(loadKek(undefined, server.dataDir));
-      await expect(
-        openVariables(server.db, secrets, { id: environmentId, teamId: server.first.teamId }),
-      ).rejects.toThrow(/authenticate/);
+      await expect(opened()).rejects.toThrow(/authenticate/);
     });
 
     it('are renamed, but not onto another one', async () => {
@@ -147,7 +132,7 @@ describe.skipIf(!(await has('postgres')))('what an environment holds for its bui
   });
 
   describe('build steps', () => {
-    const steps = async () => (await made(`GET ${path}/build-steps`, undefined))['buildSteps'] as Step[];
+    const steps = async () => (await made(`GET ${path}/build-steps`, undefined))['buildSteps'] as BuildStep[];
     const commands = async () => (await steps()).map(({ command }) => command);
 
     it('keep their order without gaps', async () => {
@@ -163,12 +148,9 @@ describe.skipIf(!(await has('postgres')))('what an environment holds for its bui
     });
 
     it('are at most fifty, also when sixty come at once', async () => {
-      const answers = await Promise.all(
-        Array.from(
-          { length: 60 },
-          async (_, n) => await call(`POST ${path}/build-steps`, { command: `c${n}` }),
-        ),
-      );
+      const add = async (_: unknown, n: number) =>
+        await call(`POST ${path}/build-steps`, { command: `c${n}` });
+      const answers = await Promise.all(Array.from({ length: 60 }, add));
       expect(answers.filter(({ code }) => code === 'limit_reached')).toHaveLength(10);
       expect((await steps()).map(({ position }) => position)).toEqual(
         Array.from({ length: 50 }, (_, n) => n + 1),

@@ -26,6 +26,7 @@ import type { World } from '../../../test/setup/world.ts';
 
 const postgresHere = await has('postgres');
 const INVALID = '400 validation_failed';
+const REFUSED = '400 attestation_invalid';
 const CANARY = 'canary-51e0a7f3';
 
 const packed = (components: readonly object[], more: object = {}): string =>
@@ -431,6 +432,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     const { sources } = await artifactOf(digest);
     expect(sources).toMatchObject([{ ref: buildId, environmentId }]);
     const first = await provenanceOf(digest);
+    const unknown = { version: null, executor: null, isolation: null };
     // The event, as if a worker had died between the signature and the end of the job.
     await server.db.sql`
       insert into jobs (id, team_id, kind, lane, payload, due_at, created_at)
@@ -457,13 +459,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
           sbomProblem: null,
           imageFacts: { baseImages: [] },
           spec: { buildType: 'dockerfile' },
-          runner: {
-            id: runner.runnerId,
-            version: null,
-            executor: null,
-            isolation: null,
-            inServicePool: false,
-          },
+          runner: { id: runner.runnerId, ...unknown, inServicePool: false },
           region: { id: 'reg_1', operator: 'customer' },
         },
       })}::jsonb, now(), now()`;
@@ -621,14 +617,10 @@ describe.skipIf(!postgresHere)('artifacts', () => {
 
     it.each([
       ['about something else', () => envelope(freshDigest()), '400 attestation_subject_mismatch'],
-      [
-        'with two signatures',
-        (of: string) => envelope(of, { signatures: [AA, AA] }),
-        '400 attestation_invalid',
-      ],
-      ['of provenance without a builder', withoutBuilder, '400 attestation_invalid'],
-      ['that are none', () => '{"messageSignature":{}}', '400 attestation_invalid'],
-      ['that are no JSON', () => 'bundle', '400 attestation_invalid'],
+      ['with two signatures', (of: string) => envelope(of, { signatures: [AA, AA] }), REFUSED],
+      ['of provenance without a builder', withoutBuilder, REFUSED],
+      ['that are none', () => '{"messageSignature":{}}', REFUSED],
+      ['that are no JSON', () => 'bundle', REFUSED],
     ])('statements %s are refused, and nothing is kept', async (_what, make, answer) => {
       expect(await refused(sdk.artifacts.upload(teamId, digest, { bundle: make(digest) }))).toBe(answer);
       expect(await statementsOf(digest)).toEqual([]);

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { cycloneDx, goodsOf } from '../../../test/setup/delivery/goods.ts';
-import { bundled, signingPair } from '../../../test/setup/delivery/statements.ts';
+import { bundled, enveloped, signingPair } from '../../../test/setup/delivery/statements.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { world } from '../../../test/setup/world.ts';
@@ -117,20 +117,14 @@ describe.skipIf(!postgresHere)('what is brought about artifacts', () => {
       );
     const many = Array.from({ length: 8 }, freshDigest);
     expect(await mismatch(statement(many, {}))).toMatch(/about sha256:.* and 3 more, not about sha256:/);
-    const nameless = Buffer.from(
-      JSON.stringify({
-        payloadType: PAYLOAD_TYPE,
-        payload: Buffer.from(
-          JSON.stringify({
-            _type: 'https://in-toto.io/Statement/v1',
-            subject: [{ name: 'x', digest: { gitCommit: 'a'.repeat(40) } }],
-            predicateType: 'https://x.example/scan/v1',
-            predicate: {},
-          }),
-        ).toString('base64'),
-        signatures: [{ sig: 'AA==' }],
-      }),
-    );
+    const stated = {
+      _type: 'https://in-toto.io/Statement/v1',
+      subject: [{ name: 'x', digest: { gitCommit: 'a'.repeat(40) } }],
+      predicateType: 'https://x.example/scan/v1',
+      predicate: {},
+    };
+    const unsigned = { signatures: [{ sig: 'AA==' }] };
+    const nameless = Buffer.from(enveloped(Buffer.from(JSON.stringify(stated)), privateKey, unsigned));
     expect(await mismatch(nameless)).toBe(`the statement names no subject by a SHA-256, expected ${digest}`);
     const { bundle } = await upload(digest, `\ufeff${statement([digest], {}).toString()}`);
     expect(bundle).toMatchObject({ dsseEnvelope: { payloadType: PAYLOAD_TYPE } });

@@ -4,10 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { crc32, deflateRawSync, gunzipSync, gzipSync } from 'node:zlib';
-import { SvcApiError } from '@svc/sdk';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { keyPair, listing, SPDX } from '../../../test/setup/listing.ts';
 import { goodsOf } from '../../../test/setup/delivery/goods.ts';
+import { refusedWith } from '../../../test/setup/delivery/refused-with.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { world } from '../../../test/setup/world.ts';
@@ -38,13 +38,7 @@ describe.skipIf(!postgresHere)('statements of 4 MiB', () => {
   const upload = async (digest: string, bundle: string) =>
     await w.sdk.artifacts.upload(w.teamId, digest, { bundle }, { timeoutMs: TIMEOUT_MS });
   const fault = async (digest: string, bundle: string): Promise<string> =>
-    await upload(digest, bundle).then(
-      () => 'taken',
-      (error: unknown) => {
-        if (!(error instanceof SvcApiError)) throw error;
-        return `${error.status} ${error.code} ${error.message}`;
-      },
-    );
+    await refusedWith(upload(digest, bundle));
 
   beforeAll(async () => {
     w = await world();

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../../../test/setup/database.ts';
+import { cycloneDx } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -26,11 +27,9 @@ const FOLDER = new URL('../../migrations/', import.meta.url).pathname;
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const documentOf = (license: string): string =>
-  JSON.stringify({
-    bomFormat: 'CycloneDX',
-    specVersion: '1.6',
-    components: [{ type: 'library', purl: 'pkg:npm/netlib@2.0.0', licenses: [{ license: { id: license } }] }],
-  });
+  cycloneDx([
+    { type: 'library', purl: 'pkg:npm/netlib@2.0.0', licenses: [{ license: { id: license } }] },
+  ]).toString();
 const digestOf = (id: string): string => `sha256:${sha256(id)}`;
 
 describe.skipIf(!there)('documents of version 0.10', () => {
@@ -95,15 +94,12 @@ describe.skipIf(!there)('documents of version 0.10', () => {
     await artifact('art_4', 'BSD-3-Clause');
     await db.sql`delete from sboms where sha256 = ${sha256(documentOf('BSD-3-Clause'))}`;
     // Its runner listed it as AGPL, behind an upload.
-    const reference = 'https://in-toto.io/attestation/reference/v0.1';
-    await stated('ats_3', 'art_3', {
-      dedupeKey: `sbom:${digestOf('art_3')}:${sha256(documentOf('AGPL-3.0-only'))}`,
-      type: reference,
+    const listed = (about: string, license: string) => ({
+      dedupeKey: `sbom:${digestOf(about)}:${sha256(documentOf(license))}`,
+      type: 'https://in-toto.io/attestation/reference/v0.1',
     });
-    await stated('ats_1', 'art_1', {
-      dedupeKey: `sbom:${digestOf('art_1')}:${sha256(documentOf('MIT'))}`,
-      type: reference,
-    });
+    await stated('ats_3', 'art_3', listed('art_3', 'AGPL-3.0-only'));
+    await stated('ats_1', 'art_1', listed('art_1', 'MIT'));
     await stated('ats_e', 'art_1', {
       dedupeKey: 'evaluation:1',
       type: 'https://svc.example/attestations/evaluation/v1',

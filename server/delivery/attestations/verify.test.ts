@@ -1,7 +1,7 @@
 /** These tests show what a statement is worth, and every way in which it is worth nothing. */
-import { generateKeyPairSync, sign } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { sign } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { signingPair } from '../../../test/setup/delivery/statements.ts';
 import { hintOf } from '../signingkeys/index.ts';
 import type { SigningKey } from '../signingkeys/index.ts';
 import { bundleOf, PAYLOAD_TYPE, paeOf, readEnvelope } from './envelope.ts';
@@ -12,16 +12,11 @@ import type { Keys, TrustedKey } from './verify.ts';
 const DIGEST = `sha256:${'1'.repeat(64)}`;
 const AT = new Date('2026-11-01T12:00:00.000Z');
 
-interface Pair {
-  readonly privateKey: KeyObject;
-  readonly publicKey: KeyObject;
-  readonly hint: string;
-}
-
-function pair(): Pair {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+function pair() {
+  const { privateKey, publicKey } = signingPair();
   return { privateKey, publicKey, hint: hintOf(publicKey.export({ format: 'der', type: 'spki' })) };
 }
+type Pair = ReturnType<typeof pair>;
 
 const [build, platform, stranger, trusted] = [pair(), pair(), pair(), pair()];
 

@@ -5,7 +5,7 @@
 import { createHash, createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AuditEntry } from '@svc/sdk';
+import type { AuditCheckpoint, AuditEntry } from '@svc/sdk';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, newKey, revokeKey, PASSWORD, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
@@ -361,14 +361,7 @@ describe.skipIf(!postgresHere)('the ledger', () => {
   interface Line {
     readonly position: string;
     readonly entry?: Entry;
-    readonly checkpoint?: {
-      readonly chain: string;
-      readonly seq: number;
-      readonly hash: string;
-      readonly at: string;
-      readonly publicKey: string;
-      readonly signature: string;
-    };
+    readonly checkpoint?: AuditCheckpoint;
   }
 
   async function exported(path: string, as = owner): Promise<Line[]> {

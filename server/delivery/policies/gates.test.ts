@@ -97,6 +97,8 @@ describe.skipIf(!there)('gates', () => {
       () => 'passed',
       (error: { code?: string; message: string }) => `${error.code}: ${error.message}`,
     );
+  const passing = async (...artifactIds: string[]): Promise<string> =>
+    await said(gates.pass(ctxOf(), passage({ artifactIds })));
   const outcomes = async (): Promise<string[]> => {
     const gates = await sql`select outcome from policy_gates where team_id = ${teamId} order by id`;
     return gates.map((gate) => String(gate['outcome']));
@@ -342,7 +344,7 @@ describe.skipIf(!there)('gates', () => {
 
   it('take the artifact of another team for a missing one', async () => {
     const { id } = await artifact('theirs', otherId);
-    expect(await said(gates.pass(ctxOf(), passage({ artifactIds: [id] })))).toContain('not_found');
+    expect(await passing(id)).toContain('not_found');
     expect(await said(gates.pass(ctxOf(), passage({ teamId: otherId, artifactIds: [id] })))).toBe('passed');
   });
 
@@ -362,11 +364,9 @@ describe.skipIf(!there)('gates', () => {
     const [set] = await sql<Array<{ id: number }>>`
       insert into package_sets (team_id, digest, packages, created_at) values (${teamId}, '', 10001, now()) returning id`;
     await listed(packed.id, set?.id ?? 0);
-    expect(await said(gates.pass(ctxOf(), passage({ artifactIds: [stated.id, packed.id] })))).toBe('passed');
+    expect(await passing(stated.id, packed.id)).toBe('passed');
     const notJudged =
       /^policy_denied: the policy "pol_\w+" could not be judged: input\.artifacts\[\d+\]\.\w+ has \d+ elements/;
-    const passing = async (...artifactIds: string[]): Promise<string> =>
-      await said(gates.pass(ctxOf(), passage({ artifactIds })));
     await enabled(documentOf('true'));
     expect(await passing(stated.id)).toMatch(notJudged);
     expect(await passing(packed.id), 'no policy names packages').toBe('passed');
@@ -395,7 +395,7 @@ describe.skipIf(!there)('gates', () => {
         "artifacts.all(a, size(a.packages) == 0 && a.attestations == [] && a.sbom.unread.exists(u, u.contains('10001')))",
       ),
     );
-    expect(await said(gates.pass(ctxOf(), passage({ artifactIds: [id] })))).toBe('passed');
+    expect(await passing(id)).toBe('passed');
   });
 
   it('see all artifacts of the largest release', async () => {
@@ -407,9 +407,7 @@ describe.skipIf(!there)('gates', () => {
     const { gateId } = await gates.pass(ctxOf(), passage({ artifactIds: ids.slice(0, 100) }));
     const recorded = (await inputsOf(sql, systemScope(teamId), [gateId])).get(gateId);
     expect(recorded?.artifacts.map(({ id }) => id)).toEqual(ids.slice(0, 100));
-    expect(await said(gates.pass(ctxOf(), passage({ artifactIds: ids })))).toContain(
-      'input.artifacts has 101 elements: 100 are the limit',
-    );
+    expect(await passing(...ids)).toContain('input.artifacts has 101 elements: 100 are the limit');
   });
 
   it('keep what passed for 90 days', async () => {

@@ -3,10 +3,11 @@
  * may.
  */
 import { createSvcSDK } from '@svc/sdk';
-import type { Policy, SvcApiError, SvcSDK } from '@svc/sdk';
+import type { Policy, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DIGEST, IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { CONTAINER, goodsOf } from '../../../test/setup/delivery/goods.ts';
+import { refusedWith as refused } from '../../../test/setup/delivery/refused-with.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
@@ -28,15 +29,6 @@ describe.skipIf(!postgresHere)('policies', () => {
   const goods = goodsOf(() => ({ sdk, teamId, projectId }));
   const { enabled, entries, fresh, policy } = goods;
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code, message } = error as SvcApiError;
-      return `${status} ${code} ${message}`;
-    }
-    return 'not refused';
-  };
   const environment = async (branch = 'main'): Promise<string> => await goods.environment({ branch });
   const ledger = async (action: string) => await entries({ action });
   const rowCounts = async (): Promise<unknown> => {

@@ -16,13 +16,17 @@ import type { TestServer } from '../../../test/setup/server.ts';
 
 const postgresHere = await has('postgres');
 
+type Attested = Pick<ResidencyAttestation, 'sequence' | 'attestedBy' | 'attestedAt' | 'previousDigest'>;
+
 /** It is computed from the contract's words, not from the server's code. */
-function digestOf(a: ResidencyAttestation): string {
-  const fields = [a.id, a.teamId, a.environmentId, a.sequence, a.regionId, a.operator, a.attestedBy];
+function chained(a: Attested, names: readonly string[], more: readonly string[]): string {
   const at = new Date(a.attestedAt).toISOString();
-  const lines = ['svc-residency-v1', ...fields, at, a.previousDigest ?? ''];
+  const lines = [...names, a.sequence, ...more, a.attestedBy, at, a.previousDigest ?? ''];
   return createHash('sha256').update(lines.join('\n')).digest('hex');
 }
+
+const digestOf = (a: ResidencyAttestation): string =>
+  chained(a, ['svc-residency-v1', a.id, a.teamId, a.environmentId], [a.regionId, a.operator]);
 
 describe.skipIf(!postgresHere)('residency', () => {
   let server: TestServer;
@@ -76,10 +80,7 @@ describe.skipIf(!postgresHere)('residency', () => {
       expect(link.previousDigest).toBe(chain[n - 1]?.digest);
       const lists = [link.builtIn, link.storedIn, link.deployedIn].map((list) => (list ?? []).join(','));
       const ids = [link.id, link.teamId, link.artifactId, link.artifactDigest];
-      const fields = [...ids, link.sequence, ...lists, link.attestedBy];
-      const at = new Date(link.attestedAt).toISOString();
-      const lines = ['svc-residency-artifact-v1', ...fields, at, link.previousDigest ?? ''];
-      expect(link.digest).toBe(createHash('sha256').update(lines.join('\n')).digest('hex'));
+      expect(link.digest).toBe(chained(link, ['svc-residency-artifact-v1', ...ids], lists));
     }
     const statements = async () => await sdk.artifacts.attestations(teamId, artifact.id);
     const signed = await waitFor('four statements', statements, { holds: ({ length }) => length === 4 });

@@ -11,6 +11,7 @@ import { createSecrets } from '../../base/secrets.ts';
 import { createLocalKeys } from './key-store.ts';
 import type { KeyStore } from './key-store.ts';
 import { isDue, publishKey, PUBLISHED_MS, readKeys } from './keys.ts';
+import type { SigningKey } from './keys.ts';
 import { createSigner } from './signer.ts';
 import { createVaultKeys } from './vault.ts';
 
@@ -39,14 +40,10 @@ describe.skipIf(!there)('signing keys', () => {
   });
 
   const now = (): Date => clock.now();
-  const keep = async () =>
-    await publishKey({ db: database.db, store, now: now() }, 'platform', (keys) =>
-      isDue(keys, now(), MAX_AGE_MS),
-    );
-  const rotate = async () =>
-    await publishKey({ db: database.db, store, now: now() }, 'platform', (keys) =>
-      keys.every(({ state }) => state !== 'pending'),
-    );
+  const publish = async (isNeeded: (keys: readonly SigningKey[]) => boolean) =>
+    await publishKey({ db: database.db, store, now: now() }, 'platform', isNeeded);
+  const keep = async () => await publish((keys) => isDue(keys, now(), MAX_AGE_MS));
+  const rotate = async () => await publish((keys) => keys.every(({ state }) => state !== 'pending'));
   const states = async () => (await readKeys(database.db, now())).map(({ state }) => state);
   const signer = () => createSigner(database.db, clock, store);
 

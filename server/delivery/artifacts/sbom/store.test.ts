@@ -53,8 +53,8 @@ describe.skipIf(!there)('package sets', () => {
   });
   afterAll(async () => await database.drop());
 
-  const store = async (purls: readonly string[], more: object = {}): Promise<number> =>
-    (await storePackageSet(sql, TEAM, packagesOf(purls, more))).setId;
+  const store = async (purls: readonly string[], more: object = {}, teamId = TEAM): Promise<number> =>
+    (await storePackageSet(sql, teamId, packagesOf(purls, more))).setId;
   const count = async (table: string): Promise<number> => {
     const [row] = await sql<Array<{ count: number }>>`select count(*) from ${sql(table)}`;
     return row?.count ?? 0;
@@ -176,21 +176,20 @@ describe.skipIf(!there)('package sets', () => {
       const wanted = wantedPackage(name);
       return wanted === undefined ? 'no name' : await namesNear(sql, systemScope(SEARCHED), wanted);
     };
-    const store = async (purls: readonly string[]): Promise<number> =>
-      (await storePackageSet(sql, SEARCHED, packagesOf(purls))).setId;
+    const stored = async (purls: readonly string[]): Promise<number> => await store(purls, {}, SEARCHED);
     let debian: number;
     let alpine: number;
     let languages: number;
     beforeAll(async () => {
-      debian = await store([
+      debian = await stored([
         'pkg:deb/debian/libssl3@3.0.11-1?arch=amd64&distro=debian-12&upstream=openssl',
         'pkg:deb/debian/curl@7.88.1-10',
       ]);
-      alpine = await store([
+      alpine = await stored([
         'pkg:apk/alpine/libssl3@3.3.1-r0?upstream=openssl',
         'pkg:apk/alpine/busybox@1.36',
       ]);
-      languages = await store([
+      languages = await stored([
         'pkg:npm/%40angular/core@17.0.0',
         'pkg:npm/curl@0.1.4',
         'pkg:maven/org.apache.logging.log4j/log4j-core@2.17.1?type=jar',

@@ -59,6 +59,10 @@ const input: PolicyInput = {
   environment: { ...emptyInput().environment, name: 'production', requiredApprovals: 2 },
   artifacts: [artifact],
 };
+const inputWith = (listed: typeof packages): PolicyInput => ({
+  ...input,
+  artifacts: [{ ...artifact, packages: listed }],
+});
 const spokenOf = (verdicts: readonly Verdict[]): unknown[] =>
   verdicts.map(({ outcome, reason }) => (reason === undefined ? outcome : `${outcome} ${reason}`));
 
@@ -125,10 +129,8 @@ it('judges policies in their order, each for itself', async () => {
 
 it('judges by licences and versions of packages', async () => {
   const [first] = packages;
-  const of = (version: string, ...licenses: string[]) => ({
-    ...input,
-    artifacts: [{ ...artifact, packages: [{ ...first!, name: 'log4j-core', version, licenses }] }],
-  });
+  const of = (version: string, ...licenses: string[]) =>
+    inputWith([{ ...first!, name: 'log4j-core', version, licenses }]);
   const rules = policyOf(
     "artifacts.all(a, a.packages.all(p, licence(p.licenses, '!AGPL-*')))",
     "artifacts.all(a, a.packages.all(p, semver(p.version) >= semver('2.17.1') && semver(p.version) != semver('3')))",
@@ -231,10 +233,7 @@ it('ends in an error where a rule gets at packages that were not read, and takes
 
 it('refuses an input that is too large or misshapen', async () => {
   const policy = policyOf('true');
-  const many = {
-    ...input,
-    artifacts: [{ ...artifact, packages: Array.from({ length: 10_001 }, () => packages[0]!) }],
-  };
+  const many = inputWith(Array.from({ length: 10_001 }, () => packages[0]!));
   const long = { ...input, action: 'x'.repeat(3_000_000) };
   const wrong = { ...input, build: { ...input.build, number: 'seven' } } as unknown as PolicyInput;
   const details = await Promise.all(
@@ -254,14 +253,13 @@ it('refuses an input that is too large or misshapen', async () => {
 
 it('joins what loops collect, whatever its length', async () => {
   const many = Array.from({ length: 5_000 }, (_, n) => ({ ...packages[0]!, name: `${n}` }));
-  const large = { ...input, artifacts: [{ ...artifact, packages: many }] };
   const collected = policyOf(
     'artifacts[0].packages.map(p, int(p.name)) == artifacts[0].packages.map(p, int(p.name)).filter(n, n >= 0)',
     'artifacts[0].packages.filter(p, p.name.endsWith("7")).map(p, int(p.name)).all(n, n % 10 == 7)',
     'artifacts[0].packages.map(p, p.name)[4321] == "4321" && artifacts[0].packages.map(p, p.name).size() == 5000',
     '[1, 2] + [] + [3] + ([4] + [5]) == [1, 2, 3, 4, 5]',
   );
-  const [verdict] = await patient.judge([collected], large);
+  const [verdict] = await patient.judge([collected], inputWith(many));
   console.info(`lists of 5,000 collected: ${verdict?.ms.toFixed(0)} ms`);
   expect(verdict?.detail).toBeUndefined();
   expect(verdict?.outcome).toBe('allow');
@@ -367,12 +365,11 @@ it.each([
 
 it('replaces a thread that takes too much memory', async () => {
   const many = Array.from({ length: 10_000 }, (_, n) => ({ ...packages[0]!, name: `${n}` }));
-  const large = { ...input, artifacts: [{ ...artifact, packages: many }] };
   const big = `('${'x'.repeat(4_000)}'+ p.name)`;
   const hungry = policyOf(
     `artifacts[0].packages.map(p, [${Array.from({ length: 8 }, () => big).join(', ')}]).all(l, l.all(s, s.endsWith('y') || s.startsWith('x')))`,
   );
-  const [verdict] = await patient.judge([hungry], large);
+  const [verdict] = await patient.judge([hungry], inputWith(many));
   console.info(`hungry: ${verdict?.outcome} ${verdict?.reason} after ${verdict?.ms.toFixed(0)} ms`);
   expect(verdict).toMatchObject({ outcome: 'error', reason: 'memory' });
   expect(spokenOf(await patient.judge([policyOf('true')], input))).toEqual(['allow']);
