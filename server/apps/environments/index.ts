@@ -22,7 +22,6 @@ import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { newId } from '../../base/ids.ts';
 import { change, given, shown, unlessTaken } from '../../kit/resource/index.ts';
-import type { Changes } from '../../kit/resource/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { contentsOfProject, projectRows, projectsFeature } from '../projects/index.ts';
 import { settings } from './environments.settings.ts';
@@ -41,7 +40,7 @@ export { openGitCredentials } from './git-credentials.ts';
 export type { GitCredentials } from './git-credentials.ts';
 export { createGuards } from './guards.ts';
 export type { OpenBuilds } from './target.ts';
-export type { Guard, Guards, GuardsOf } from './guards.ts';
+export type { Guards, GuardsOf } from './guards.ts';
 export { environmentRows, findPlaces } from './rows.ts';
 export type { Environment, Place } from './rows.ts';
 export type { Deploy } from './schema.ts';
@@ -66,21 +65,9 @@ export interface EnvironmentsDeps {
 }
 
 export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
-  const { guards, environmentsPerProjectMax, secrets } = deps;
+  const { guards, environmentsPerProjectMax } = deps;
   const answer = async (environment: Environment) =>
     show(environment, await deps.missingRegistry(environment.teamId));
-  /** What is given otherwise than it is stored. */
-  const special = (id: string, request: CreateRequest | UpdateRequest) => {
-    const { deploy, runner, branch, gitCredentials: git } = request;
-    for (const field of ['buildPath', 'dockerfile', 'context'] as const) checkPath(field, request[field]);
-    return {
-      ...(branch === undefined ? {} : { branch: branch.replace(/^refs\/heads\//, '') }),
-      ...unset(request),
-      ...(deploy === undefined ? {} : { deploy: deployOf(deploy, id) }),
-      ...(runner === undefined ? {} : { runner: selectorOf(runner) }),
-      ...(git === undefined ? {} : { gitSealed: sealGitCredentials(secrets, id, gitCredentials(git)) }),
-    };
-  };
   return implement(EnvironmentsService, {
     list: async ({ projectId }, ctx: Ctx) => {
       const { id } = await projectRows.find(ctx, projectId);
@@ -96,7 +83,7 @@ export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
       const now = ctx.clock.now();
       const id = newId('env', now.getTime());
       const { name } = request;
-      const set = { ...environmentRows.changes(CreateRequestSchema, request), ...special(id, request) };
+      const set = { ...environmentRows.changes(CreateRequestSchema, request), ...special(deps, id, request) };
       const row = { ...set, id, teamId, projectId, name, updatedAt: now };
       const created = (made: Environment) => ({ ...details(made), after: recorded(made) });
       const made = await change(ctx, { action: 'environment.created', details: created }, async (tx) => {
@@ -114,7 +101,7 @@ export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
       });
       return await answer(made);
     },
-    update: async (request, ctx: Ctx) => await answer(await update(ctx, { guards, special }, request)),
+    update: async (request, ctx: Ctx) => await answer(await update(deps, ctx, request)),
     delete: async ({ environmentId }, ctx: Ctx) => {
       await environmentRows.find(ctx, environmentId);
       await remove(deps, ctx, environmentId);
@@ -123,22 +110,27 @@ export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
   });
 }
 
-type Special = (
+/** What is given otherwise than it is stored. */
+function special(
+  { secrets }: Pick<EnvironmentsDeps, 'secrets'>,
   id: string,
-  request: UpdateRequest,
-) => Pick<
-  Changes<typeof environments>,
-  'branch' | 'dockerfile' | 'context' | 'target' | 'deploy' | 'runner' | 'gitSealed'
->;
-
-interface Updating {
-  readonly guards: Guards;
-  readonly special: Special;
+  request: CreateRequest | UpdateRequest,
+) {
+  const { deploy, runner, branch, gitCredentials: git } = request;
+  for (const field of ['buildPath', 'dockerfile', 'context'] as const) checkPath(field, request[field]);
+  return {
+    ...(branch === undefined ? {} : { branch: branch.replace(/^refs\/heads\//, '') }),
+    ...unset(request),
+    ...(deploy === undefined ? {} : { deploy: deployOf(deploy, id) }),
+    ...(runner === undefined ? {} : { runner: selectorOf(runner) }),
+    ...(git === undefined ? {} : { gitSealed: sealGitCredentials(secrets, id, gitCredentials(git)) }),
+  };
 }
 
-async function update(ctx: Ctx, { guards, special }: Updating, request: UpdateRequest): Promise<Environment> {
+async function update(deps: EnvironmentsDeps, ctx: Ctx, request: UpdateRequest): Promise<Environment> {
+  const { guards } = deps;
   const { id } = await environmentRows.find(ctx, request.environmentId);
-  const set = { ...environmentRows.changes(UpdateRequestSchema, request), ...special(id, request) };
+  const set = { ...environmentRows.changes(UpdateRequestSchema, request), ...special(deps, id, request) };
   return await ctx.db.transact(async (db) => {
     const tx = { ...ctx, db };
     // Read under the lock: another change may bring credentials, or take the repository elsewhere, between

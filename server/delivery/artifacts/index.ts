@@ -57,7 +57,6 @@ export type { ArtifactFacts, ArtifactRow } from './facts.ts';
 export { comparePackages } from './sbom/compare.ts';
 export type { PackageChanges } from './sbom/compare.ts';
 export { packagesOfSets, PACKAGES_MAX } from './sbom/store.ts';
-export type { PackageFacts } from './sbom/store.ts';
 
 export { builtFrom, imageOf } from './deployable.ts';
 export type { Artifact } from './read.ts';

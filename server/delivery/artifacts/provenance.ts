@@ -4,12 +4,8 @@
  * not; names of variables stand here, never values.
  */
 import { imagePurl } from '@svc/proto/packages/purl.ts';
+import type { ImageFacts } from '../../engine/evidence/index.ts';
 import type { Operator } from '../../kit/resource/schema.ts';
-
-interface BaseImage {
-  readonly name: string;
-  readonly digest: string;
-}
 
 /** The event of an ended build says this; see `buildFacts` of the engine. */
 export interface BuildFacts {
@@ -31,11 +27,7 @@ export interface BuildFacts {
     readonly digest: string;
     readonly sbomSha256: string | null;
     readonly sbomProblem: string | null;
-    readonly imageFacts: {
-      readonly mediaType?: string;
-      readonly platform?: string;
-      readonly baseImages: readonly BaseImage[];
-    };
+    readonly imageFacts: ImageFacts;
     readonly claimedAt: string;
     readonly finishedAt: string;
     readonly spec: {
@@ -137,7 +129,7 @@ export function provenanceOf(typeBase: string, teamId: string, facts: BuildFacts
 }
 
 /** A base image is named by its purl. The name has a registry, and a tag if any. */
-function baseImage({ name, digest }: BaseImage) {
+function baseImage({ name, digest }: ImageFacts['baseImages'][number]) {
   const [, repository = name, tag = ''] = /^(.+?)(?::([^:/]+))?$/.exec(name) ?? [];
   const uri = imagePurl(repository, digest, tag);
   return { uri, digest: { sha256: digest.slice('sha256:'.length) } };

@@ -30,13 +30,10 @@ interface List extends Pick<typeof artifactSboms.$inferSelect, 'source' | 'by' |
 }
 
 /** One for each source. */
-type Row = Pick<
-  Artifact,
-  'id' | 'teamId' | 'digest' | 'kind' | 'name' | 'uri' | 'mediaType' | 'platform' | 'createdAt'
-> & {
-  readonly problem: Artifact['sbomProblem'];
-  readonly lists: readonly List[];
-} & (Source | { readonly [Column in keyof Source]: null });
+type Row = Artifact & { readonly lists: readonly List[] } & (
+    | Source
+    | { readonly [Column in keyof Source]: null }
+  );
 
 /** Returns the condition that the artifact `a` has this id or digest, within the teams of the call. */
 function isNamed(sql: SqlTag, teams: TeamScope, idOrDigest: string): Fragment {
@@ -80,7 +77,7 @@ const sourceColumns = (sql: SqlTag): Fragment => sql`
 export async function presentArtifact({ db: { sql }, teams }: Who, idOrDigest: string) {
   const rows = await sql<Row[]>`
     select a.id, a.team_id as "teamId", a.digest, a.kind, a.name, a.uri, a.media_type as "mediaType", a.platform, a.created_at as "createdAt",
-      a.sbom_problem as problem, (
+      a.sbom_problem as "sbomProblem", (
         select coalesce(jsonb_agg(jsonb_build_object('source', l.source, 'by', l.by, 'sha256', l.sha256, 'unread', l.unread, 'packages', p.packages, 'at', l.at,
           'setId', p.id) order by l.source <> 'runner', l.at, l.sha256), '[]')
         from artifact_sboms l join package_sets p on p.id = l.package_set_id
@@ -97,7 +94,7 @@ export async function presentArtifact({ db: { sql }, teams }: Who, idOrDigest: s
   if (artifact === undefined) throw notFound('artifact');
   teams.require(artifact.teamId);
   const sources = rows.filter((row) => row.origin !== null);
-  const { problem, lists } = artifact;
+  const { sbomProblem: problem, lists } = artifact;
   const [first, ...others] = lists;
   const differences = await differencesOf(sql, teams, first, others);
   const sbom = {

@@ -11,11 +11,10 @@ import { passportDue } from './passport-due.ts';
 import type { artifacts, artifactSources } from './schema.ts';
 import { RANKS } from './source-rank.ts';
 
-export type NewArtifact = Pick<typeof artifacts.$inferInsert, 'teamId' | 'digest' | 'kind' | 'name'> & {
-  readonly uri?: string | undefined;
-  readonly mediaType?: string | undefined;
-  readonly platform?: string | undefined;
-};
+export type NewArtifact = Pick<
+  typeof artifacts.$inferInsert,
+  'teamId' | 'digest' | 'kind' | 'name' | 'uri' | 'mediaType' | 'platform'
+>;
 export type NewSource = Pick<typeof artifactSources.$inferInsert, 'origin' | 'ref'> &
   Partial<Omit<typeof artifactSources.$inferInsert, 'teamId' | 'artifactId' | 'at' | 'origin' | 'ref'>>;
 

@@ -10,7 +10,7 @@ import { statedAs } from '../attestations/index.ts';
 import { passportDue } from './passport-due.ts';
 import { keepList } from './sbom/lists.ts';
 import { storePackageSet } from './sbom/store.ts';
-import type { artifactSboms } from './schema.ts';
+import type { artifacts, artifactSboms } from './schema.ts';
 import { sbomKey, storedDocument, unreadOf } from './store-sbom.ts';
 import type { StoreSbomDeps } from './store-sbom.ts';
 
@@ -50,14 +50,8 @@ async function reread(deps: StoreSbomDeps, { teamId, payload }: Job<Payload>): P
   await addJob(db, { teamId, kind: REREAD_JOB, lane: `sboms ${teamId}`, payload: { after } });
 }
 
-interface Listed {
-  readonly id: string;
-  readonly digest: string;
-  readonly createdAt: Date;
-  /** As a server of the version before wrote it. */
-  readonly sbomSha256: string | null;
-}
-
+/** `sbomSha256` is as a server of the version before wrote it. */
+type Listed = Pick<typeof artifacts.$inferSelect, 'id' | 'digest' | 'createdAt' | 'sbomSha256'>;
 type List = Omit<typeof artifactSboms.$inferSelect, 'packageSetId' | 'unread'>;
 
 /**

@@ -86,12 +86,7 @@ function bySigner(read: ReadBundle, keys: Keys, expected: Expected): Verified {
   if (ours !== undefined) return ofService(ours, predicateType, expected);
   if (expected.isOurs) return { status: 'invalid', problem: 'no key of the service made its signature' };
   const trusted = named(keys.trusted).find(isBy);
-  if (trusted !== undefined) {
-    const { id: keyId, name: signer } = trusted;
-    if (isFor(trusted, predicateType)) return { status: 'valid', keyId, signer };
-    const problem = `the key ${signer} is not trusted for ${predicateType}`;
-    return { status: 'unverified', keyId, signer, problem };
-  }
+  if (trusted !== undefined) return byTrusted('key', trusted, predicateType);
   const isKnown = named(keys.service).length + named(keys.trusted).length > 0 && hint !== '';
   return isKnown
     ? { status: 'invalid', problem: 'the signature is not that of the key which it names' }
@@ -115,9 +110,17 @@ function byIdentity(
     return { status: 'unverified', problem: `the team does not trust ${said.identity} of ${said.issuer}` };
   // Several may name it, for other predicates each.
   const able = named.find((each) => isFor(each, predicateType));
-  const { id: keyId, name: signer } = able ?? first;
-  if (able !== undefined) return { status: 'valid', keyId, signer };
-  const problem = `the identity ${signer} is not trusted for ${predicateType}`;
+  return byTrusted('identity', able ?? first, predicateType);
+}
+
+/** It is signed by what the team trusts, for statements of this type or for others. */
+function byTrusted(
+  kind: 'key' | 'identity',
+  { id: keyId, name: signer, predicateTypes }: Pick<TrustedKey, 'id' | 'name' | 'predicateTypes'>,
+  predicateType: string,
+): Verified {
+  if (isFor({ predicateTypes }, predicateType)) return { status: 'valid', keyId, signer };
+  const problem = `the ${kind} ${signer} is not trusted for ${predicateType}`;
   return { status: 'unverified', keyId, signer, problem };
 }
 

@@ -223,19 +223,15 @@ export function doubtsOf({
     (promotion?.overrideReason ?? null) !== null || decisions.some(({ outcome }) => outcome === 'overridden');
   const isKnown = artifacts.length > 0; // A release may name none.
   const bySelf = promotion?.approvals.some(({ userId }) => userId === promotion.requestedBy) ?? false;
-  return [
-    ...(how === 'direct' ? (['direct'] as const) : []),
-    ...(isOverridden ? (['override'] as const) : []),
-    ...(isKnown && artifacts.every(({ provenance }) => provenance === 'valid')
-      ? []
-      : (['unverified_provenance'] as const)),
-    ...(isKnown && artifacts.every(({ artifact }) => artifact?.hasPackages === true)
-      ? []
-      : (['no_package_list'] as const)),
-    ...(bySelf || isApprovedBySubmitter(how === 'approved' ? decisions : [], ledger)
-      ? (['self_approved'] as const)
-      : []),
-  ];
+  const isBySubmitter = isApprovedBySubmitter(how === 'approved' ? decisions : [], ledger);
+  const doubts: Readonly<Record<Doubt, boolean>> = {
+    direct: how === 'direct',
+    override: isOverridden,
+    unverified_provenance: !isKnown || artifacts.some(({ provenance }) => provenance !== 'valid'),
+    no_package_list: !isKnown || artifacts.some(({ artifact }) => artifact?.hasPackages !== true),
+    self_approved: bySelf || isBySubmitter,
+  };
+  return (Object.keys(doubts) as Doubt[]).filter((doubt) => doubts[doubt]);
 }
 
 /** By account where the gates are still kept, and by credential in the ledger. */

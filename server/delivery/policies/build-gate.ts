@@ -7,10 +7,23 @@ import type { AskedOfGate, BuildGate } from '../../engine/builds/index.ts';
 import { regionOfTeam } from '../../access/teams/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
 import { artifactOfDigest } from '../artifacts/index.ts';
 import type { Gates, Passage } from './passage.ts';
 
 export type { BuildGate } from '../../engine/builds/index.ts';
+
+/** What policies are told of the place of an act. */
+export async function placeOf(db: Database, environment: AskedOfGate['environment']) {
+  const { id: environmentId, name, teamId, projectId, promotionsOnly, requiredApprovals } = environment;
+  const project = await projectRows.find({ db, teams: systemScope(teamId) }, projectId);
+  const { id: region, operator } = await regionOfTeam(db, teamId);
+  const facts = {
+    project: { id: projectId, name: project.name },
+    environment: { id: environmentId, name, region, operator, promotionsOnly, requiredApprovals },
+  };
+  return { teamId, projectId, environmentId, facts };
+}
 
 export const createBuildGate =
   (gates: Gates): BuildGate =>
@@ -21,24 +34,20 @@ export async function passageOfBuild(
   ctx: Ctx,
   { action, environment, build, image, promoted, override }: AskedOfGate,
 ): Promise<Passage> {
-  const { id: environmentId, name, teamId, projectId, promotionsOnly, requiredApprovals } = environment;
-  const teams = systemScope(teamId);
-  const project = await projectRows.find({ db: ctx.db, teams }, projectId);
-  const { id: region, operator } = await regionOfTeam(ctx.db, teamId);
+  const { teamId } = environment;
+  const { facts, ...place } = await placeOf(ctx.db, environment);
   const { id, number, branch, trigger } = build;
   const commit = build.commit ?? '';
-  const artifactId = image && (await artifactOfDigest({ db: ctx.db, teams }, teamId, image.digest));
+  const artifactId =
+    image && (await artifactOfDigest({ db: ctx.db, teams: systemScope(teamId) }, teamId, image.digest));
   const source = { origin: 'build', repository: environment.repository ?? '', branch, commit };
   const deployed = { kind: 'image', ...source, ...image };
   return {
     action,
-    teamId,
-    projectId,
-    environmentId,
+    ...place,
     subject: id,
     facts: {
-      project: { id: projectId, name: project.name },
-      environment: { id: environmentId, name, region, operator, promotionsOnly, requiredApprovals },
+      ...facts,
       build: { id, number, branch, commit, trigger },
       ...promoted,
     },

@@ -43,11 +43,9 @@ interface Judges {
   readonly allowance?: Allowance;
 }
 
-interface Judgement {
+interface Judgement extends Omit<Word, 'allowed'> {
   readonly input: RecordedInput;
   readonly verdicts: readonly Verdict[];
-  readonly denied: readonly FailedRule[];
-  readonly warned: readonly FailedRule[];
 }
 
 export function createGates({ db, runner = new PolicyRunner(), root }: GatesDeps): Gates & { close(): void } {

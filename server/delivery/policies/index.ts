@@ -44,7 +44,7 @@ import { inForce, policies, policyDecisions, policyGates, policyRevisions } from
 import { simulate } from './simulation.ts';
 import { createTurns } from './turns.ts';
 
-export { passageOfBuild } from './build-gate.ts';
+export { passageOfBuild, placeOf } from './build-gate.ts';
 export { revisionsInForce } from './gate-log.ts';
 export type { Gates, Passage, Word } from './passage.ts';
 
@@ -83,11 +83,8 @@ export function createPolicies(replay: Replay): Handlers<Ctx> {
       const { document } =
         draft === undefined ? await revisionOf(ctx, policy) : { document: documentOf(draft) };
       const asked = { policyId, projectId, environmentId, limit, document };
-      const { results, ...simulated } = await simulating(
-        ctx.caller.userId,
-        async () => await simulate(ctx, replay, asked),
-      );
-      return shown(SimulationSchema, { ...simulated, results });
+      const work = async () => await simulate(ctx, replay, asked);
+      return shown(SimulationSchema, await simulating(ctx.caller.userId, work));
     },
     decisions: async (request, ctx: Ctx) => {
       const { id } = await rows.find(ctx, request.policyId);

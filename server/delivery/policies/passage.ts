@@ -42,12 +42,10 @@ export interface Word {
   readonly warned: readonly FailedRule[];
 }
 
-export interface Passed {
+export interface Passed extends Omit<Word, 'allowed'> {
   readonly gateId: string;
   readonly isAllowed: boolean;
   readonly isOverridden: boolean;
-  readonly denied: readonly FailedRule[];
-  readonly warned: readonly FailedRule[];
 }
 
 /** Let through, and not kept yet. */

@@ -1,10 +1,9 @@
 /** Policies are asked this about a promotion: it is the one way for the act and for its preview. */
 import type { Environment } from '../../apps/environments/index.ts';
-import { projectRows } from '../../apps/projects/index.ts';
 import type { Promoted } from '../../engine/builds/index.ts';
-import { regionOfTeam } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Artifact } from '../artifacts/index.ts';
+import { placeOf } from '../policies/index.ts';
 import type { Passage } from '../policies/index.ts';
 import type { Promotion } from './store.ts';
 
@@ -26,20 +25,12 @@ export async function passageOf(
   ctx: Ctx,
   { action, environment, promotion, artifacts, approvals }: Passing,
 ): Promise<Passage> {
-  const { id: environmentId, teamId, projectId, name, promotionsOnly, requiredApprovals } = environment;
-  const project = await projectRows.find(ctx, projectId);
-  const { id: region, operator } = await regionOfTeam(ctx.db, teamId);
+  const { facts, ...place } = await placeOf(ctx.db, environment);
   return {
     action,
-    teamId,
-    projectId,
-    environmentId,
+    ...place,
     subject: promotion.id,
-    facts: {
-      project: { id: projectId, name: project.name },
-      environment: { id: environmentId, name, region, operator, promotionsOnly, requiredApprovals },
-      ...promotedOf(promotion, approvals),
-    },
+    facts: { ...facts, ...promotedOf(promotion, approvals) },
     artifactIds: artifacts.map((artifact) => artifact.id),
   };
 }

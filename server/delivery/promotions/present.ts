@@ -18,20 +18,10 @@ import type { HeldFor } from './image.ts';
 import type { Promotion } from './store.ts';
 import { subjectsOf } from './subject.ts';
 
-type Build = Pick<
-  BuildRow,
-  | 'number'
-  | 'state'
-  | 'workState'
-  | 'workPhase'
-  | 'environmentBusy'
-  | 'finishedAt'
-  | 'address'
-  | 'message'
-  | 'workMessage'
-  | 'reason'
-  | 'runnerName'
->;
+type Ending = Pick<BuildRow, 'message' | 'workMessage' | 'reason'>;
+type Build = Ending &
+  Parameters<typeof stateOf>[0] &
+  Pick<BuildRow, 'number' | 'environmentBusy' | 'finishedAt' | 'address' | 'runnerName'>;
 
 /** As it is once its build has ended, which the copy in its own row follows a moment later. */
 export function settledBy(promotion: Promotion, build: Build | undefined): Promotion {
@@ -46,7 +36,6 @@ export function settledBy(promotion: Promotion, build: Build | undefined): Promo
   };
 }
 
-type Ending = Pick<Build, 'message' | 'workMessage' | 'reason'>;
 export const whyFailed = ({ message, workMessage, reason }: Ending): string | null =>
   message ?? workMessage ?? reason;
 

@@ -29,6 +29,7 @@ import { digestOf, nextLink } from './chain.ts';
 import { artifactResidencyAttestations, residencyAttestations } from './schema.ts';
 
 const rows = rowsOf(residencyAttestations);
+type Link = RowOf<typeof residencyAttestations>;
 const byPlace = { by: residencyAttestations.sequence, descending: true };
 
 export function createResidency(gate: FeatureGate): Handlers<Ctx> {
@@ -74,16 +75,10 @@ async function newestOf(who: Who, environmentId: string) {
 
 async function attest(ctx: Ctx, environment: Environment) {
   const { id: environmentId, teamId } = environment;
-  const act = {
-    action: 'residency.attested',
-    on: environment,
-    details: ({ sequence, regionId, operator, digest }: RowOf<typeof residencyAttestations>) => ({
-      sequence,
-      regionId,
-      operator,
-      digest,
-    }),
+  const details = ({ sequence, regionId, operator, digest }: Link) => {
+    return { sequence, regionId, operator, digest };
   };
+  const act = { action: 'residency.attested', on: environment, details };
   return await change(ctx, act, async (tx) => {
     await environmentRows.lock(tx, environmentId); // Attestations of one environment take turns.
     const { id: regionId, operator } = await regionOfTeam(tx.db, teamId);

@@ -65,7 +65,7 @@ export function check({ expr, sourceInfo }: Parsed, text: string, budget: Budget
   if (expr === undefined) return [{ message: 'the expression is empty' }];
   const result = walk(typeOf(context, expr, { scope: undefined, loops: 0 }));
   if (!mayBe(result, 'bool'))
-    report(context, expr, { message: `the result is ${named(result)}, where true or false is needed` });
+    report(context, expr, `the result is ${named(result)}, where true or false is needed`);
   return context.findings;
 }
 
@@ -83,7 +83,8 @@ function walk(root: Walk): Type {
 }
 
 /** What was reported is `dyn` from there on, so that one mistake is told once. */
-function report({ text, positions, findings }: Context, { id }: Expr, finding: Finding): 'dyn' {
+function report({ text, positions, findings }: Context, { id }: Expr, said: Finding | string): 'dyn' {
+  const finding = typeof said === 'string' ? { message: said } : said;
   const position = positions[id.toString()];
   // The place of a field or method is that of the dot before it.
   const isDot = position !== undefined && text[position] === '.';
@@ -110,9 +111,11 @@ function* typeOf(context: Context, expr: Expr | undefined, place: Place): Walk {
     }
     case 'structExpr':
       if (kind.value.messageName !== '')
-        return report(context, expr as Expr, {
-          message: `values of type "${kind.value.messageName}" cannot be made here`,
-        });
+        return report(
+          context,
+          expr as Expr,
+          `values of type "${kind.value.messageName}" cannot be made here`,
+        );
       for (const { keyKind, value } of kind.value.entries) {
         if (keyKind.case === 'mapKey') yield typeOf(context, keyKind.value, place);
         yield typeOf(context, value, place);
@@ -142,7 +145,7 @@ function constantType(context: Context, expr: Expr, { constantKind }: KindOf<'co
   const problem = isNumber
     ? 'the number has more than 64 bits'
     : 'bytes are not supported: nothing of the input is bytes';
-  return CONSTANTS[kind ?? ''] ?? report(context, expr, { message: problem });
+  return CONSTANTS[kind ?? ''] ?? report(context, expr, problem);
 }
 
 interface Named {
@@ -182,7 +185,7 @@ function fieldType(
   }
   if (mayBe(operand, 'map')) return 'dyn';
   const hint = nameOf(operand) === 'list' ? ': all() and exists() go through its elements' : '';
-  return report(context, expr, { message: `${named(operand)} has no field "${shown(name)}"${hint}` });
+  return report(context, expr, `${named(operand)} has no field "${shown(name)}"${hint}`);
 }
 
 function* loopType(
@@ -192,10 +195,10 @@ function* loopType(
 ): Walk {
   const range = yield typeOf(context, loop.iterRange, place);
   if (!mayBe(range, 'list') && !mayBe(range, 'map'))
-    report(context, expr, { message: `a loop goes through a list, not ${named(range)}` });
+    report(context, expr, `a loop goes through a list, not ${named(range)}`);
   if (place.loops === LOOPS_MAX)
     // What is inside would be reported at every level.
-    return report(context, expr, { message: `more than ${LOOPS_MAX} loops are nested` });
+    return report(context, expr, `more than ${LOOPS_MAX} loops are nested`);
   const before = yield typeOf(context, loop.accuInit, place);
   const scopeOf = (type: Type): Scope => ({ name: loop.accuVar, type, outer: place.scope });
   const step = yield typeOf(context, loop.loopStep, {
@@ -235,9 +238,7 @@ function* callType(context: Context, { expr, call }: Called, place: Place): Walk
     for (const [index, operand] of operands.slice(0, count).entries()) {
       const type = types[index] ?? 'dyn';
       if (!mayBe(type, 'bool'))
-        report(context, operand, {
-          message: `"${signOf(call.function)}" takes true or false, not ${named(type)}`,
-        });
+        report(context, operand, `"${signOf(call.function)}" takes true or false, not ${named(type)}`);
     }
   };
   switch (call.function) {
@@ -258,7 +259,7 @@ function* callType(context: Context, { expr, call }: Called, place: Place): Walk
 function indexType(context: Context, { expr, call }: Called, [of, by]: readonly [Type, Type]): Type {
   if (mayBe(of, 'list') && mayBe(by, 'int')) return elementOf(of);
   if (!mayBe(of, 'map') || (typeof of !== 'string' && !mayBe(by, 'string')))
-    return report(context, expr, { message: `${named(of)} has no elements by ${named(by)}` });
+    return report(context, expr, `${named(of)} has no elements by ${named(by)}`);
   const key = textOf(call.args[1]);
   return key === undefined ? 'dyn' : fieldType(context, expr, { operand: of, name: key });
 }
@@ -273,12 +274,10 @@ function functionType(context: Context, { expr, call }: Called, types: readonly 
       message: `"${name}" is written as ${isMethod ? `${name}(value)` : `value.${name}(…)`}`,
     });
   const sameCount = sameForm.filter(({ takes }) => takes.length === types.length);
-  if (sameCount.length === 0) return report(context, expr, { message: wrongCount(call, sameForm) });
+  if (sameCount.length === 0) return report(context, expr, wrongCount(call, sameForm));
   const fitting = sameCount.filter(({ takes }) => takes.every((take, at) => mayBe(types[at] ?? 'dyn', take)));
   if (fitting.length === 0)
-    return report(context, expr, {
-      message: `"${signOf(name)}" does not apply to ${types.map(named).join(' and ')}`,
-    });
+    return report(context, expr, `"${signOf(name)}" does not apply to ${types.map(named).join(' and ')}`);
   const literal = literalProblem(context.budget, expr, call);
   if (literal !== undefined) return report(context, expr, literal);
   const [left = 'dyn', right = 'dyn'] = types;

@@ -71,7 +71,7 @@ export function readDocument(json: unknown): ReadDocument {
   };
   const bytes = Buffer.byteLength(JSON.stringify(document));
   if (bytes > DOCUMENT_BYTES_MAX) {
-    problems.add('', { message: `the document has ${bytes} bytes: ${DOCUMENT_BYTES_MAX} are the limit` });
+    problems.add('', `the document has ${bytes} bytes: ${DOCUMENT_BYTES_MAX} are the limit`);
     return { problems: problems.all };
   }
   checkExpressions(problems, document);
@@ -82,7 +82,7 @@ interface Problems {
   readonly all: readonly Problem[];
   /** Beyond the limit nothing is kept, and nothing more need be looked at. */
   isFull(): boolean;
-  add(where: string, finding: Finding): void;
+  add(where: string, finding: Finding | string): void;
 }
 
 function createProblems(): Problems {
@@ -92,7 +92,7 @@ function createProblems(): Problems {
     all,
     isFull,
     add: (where, finding) => {
-      if (!isFull()) all.push({ where, ...finding });
+      if (!isFull()) all.push({ where, ...(typeof finding === 'string' ? { message: finding } : finding) });
     },
   };
 }
@@ -123,7 +123,7 @@ function membersOf(
   { value, where, known }: Members,
 ): Readonly<Record<string, unknown>> | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    problems.add(where, { message: `an object is expected, not ${kindOf(value)}` });
+    problems.add(where, `an object is expected, not ${kindOf(value)}`);
     return undefined;
   }
   for (const name of Object.keys(value)) {
@@ -146,7 +146,7 @@ function listAt(
   if (Array.isArray(value) && value.length > 0 && value.length <= max) return value;
   const found = Array.isArray(value) ? `a list of ${value.length}` : kindOf(value);
   const things = where === '/on' ? 'actions' : 'rules';
-  problems.add(where, { message: `a list of 1 to ${max} ${things} is expected, not ${found}` });
+  problems.add(where, `a list of 1 to ${max} ${things} is expected, not ${found}`);
   return [];
 }
 
@@ -155,7 +155,7 @@ function actionsOf(problems: Problems, value: unknown): PolicyAction[] {
   for (const [index, each] of listAt(problems, '/on', { value, max: ACTIONS.length }).entries()) {
     const action = wordOf(problems, { value: each, where: `/on/${index}`, known: ACTIONS });
     if (action === undefined) continue;
-    if (actions.includes(action)) problems.add(`/on/${index}`, { message: `"${action}" is listed twice` });
+    if (actions.includes(action)) problems.add(`/on/${index}`, `"${action}" is listed twice`);
     else actions.push(action);
   }
   return actions;
@@ -179,7 +179,7 @@ function wordOf<T extends string>(
 
 function overridableOf(problems: Problems, value: unknown): boolean {
   if (value === undefined || typeof value === 'boolean') return value ?? true;
-  problems.add('/overridable', { message: `true or false is expected, not ${kindOf(value)}` });
+  problems.add('/overridable', `true or false is expected, not ${kindOf(value)}`);
   return true;
 }
 
@@ -191,26 +191,25 @@ function rulesOf(problems: Problems, value: unknown): PolicyRule[] {
     if (members === undefined) return { id: '', message: '', require: '' };
     const id = textAt(problems, `${where}/id`, members['id']);
     if (id !== '' && !ID.test(id))
-      problems.add(`${where}/id`, {
-        message: `"${id.slice(0, 64)}" is no id: 1 to 63 small letters, digits and hyphens are expected`,
-      });
-    if (id !== '' && ids.has(id))
-      problems.add(`${where}/id`, { message: `the id "${id.slice(0, 64)}" is used twice` });
+      problems.add(
+        `${where}/id`,
+        `"${id.slice(0, 64)}" is no id: 1 to 63 small letters, digits and hyphens are expected`,
+      );
+    if (id !== '' && ids.has(id)) problems.add(`${where}/id`, `the id "${id.slice(0, 64)}" is used twice`);
     ids.add(id);
     const message = textAt(problems, `${where}/message`, members['message']);
     if (message.length > MESSAGE_CHARS_MAX)
-      problems.add(`${where}/message`, {
-        message: `the message has ${message.length} characters: ${MESSAGE_CHARS_MAX} are the limit`,
-      });
+      problems.add(
+        `${where}/message`,
+        `the message has ${message.length} characters: ${MESSAGE_CHARS_MAX} are the limit`,
+      );
     return { id, message, require: textAt(problems, `${where}/require`, members['require']) };
   });
 }
 
 function textAt(problems: Problems, where: string, value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
-  problems.add(where, {
-    message: `a text is expected, not ${value === '' ? 'an empty one' : kindOf(value)}`,
-  });
+  problems.add(where, `a text is expected, not ${value === '' ? 'an empty one' : kindOf(value)}`);
   return '';
 }
 
