@@ -24,6 +24,7 @@ import { newId } from '../../base/ids.ts';
 import { change, given, shown, unlessTaken } from '../../kit/resource/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { contentsOfProject, projectRows, projectsFeature } from '../projects/index.ts';
+import type { ContentsOfProject } from '../projects/index.ts';
 import { settings } from './environments.settings.ts';
 import { gitCredentials, refuseOtherHost, sealGitCredentials } from './git-credentials.ts';
 import { createGuards } from './guards.ts';
@@ -71,10 +72,8 @@ export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
   return implement(EnvironmentsService, {
     list: async ({ projectId }, ctx: Ctx) => {
       const { id } = await projectRows.find(ctx, projectId);
-      const rows = await environmentRows.list(ctx, {
-        where: eq(environments.projectId, id),
-        by: environments.name,
-      });
+      const where = eq(environments.projectId, id);
+      const rows = await environmentRows.list(ctx, { where, by: environments.name });
       return { environments: rows.map((row) => show(row)) };
     },
     get: async ({ environmentId }, ctx: Ctx) => await answer(await environmentRows.find(ctx, environmentId)),
@@ -89,12 +88,8 @@ export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
       const made = await change(ctx, { action: 'environment.created', details: created }, async (tx) => {
         await projectRows.lock(tx, projectId);
         const where = eq(environments.projectId, projectId);
-        await environmentRows.atMost(tx, {
-          teamId,
-          max: environmentsPerProjectMax,
-          of: 'project',
-          where,
-        });
+        const limit = { teamId, max: environmentsPerProjectMax, of: 'project', where };
+        await environmentRows.atMost(tx, limit);
         await refuseTakenApp(tx, row);
         await refuseGuardedPort(tx, guards, row);
         return await unlessNameTaken(name, environmentRows.insert(tx, row));
@@ -242,18 +237,14 @@ export const environmentsFeature = declareFeature({
     const missingRegistry: MissingRegistry = async (teamId) =>
       await filledOnce(system, missingRegistryOfTeam)(teamId);
     const openBuilds: OpenBuilds = async (...of) => await filledOnce(system, openBuildsOf)(...of);
+    const deps = { guards, environmentsPerProjectMax, secrets, missingRegistry, openBuilds };
+    const contents: ContentsOfProject = async (tx, projectId) =>
+      await refuseOpenBuilds(openBuilds, tx, { projectId });
     return {
       guards,
       missingRegistry,
-      services: [
-        createEnvironments({ guards, environmentsPerProjectMax, secrets, missingRegistry, openBuilds }),
-      ],
-      fills: [
-        fill(
-          contentsOfProject,
-          async (tx, projectId) => await refuseOpenBuilds(openBuilds, tx, { projectId }),
-        ),
-      ],
+      services: [createEnvironments(deps)],
+      fills: [fill(contentsOfProject, contents)],
     };
   },
 });

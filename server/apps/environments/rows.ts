@@ -24,17 +24,11 @@ export interface Place {
 
 /** Looks up each of these scopes. */
 export async function findPlaces(who: Who, scopes: readonly Scope[]): Promise<(scope: Scope) => Place> {
+  const projectIds = scopes.map(({ projectId }) => projectId);
+  const environmentIds = scopes.map(({ environmentId }) => environmentId);
   const [projects, environments] = await Promise.all([
-    rowsById(
-      projectRows,
-      who,
-      scopes.map(({ projectId }) => projectId),
-    ),
-    rowsById(
-      environmentRows,
-      who,
-      scopes.map(({ environmentId }) => environmentId),
-    ),
+    rowsById(projectRows, who, projectIds),
+    rowsById(environmentRows, who, environmentIds),
   ]);
   return ({ projectId, environmentId }) => ({
     isDeleted:

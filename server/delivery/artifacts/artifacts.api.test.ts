@@ -24,7 +24,6 @@ import { paeOf } from '../attestations/envelope.ts';
 import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
 
-const postgresHere = await has('postgres');
 const INVALID = '400 validation_failed';
 const REFUSED = '400 attestation_invalid';
 const CANARY = 'canary-51e0a7f3';
@@ -32,7 +31,7 @@ const CANARY = 'canary-51e0a7f3';
 const packed = (components: readonly object[], more: object = {}): string =>
   gzipSync(cycloneDx(components, more)).toString('base64');
 
-describe.skipIf(!postgresHere)('artifacts', () => {
+describe.skipIf(!(await has('postgres')))('artifacts', () => {
   let w: World;
   let { server, sdk: person, teamId, projectId } = {} as World;
   let sdk: SvcSDK;

@@ -13,11 +13,10 @@ import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
 import { PAYLOAD_TYPE } from '../attestations/envelope.ts';
 
-const postgresHere = await has('postgres');
 const CYCLONEDX = 'https://cyclonedx.org/bom';
 const { privateKey, pem } = signingPair();
 
-describe.skipIf(!postgresHere)('what is brought about artifacts', () => {
+describe.skipIf(!(await has('postgres')))('what is brought about artifacts', () => {
   let w: World;
   const { artifact, freshDigest, uploadSbom } = goodsOf(() => w);
   const declare = async (digest = freshDigest()): Promise<string> => (await artifact({ digest })).digest;

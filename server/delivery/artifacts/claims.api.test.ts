@@ -17,7 +17,6 @@ import { waitFor } from '../../../test/setup/wait-for.ts';
 import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
 
-const postgresHere = await has('postgres');
 const MISSING = '404 not_found';
 const LOW_ROLE = '403 role_insufficient';
 const CONFLICT = '409 state_conflict';
@@ -44,7 +43,7 @@ const documentOf = (...components: readonly Component[]): Buffer =>
 const many = (count: number): Buffer =>
   documentOf(...Array.from({ length: count }, (_, n) => ({ purl: `pkg:npm/filler-${n}@1` })));
 
-describe.skipIf(!postgresHere)('claims', () => {
+describe.skipIf(!(await has('postgres')))('claims', () => {
   let w: World;
   let { sdk: session, teamId, projectId } = {} as World;
   let sdk: SvcSDK;

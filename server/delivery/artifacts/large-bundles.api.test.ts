@@ -17,7 +17,6 @@ interface Bundle {
   readonly dsseEnvelope: { readonly signatures: readonly unknown[] };
 }
 
-const postgresHere = await has('postgres');
 const MIB = 1_048_576;
 /** The client has 8 s by default, which several megabytes in one process take on a machine that is busy. */
 const TIMEOUT_MS = 30_000;
@@ -25,7 +24,7 @@ const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base6
 const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const packed = (bytes: Uint8Array): string => base64(gzipSync(bytes));
 
-describe.skipIf(!postgresHere)('statements of 4 MiB', () => {
+describe.skipIf(!(await has('postgres')))('statements of 4 MiB', () => {
   let w: World;
   const { artifact, fresh } = goodsOf(() => w);
   const { privateKey: by, publicKey } = keyPair();

@@ -21,7 +21,6 @@ import { packagesOf } from './packages.ts';
 import { rereadJob } from './reread.ts';
 import { createSbomReader } from './sbom/sbom-reader.ts';
 
-const there = await has('postgres');
 const TEAM = 'team_1';
 const FOLDER = new URL('../../migrations/', import.meta.url).pathname;
 
@@ -32,7 +31,7 @@ const documentOf = (license: string): string =>
   ]).toString();
 const digestOf = (id: string): string => `sha256:${sha256(id)}`;
 
-describe.skipIf(!there)('documents of version 0.10', () => {
+describe.skipIf(!(await has('postgres')))('documents of version 0.10', () => {
   let db: Database;
   let dropped: () => Promise<void>;
   const reader = createSbomReader();

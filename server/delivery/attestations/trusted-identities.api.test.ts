@@ -16,7 +16,6 @@ import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 
-const postgresHere = await has('postgres');
 const fileOf = (name: string): string => new URL(`./testdata/${name}`, import.meta.url).pathname;
 const DIGEST = `sha256:${'a1b2'.repeat(16)}`;
 const VULNS = 'https://in-toto.io/attestation/vulns/v0.1';
@@ -75,7 +74,7 @@ function loggedByRekor2(): string {
   return JSON.stringify({ ...bundle, verificationMaterial });
 }
 
-describe.skipIf(!postgresHere)('trusted identities', () => {
+describe.skipIf(!(await has('postgres')))('trusted identities', () => {
   let server: TestServer;
   let sdk: SvcSDK;
   let teamId: string;

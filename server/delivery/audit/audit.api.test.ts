@@ -13,12 +13,11 @@ import type { TestResponse, TestServer } from '../../../test/setup/server.ts';
 import { stepAt, totpCode } from '../../access/accounts/totp-code.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 
-const postgresHere = await has('postgres');
 const anyText = expect.any(String) as string;
 
 type Entry = Required<AuditEntry>;
 
-describe.skipIf(!postgresHere)('the ledger', () => {
+describe.skipIf(!(await has('postgres')))('the ledger', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
   let server: TestServer;
   let owner: string;

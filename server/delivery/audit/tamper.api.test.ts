@@ -10,9 +10,7 @@ import { entryHash } from '../../kit/ledger/entry.ts';
 import { act, openLedger } from '../../../test/setup/audit/ledger.ts';
 import type { Ledger } from '../../../test/setup/audit/ledger.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('the check of a chain names', () => {
+describe.skipIf(!(await has('postgres')))('the check of a chain names', () => {
   let ledger: Ledger;
   let count = 0;
 

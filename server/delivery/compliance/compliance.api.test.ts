@@ -29,7 +29,6 @@ import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 
-const postgresHere = await has('postgres');
 const INVALID = '400 validation_failed';
 const DAY_MS = 24 * 60 * 60_000;
 const DIRECT = `sha256:${'1'.repeat(64)}`;
@@ -47,7 +46,7 @@ interface Population {
   readonly decisions: ReadonlyArray<{ readonly action: string; readonly outcome: string }>;
 }
 
-describe.skipIf(!postgresHere)('compliance packages', () => {
+describe.skipIf(!(await has('postgres')))('compliance packages', () => {
   let w: World;
   let { server, sdk, teamId } = {} as World;
   let admin: SvcSDK;

@@ -6,15 +6,13 @@ import { refused } from '../../../test/setup/refused.ts';
 import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
 
-const postgresHere = await has('postgres');
-
 const documentOf = (purls: readonly string[], more: object = {}) =>
   cycloneDx(
     purls.map((purl) => ({ type: 'library', name: 'x', purl })),
     more,
   );
 
-describe.skipIf(!postgresHere)('impact of a package', () => {
+describe.skipIf(!(await has('postgres')))('impact of a package', () => {
   let w: World;
   const { artifact, environment, promotion, uploadSbom } = goodsOf(() => w);
   const declared = async (document?: Buffer): Promise<string> => {

@@ -13,7 +13,6 @@ import { waitFor } from '../../../test/setup/wait-for.ts';
 import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
 
-const postgresHere = await has('postgres');
 const DENIED = '403 policy_denied';
 const override = { reason: 'the fix cannot wait' };
 const ruled = (require: string, more: object = {}) => ({
@@ -23,7 +22,7 @@ const ruled = (require: string, more: object = {}) => ({
 });
 const NO = ruled('action == "none"');
 
-describe.skipIf(!postgresHere)('the gate of deploys', () => {
+describe.skipIf(!(await has('postgres')))('the gate of deploys', () => {
   let { server, sdk: owner, teamId } = {} as World;
   let w: World;
   let admin: SvcSDK;

@@ -29,7 +29,6 @@ import { createGates } from './gates.ts';
 import type { Passage } from './passage.ts';
 import { simulate } from './simulation.ts';
 
-const there = await has('postgres');
 const REASON = 'the fix cannot wait';
 const DAY_MS = 86_400_000;
 
@@ -44,7 +43,7 @@ const documentOf = (require: string, more: Partial<PolicyDocument> = {}): Policy
 const ITEMS = `[${Array.from({ length: 20 }, (_, n) => n).join(', ')}]`;
 const ENDLESS = `${['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `${ITEMS}.all(${name}, `).join('')}true${')'.repeat(6)}`;
 
-describe.skipIf(!there)('gates', () => {
+describe.skipIf(!(await has('postgres')))('gates', () => {
   let test: TestDatabase;
   let db: Database;
   let sql: SqlTag;

@@ -11,14 +11,13 @@ import { has } from '../../../test/setup/needs.ts';
 import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
 
-const postgresHere = await has('postgres');
 const template = new URL('../../../docs/policies/package-list.yaml', import.meta.url);
 const zlib = { type: 'library', name: 'zlib', version: '1.3.1', purl: 'pkg:deb/debian/zlib@1.3.1' };
 const COMPLETE = cycloneDx([zlib]);
 const PARTIAL = cycloneDx([zlib], { compositions: [{ aggregate: 'incomplete_first_party_only' }] });
 const EMPTY = cycloneDx([]);
 
-describe.skipIf(!postgresHere)('the template package-list', () => {
+describe.skipIf(!(await has('postgres')))('the template package-list', () => {
   let w: World;
   let environmentId: string;
   const { enabled, environment, image, promotion, uploadSbom } = goodsOf(() => w);

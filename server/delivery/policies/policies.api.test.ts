@@ -14,13 +14,12 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 
-const postgresHere = await has('postgres');
 const MAIN = {
   on: ['build.create'],
   rules: [{ id: 'main', message: 'builds are made of main', require: "build.branch == 'main'" }],
 };
 
-describe.skipIf(!postgresHere)('policies', () => {
+describe.skipIf(!(await has('postgres')))('policies', () => {
   let server: TestServer;
   let sdk: SvcSDK;
   let teamId: string;

@@ -58,11 +58,8 @@ async function* inputs(who: Who, { gates, taken, readsPackages }: Taking): Async
   const packagesOf = packagesReader(who);
   for (let from = 0; from < gates.length; from += PAGE) {
     const page = gates.slice(from, from + PAGE);
-    const recorded = await inputsOf(
-      who.db.sql,
-      who.teams,
-      page.map(({ id }) => id),
-    );
+    const ids = page.map(({ id }) => id);
+    const recorded = await inputsOf(who.db.sql, who.teams, ids);
     for (const gate of page) {
       const input = recorded.get(gate.id);
       if (input === undefined) continue; // Purged meanwhile.

@@ -15,9 +15,7 @@ import { waitFor } from '../../../test/setup/wait-for.ts';
 import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('approvals', () => {
+describe.skipIf(!(await has('postgres')))('approvals', () => {
   let w: World;
   let { server, sdk: owner, teamId, projectId } = {} as World;
   let developer: SvcSDK;

@@ -12,7 +12,6 @@ import { deployed } from './deployed.ts';
 import { deployments } from './schema.ts';
 import { rowsOf } from '../../kit/resource/index.ts';
 
-const postgresHere = await has('postgres');
 const ENVIRONMENTS = 500;
 const BUILDS = 5;
 const TEAM = 'team_1';
@@ -23,7 +22,7 @@ const random = (seed: number): (() => number) => {
 };
 const digestOf = (number: number): string => `sha256:${String(number).padStart(64, '0')}`;
 
-describe.skipIf(!postgresHere)('deployments', () => {
+describe.skipIf(!(await has('postgres')))('deployments', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase();

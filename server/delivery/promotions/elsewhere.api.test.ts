@@ -14,9 +14,7 @@ import { waitFor } from '../../../test/setup/wait-for.ts';
 import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('a promotion that was completed elsewhere', () => {
+describe.skipIf(!(await has('postgres')))('a promotion that was completed elsewhere', () => {
   let w: World;
   let folder: string;
 

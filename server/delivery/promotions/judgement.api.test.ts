@@ -12,13 +12,12 @@ import type { World } from '../../../test/setup/world.ts';
 
 type Scopes = NonNullable<ApiKeysCreateParams['scopes']>;
 
-const postgresHere = await has('postgres');
 const NO_SCOPE = '403 scope_missing';
 const NOT_WAITING = '409 build_not_waiting';
 const LOW_ROLE = '403 role_insufficient';
 const override = { reason: 'the fix cannot wait' };
 
-describe.skipIf(!postgresHere)('acts of judgement', () => {
+describe.skipIf(!(await has('postgres')))('acts of judgement', () => {
   let w: World;
   /** It is also staff. */
   let owner: SvcSDK;

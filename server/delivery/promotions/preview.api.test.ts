@@ -10,9 +10,7 @@ import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
 import { refused } from '../../../test/setup/refused.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('the preview of a promotion', () => {
+describe.skipIf(!(await has('postgres')))('the preview of a promotion', () => {
   let w: World;
   let { sdk, teamId } = {} as World;
   let admin: SvcSDK;

@@ -20,14 +20,13 @@ import { expire } from './ended.ts';
 import { rowsOf } from '../../kit/resource/index.ts';
 import { deployments } from './schema.ts';
 
-const postgresHere = await has('postgres');
 const LOW_ROLE = '403 role_insufficient';
 const DECIDED = '409 promotion_not_pending';
 const INVALID = '400 validation_failed';
 const MISSING = '404 not_found';
 const DAY_MS = 24 * 60 * 60_000;
 
-describe.skipIf(!postgresHere)('promotions', () => {
+describe.skipIf(!(await has('postgres')))('promotions', () => {
   let w: World;
   let { server, sdk, teamId, projectId } = {} as World;
   let admin: SvcSDK;

@@ -10,10 +10,9 @@ import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
 import { refused } from '../../../test/setup/refused.ts';
 
-const postgresHere = await has('postgres');
 const URL = 'http://10.0.0.7:32768';
 
-describe.skipIf(!postgresHere)('what runs in the environments of a project', () => {
+describe.skipIf(!(await has('postgres')))('what runs in the environments of a project', () => {
   let w: World;
   let { sdk, teamId, projectId } = {} as World;
   let environmentId: string;

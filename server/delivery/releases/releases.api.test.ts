@@ -12,9 +12,7 @@ import { waitFor } from '../../../test/setup/wait-for.ts';
 import { world } from '../../../test/setup/world.ts';
 import type { World } from '../../../test/setup/world.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('releases', () => {
+describe.skipIf(!(await has('postgres')))('releases', () => {
   let w: World;
   let { server, sdk, teamId, projectId } = {} as World;
 

@@ -14,8 +14,6 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 
-const postgresHere = await has('postgres');
-
 type Attested = Pick<ResidencyAttestation, 'sequence' | 'attestedBy' | 'attestedAt' | 'previousDigest'>;
 
 /** It is computed from the contract's words, not from the server's code. */
@@ -28,7 +26,7 @@ function chained(a: Attested, names: readonly string[], more: readonly string[])
 const digestOf = (a: ResidencyAttestation): string =>
   chained(a, ['svc-residency-v1', a.id, a.teamId, a.environmentId], [a.regionId, a.operator]);
 
-describe.skipIf(!postgresHere)('residency', () => {
+describe.skipIf(!(await has('postgres')))('residency', () => {
   let server: TestServer;
   let sdk: SvcSDK;
   let teamId: string;

@@ -15,12 +15,11 @@ import type { SigningKey } from './keys.ts';
 import { createSigner } from './signer.ts';
 import { createVaultKeys } from './vault.ts';
 
-const there = await has('postgres');
 const DAY_MS = 24 * 60 * 60_000;
 const MAX_AGE_MS = 365 * DAY_MS;
 const WORDS = Buffer.from('what is signed');
 
-describe.skipIf(!there)('signing keys', () => {
+describe.skipIf(!(await has('postgres')))('signing keys', () => {
   let database: TestDatabase;
   let vault: TestVault;
   let clock: ReturnType<typeof createFakeClock>;

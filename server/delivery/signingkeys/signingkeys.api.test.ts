@@ -9,8 +9,6 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 
-const postgresHere = await has('postgres');
-
 interface Listed {
   readonly id: string;
   readonly purpose: string;
@@ -20,7 +18,7 @@ interface Listed {
   readonly jwk: { readonly kid: string; readonly x: string };
 }
 
-describe.skipIf(!postgresHere)('signing keys of an installation', () => {
+describe.skipIf(!(await has('postgres')))('signing keys of an installation', () => {
   let server: TestServer;
   let staff: SvcSDK;
   const page = async (path: string, headers: Record<string, string> = {}): Promise<Response> =>

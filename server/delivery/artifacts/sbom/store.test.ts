@@ -14,7 +14,6 @@ import { namesNear, setsWith, wantedPackage } from './search.ts';
 import { packagesOfAll, storePackageSet } from './store.ts';
 import type { StatedPackage } from './store.ts';
 
-const there = await has('postgres');
 const TEAM = 'team_1';
 const OTHER = 'team_2';
 /** The tests that search use this team. */
@@ -40,7 +39,7 @@ function packagesOfFile(name: string): readonly SbomPackage[] {
   return sbom.packages;
 }
 
-describe.skipIf(!there)('package sets', () => {
+describe.skipIf(!(await has('postgres')))('package sets', () => {
   let database: TestDatabase;
   let sql: SqlTag;
 
