@@ -13,7 +13,7 @@ import type { Gates, Passage } from './passage.ts';
 
 export type { BuildGate } from '../../engine/builds/index.ts';
 
-/** What policies are told of the place of an act. */
+/** Says what policies are told of the place of an act. */
 export async function placeOf(db: Database, environment: AskedOfGate['environment']) {
   const { id: environmentId, name, teamId, projectId, promotionsOnly, requiredApprovals } = environment;
   const project = await projectRows.find({ db, teams: systemScope(teamId) }, projectId);

@@ -21,7 +21,7 @@ export const CONTAINER = { kind: 'container' } as const;
 /** Report of a runner whose image has a digest beside this. */
 export const BUILT = { image: IMAGE, commit: COMMIT, buildType: 'dockerfile' } as const;
 
-/** A document with these components. */
+/** Makes a document with these components. */
 export const cycloneDx = (components: unknown, more: object = {}): Buffer =>
   Buffer.from(JSON.stringify({ bomFormat: 'CycloneDX', specVersion: '1.6', components, ...more }));
 
@@ -66,13 +66,13 @@ export function goodsOf(place: () => Place) {
     promotion: async (environmentId: string, ...artifactIds: readonly string[]): Promise<Promotion> =>
       await place().sdk.promotions.create(environmentId, (await release(...artifactIds)).id),
     policy,
-    /** A policy that is in force. */
+    /** Makes a policy that is in force. */
     enabled: async (document: object, scope: Partial<PoliciesCreateParams> = {}): Promise<string> => {
       const { id } = await policy(document, scope);
       await place().sdk.policies.enable(place().teamId, id);
       return id;
     },
-    /** A build that this runner takes and reports so. */
+    /** Makes a build, which this runner takes and reports so. */
     built: async (
       runner: ScriptedRunner,
       environmentId: string,
@@ -86,7 +86,7 @@ export function goodsOf(place: () => Place) {
       const text = Buffer.from(document).toString('base64');
       return await by.artifacts.uploadSbom(place().teamId, artifactId, { document: text });
     },
-    /** The entries of the team's ledger for which this holds, newest first. */
+    /** Returns the entries of the team's ledger for which this holds, newest first. */
     entries: async (about: { readonly action?: string; readonly target?: string }) =>
       (await place().sdk.audit.list(place().teamId)).filter(
         ({ action, target }) => action === (about.action ?? action) && target === (about.target ?? target),

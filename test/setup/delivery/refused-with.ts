@@ -1,7 +1,7 @@
-/** How a call ended that is expected to be refused, with what people are told. */
+/** Tells how a call ended that is expected to be refused, in the words of its error. */
 import { SvcApiError } from '@svc/sdk';
 
-/** Status, code and message. */
+/** Returns status, code and message. */
 export async function refusedWith(call: PromiseLike<unknown>): Promise<string> {
   try {
     await call;

@@ -1,24 +1,24 @@
-/** Statements of others about artifacts, signed as their scanners sign them. */
+/** Makes statements of others about artifacts, signed as their scanners sign them. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { bundleOf, PAYLOAD_TYPE, paeOf } from '../../../server/delivery/attestations/envelope.ts';
 import { statementBytes } from '../../../server/delivery/attestations/statement.ts';
 
-/** A key pair of ECDSA over P-256, with its public half as text. */
+/** Makes a key pair of ECDSA over P-256, with its public half as text. */
 export function signingPair() {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return { privateKey, publicKey, pem: String(publicKey.export({ format: 'pem', type: 'spki' })) };
 }
 
-/** The bytes of a statement about one artifact. */
+/** Returns the bytes of a statement about one artifact. */
 export const statementAbout = (digest: string, predicateType: string, predicate: object): Uint8Array =>
   statementBytes({ subjects: [{ name: 'web', digest }], predicateType, predicate: { ...predicate } });
 
-/** Bundle of the payload. Its hint is empty. */
+/** Returns the bundle of the payload, with an empty hint. */
 export const bundled = (payload: Uint8Array, key: KeyObject): Buffer =>
   bundleOf({ payload, signature: sign('sha256', paeOf(PAYLOAD_TYPE, payload), key), hint: '' });
 
-/** The envelope alone, with members in place of its own. */
+/** Returns the envelope alone, with members in place of its own. */
 export function enveloped(payload: Uint8Array, key: KeyObject, more: object = {}): string {
   const sig = sign('sha256', paeOf(PAYLOAD_TYPE, payload), key).toString('base64');
   const text = Buffer.from(payload).toString('base64');
