@@ -1,6 +1,5 @@
 /** There is a valid request of each RPC, for the tests of the contract. */
-import { once, team } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { once, team, type Requests } from '../../../test/contract/requests.ts';
 
 /** One that nothing but its own deletion is about. */
 const budget = once(async ({ teamId, projectId, sql }) => {

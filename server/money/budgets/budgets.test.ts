@@ -1,12 +1,10 @@
 /** Budgets over the real door are of their team, refuse what they must, and say how the month goes. */
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { BUDGETS_MAX } from './acts.ts';
 
 const postgresHere = await has('postgres');

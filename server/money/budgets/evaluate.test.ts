@@ -1,15 +1,13 @@
 /** Spending held against budgets and plans: who is told, whose new work is refused, and until when. */
 import { BudgetsService } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
-import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
+import { createBuildWorld, type BuildWorld } from '../../../test/setup/builds/build-world.ts';
 import { useTime } from '../../../test/setup/money/spending.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
 import { publish } from '../../kit/events/index.ts';
-import type { Database, SqlTag } from '../../base/db/index.ts';
-import { openDatabase } from '../../base/db/index.ts';
+import { openDatabase, type Database, type SqlTag } from '../../base/db/index.ts';
 import { metered } from '../metering/index.ts';
 import { createBudgets, evaluate, evaluateAll, markDirty, percentUsed, spendDirtied } from './index.ts';
 

@@ -7,13 +7,11 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { teamsPaidWith } from '../../access/teams/index.ts';
 import type { Clock } from '../../base/clock.ts';
-import { isConnectionError, isRetryable } from '../../base/db/index.ts';
-import type { Database, SqlTag } from '../../base/db/index.ts';
+import { isConnectionError, isRetryable, type Database, type SqlTag } from '../../base/db/index.ts';
 import { eachStep } from '../../base/loop.ts';
 import type { Pricing } from '../plans/index.ts';
 import { moveGates } from './gates.ts';
-import { measure } from './measure.ts';
-import type { Measures, Measuring } from './measure.ts';
+import { measure, type Measures, type Measuring } from './measure.ts';
 import { monthAt } from './months.ts';
 import { tell } from './notices.ts';
 

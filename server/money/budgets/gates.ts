@@ -3,14 +3,12 @@
  * refusal names.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
-import { appendAudit } from '../../kit/ledger/index.ts';
-import type { AuditActor } from '../../kit/ledger/index.ts';
+import { appendAudit, type AuditActor } from '../../kit/ledger/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { decimalOf } from '../amounts/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
 import { isExceeded, majorOf } from './figures.ts';
-import { scopeOf } from './measure.ts';
-import type { Evaluated, Measured } from './measure.ts';
+import { scopeOf, type Evaluated, type Measured } from './measure.ts';
 
 interface Gate {
   readonly teamId: string;

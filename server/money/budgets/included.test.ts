@@ -1,8 +1,7 @@
 /** Included time against budgets and gates, of an installation that charges. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { useTime } from '../../../test/setup/money/spending.ts';
 import { has } from '../../../test/setup/needs.ts';
 import type { SqlTag } from '../../base/db/index.ts';

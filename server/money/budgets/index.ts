@@ -2,10 +2,8 @@
  * Budgets: what a team, a project or an environment may cost in a month, and what happens when it costs more.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
-import { BudgetsService } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
-import type { Budget } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { BudgetsService, type Budget } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import { environmentGuards, environmentsFeature, findPlaces } from '../../apps/environments/index.ts';
 import { publishedUntil } from '../../kit/events/index.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -22,10 +20,8 @@ import { declareFeature, fill } from '../../kit/feature.ts';
 import { deleteBudget, setBudget } from './acts.ts';
 import { spendDirtied } from './dirty.ts';
 import { budgetGuards } from './guards.ts';
-import { evaluateAll, hold, takeTurn } from './evaluate.ts';
-import type { EvaluateDeps } from './evaluate.ts';
-import { measure } from './measure.ts';
-import type { Measured, Measuring } from './measure.ts';
+import { evaluateAll, hold, takeTurn, type EvaluateDeps } from './evaluate.ts';
+import { measure, type Measured, type Measuring } from './measure.ts';
 import { showBudget } from './show.ts';
 
 export { markDirty, spendDirtied } from './dirty.ts';

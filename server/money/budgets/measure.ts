@@ -1,17 +1,12 @@
 /** What budgets have spent, and what their month is likely to come to. */
 import type { SqlTag } from '../../base/db/index.ts';
 import { picoOf } from '../amounts/index.ts';
-import { costAt, forecastOf, netLater, spentOf } from '../costs/index.ts';
-import type { MeterDay } from '../costs/index.ts';
-import { countDays, nanosByDay } from '../metering/index.ts';
-import type { NanosOn } from '../metering/index.ts';
-import { monthAfter, paidMonths } from '../plans/index.ts';
-import type { PaidMonth, Pricing } from '../plans/index.ts';
+import { costAt, forecastOf, netLater, spentOf, type MeterDay } from '../costs/index.ts';
+import { countDays, nanosByDay, type NanosOn } from '../metering/index.ts';
+import { monthAfter, paidMonths, type PaidMonth, type Pricing } from '../plans/index.ts';
 import { isExceeded, percentOf } from './figures.ts';
-import { monthAt } from './months.ts';
-import type { Month } from './months.ts';
-import { readDays, readSpent } from './spent.ts';
-import type { BudgetRow, Day, SpentRow } from './spent.ts';
+import { monthAt, type Month } from './months.ts';
+import { readDays, readSpent, type BudgetRow, type Day, type SpentRow } from './spent.ts';
 
 export interface Measured extends BudgetRow {
   /** Name of its project, environment or team, as it was last metered. */

@@ -8,8 +8,7 @@ import { rowId } from '../../base/sql.ts';
 import { centsOf, decimalOf, moneyOf, picoOf } from '../amounts/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
 import { majorOf, passed } from './figures.ts';
-import { scopeOf } from './measure.ts';
-import type { Evaluated, Measured } from './measure.ts';
+import { scopeOf, type Evaluated, type Measured } from './measure.ts';
 
 const INCLUDED = [75, 90, 100] as const;
 

@@ -1,6 +1,5 @@
 /** A budget with its figures, as the contract has it. */
-import { BudgetSchema } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
-import type { Budget } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
+import { BudgetSchema, type Budget } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import type { Place } from '../../apps/environments/index.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { decimalOf } from '../amounts/index.ts';

@@ -7,8 +7,7 @@ import type { SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
 import { historyFrom } from '../costs/index.ts';
 import { monthOf } from '../metering/index.ts';
-import { includedMs, monthAfter } from '../plans/index.ts';
-import type { PaidMonth } from '../plans/index.ts';
+import { includedMs, monthAfter, type PaidMonth } from '../plans/index.ts';
 import type { Month } from './months.ts';
 import type { budgets } from './schema.ts';
 

@@ -2,15 +2,13 @@
  * Incidents over the real door, opened by rows that nothing of the platform writes yet: states, races, and
  * who sees them.
  */
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import { rowsOf } from '../../kit/resource/index.ts';

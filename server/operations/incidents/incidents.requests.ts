@@ -1,6 +1,5 @@
 /** Gives a valid request of each RPC to the tests of the contract. */
-import { environment, once } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { environment, once, type Requests } from '../../../test/contract/requests.ts';
 
 /** Nothing of the API opens one. */
 const incident = once(async ({ sql, teamId, environmentId }) => {

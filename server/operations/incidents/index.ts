@@ -8,14 +8,12 @@
  */
 import { declareFeature } from '../../kit/feature.ts';
 import { eq } from 'drizzle-orm';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import { IncidentSchema, IncidentsService } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
 import type { Incident } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
 import { environmentRows, environmentsFeature } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { rowsOf, shown, transition } from '../../kit/resource/index.ts';
-import type { RowOf, Transition } from '../../kit/resource/index.ts';
+import { rowsOf, shown, transition, type RowOf, type Transition } from '../../kit/resource/index.ts';
 import { incidents } from './schema.ts';
 
 const rows = rowsOf(incidents);

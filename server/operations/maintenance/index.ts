@@ -4,8 +4,7 @@
  */
 import { and, eq, ne } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   MaintenanceService,
   MaintenanceSettingsSchema,
@@ -16,8 +15,7 @@ import type { UpdateSettingsRequest } from '@svc/proto/gen/svc/maintenance/v1/ma
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
-import { change, lockTeam, rowsOf, shown } from '../../kit/resource/index.ts';
-import type { RowOf } from '../../kit/resource/index.ts';
+import { change, lockTeam, rowsOf, shown, type RowOf } from '../../kit/resource/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import { switchesFeature } from '../../switches/index.ts';
 import { maintenanceSettings, maintenanceTasks } from './schema.ts';

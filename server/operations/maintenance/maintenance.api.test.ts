@@ -2,15 +2,13 @@
  * Here maintenance is tested over the real door: an internal feature, settings that keep what is not named,
  * and tasks that nobody takes on.
  */
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { CATEGORIES_MAX } from './index.ts';
 
 const postgresHere = await has('postgres');

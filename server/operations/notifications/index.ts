@@ -2,14 +2,12 @@
  * Notifications are what the platform says to people. They are read and marked here, and written by the
  * outbox.
  */
-import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm';
-import type { SQL } from 'drizzle-orm';
+import { and, desc, eq, isNull, lt, sql, type SQL } from 'drizzle-orm';
 import {
   NotificationSchema,
   NotificationsService,
 } from '@svc/proto/gen/svc/notifications/v1/notifications_pb.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { eventsSeenBy } from '../../kit/events/index.ts';
 import { declareFeature } from '../../kit/feature.ts';

@@ -1,6 +1,5 @@
 /** Gives a valid request of each RPC to the tests of the contract. */
-import { nothing } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { nothing, type Requests } from '../../../test/contract/requests.ts';
 
 /** It gives nothing to anybody, and changes nothing that is guarded. */
 const NOTHING = { gives: 'nothing', guards: 'nothing' } as const;

@@ -2,8 +2,7 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import { notifyingEvents } from '../../kit/events/index.ts';
-import { rowId } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
+import { rowId, type Fragment } from '../../base/sql.ts';
 
 /**
  * The CTE `notified` tells the people who can act (admins and owners) of the outbox rows of the CTE

@@ -10,8 +10,7 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
-import { JobFailed } from '../../kit/jobs/index.ts';
-import type { Job, JobKind } from '../../kit/jobs/index.ts';
+import { JobFailed, type Job, type JobKind } from '../../kit/jobs/index.ts';
 import type { SafeFetch } from '../../base/safe-fetch.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import type { Attempt, webhookDeliveries, webhookEndpoints } from './schema.ts';

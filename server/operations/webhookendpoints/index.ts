@@ -6,20 +6,16 @@ import {
   UpdateRequestSchema,
   WebhookEndpointSchema,
   WebhookEndpointsService,
+  type CreateRequest,
+  type UpdateRequest,
 } from '@svc/proto/gen/svc/webhookendpoints/v1/webhookendpoints_pb.ts';
-import type {
-  CreateRequest,
-  UpdateRequest,
-} from '@svc/proto/gen/svc/webhookendpoints/v1/webhookendpoints_pb.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Caller, Ctx } from '../../kit/context.ts';
 import { deliveredEvents, scopeOfEvent } from '../../kit/events/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { assertHoldsAll } from '../../kit/grants.ts';
 import { newId } from '../../base/ids.ts';
-import { change, inTeams, rowsOf, shown } from '../../kit/resource/index.ts';
-import type { RowOf } from '../../kit/resource/index.ts';
+import { change, inTeams, rowsOf, shown, type RowOf } from '../../kit/resource/index.ts';
 import { urlProblem } from '../../base/safe-fetch.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { teamsFeature } from '../../access/teams/index.ts';

@@ -3,8 +3,7 @@
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { jobsAdded, wakeWorkers } from '../../kit/jobs/index.ts';
-import { rowId } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
+import { rowId, type Fragment } from '../../base/sql.ts';
 
 /** Holds nothing of the team but its id. */
 const TEST_EVENT = 'webhook.test';

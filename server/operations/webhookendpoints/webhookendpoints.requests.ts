@@ -1,6 +1,5 @@
 /** Gives a valid request of each RPC to the tests of the contract. */
-import { ATTEMPT, team } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { ATTEMPT, team, type Requests } from '../../../test/contract/requests.ts';
 import type { World } from '../../../test/contract/world.ts';
 
 const endpoint = ({ teamId, endpointId }: World) => ({ teamId, endpointId });

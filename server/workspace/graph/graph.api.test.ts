@@ -2,14 +2,12 @@
  * Here the graph is tested over the real door: what hangs together, how far one sees, and that nobody sees
  * more than through the resources themselves.
  */
-import { createSvcSDK } from '@svc/sdk';
-import type { GraphEdge, SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type GraphEdge, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { newKey, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { NODES_MAX, HISTORY_MAX } from './walk.ts';
 
 const postgresHere = await has('postgres');

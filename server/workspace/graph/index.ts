@@ -3,8 +3,7 @@
  * themselves.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import { GraphEdgeSchema, GraphService } from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
@@ -21,8 +20,7 @@ import { buildsFeature } from '../../engine/builds/index.ts';
 import { workFeature } from '../../engine/work/index.ts';
 import { switchesFeature } from '../../switches/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
-import { parseRef, presentNode, SCOPE_OF } from './node.ts';
-import type { Edge, Node, NodeKind } from './node.ts';
+import { parseRef, presentNode, SCOPE_OF, type Edge, type Node, type NodeKind } from './node.ts';
 import { artifactsOfCommit, buildsOfCommit, ciRunsOfCommit, findNode, runsOfCommit } from './store.ts';
 import { clampDepth, environmentsAround, HISTORY_MAX, walk } from './walk.ts';
 

@@ -3,8 +3,7 @@
  * takes as long as the history.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Database } from '../../base/db/index.ts';

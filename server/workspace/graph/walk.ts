@@ -5,10 +5,8 @@
  */
 import type { TeamScope } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
-import { refOf } from './node.ts';
-import type { Edge, Node, NodeKind } from './node.ts';
-import { readNeighbours, STEPS } from './store.ts';
-import type { Step } from './store.ts';
+import { refOf, type Edge, type Node, type NodeKind } from './node.ts';
+import { readNeighbours, STEPS, type Step } from './store.ts';
 
 export const NODES_MAX = 200;
 /**

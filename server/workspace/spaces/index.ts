@@ -5,8 +5,7 @@
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   SearchRequestSchema,
   SearchResultSchema,
@@ -29,8 +28,7 @@ import { declareFeature, fill } from '../../kit/feature.ts';
 import { addProject, changeSpace, createSpace, refuseNarrowed, removeProject, removeSpace } from './acts.ts';
 import { countContents, searchSpace } from './contents.ts';
 import { removeMember, setMember } from './members.ts';
-import { findSpace, listSpaceMembers, listSpaces, projectIdsInSpace } from './store.ts';
-import type { Space } from './store.ts';
+import { findSpace, listSpaceMembers, listSpaces, projectIdsInSpace, type Space } from './store.ts';
 
 const ALL_KINDS = ['project', 'environment'];
 

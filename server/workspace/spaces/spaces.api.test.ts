@@ -2,15 +2,13 @@
  * Here spaces are tested over the real door: who is in one, what each member sees in it, and what nobody else
  * ever does.
  */
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, newKey, signIn, stranger, verify } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { OWNED_SPACES_MAX, PROJECTS_PER_SPACE_MAX } from './acts.ts';
 import { MEMBERS_MAX } from './members.ts';
 

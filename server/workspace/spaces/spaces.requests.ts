@@ -1,7 +1,6 @@
 /** Gives a valid request of each RPC to the tests of the contract. */
-import { ATTEMPT, nothing } from '../../../test/contract/requests.ts';
+import { ATTEMPT, nothing, type Requests } from '../../../test/contract/requests.ts';
 import { ROLES } from '../../kit/scopes.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
 import type { World } from '../../../test/contract/world.ts';
 
 const space = ({ spaceId }: World) => ({ spaceId });

@@ -6,8 +6,7 @@
 // No TeamScope: members of a space, whose membership is the right to it.
 import { and, eq, getTableColumns, sql as fragment } from 'drizzle-orm';
 import type { Ctx, Role, TeamScope } from '../../kit/context.ts';
-import { isForeignKeyViolation } from '../../base/db/index.ts';
-import type { Database, SqlTag } from '../../base/db/index.ts';
+import { isForeignKeyViolation, type Database, type SqlTag } from '../../base/db/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { inTeams } from '../../kit/resource/index.ts';
 import { spaceMembers, spaceProjects, spaces } from './schema.ts';

@@ -4,14 +4,12 @@
  */
 import { metered } from '../../../server/money/metering/index.ts';
 import type { Pricing } from '../../../server/money/plans/index.ts';
-import { closeDue } from '../../../server/money/statements/index.ts';
-import type { Closed } from '../../../server/money/statements/index.ts';
+import { closeDue, type Closed } from '../../../server/money/statements/index.ts';
 import { publish } from '../../../server/kit/events/index.ts';
 import type { Database } from '../../../server/base/db/index.ts';
 import { newId } from '../../../server/base/ids.ts';
 import { createTestDatabase } from '../database.ts';
-import { report } from './reports.ts';
-import type { Reported } from './reports.ts';
+import { report, type Reported } from './reports.ts';
 
 export interface MoneyWorld {
   readonly db: Database;
