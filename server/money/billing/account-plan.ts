@@ -3,8 +3,6 @@
  * moment.
  */
 import { addEvent } from '../../kit/events/index.ts';
-import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
-import { PROVIDER_ACTOR } from '../credits/index.ts';
 import { DAY_MS } from '../metering/index.ts';
 import {
   changeAccountPlan,
@@ -17,7 +15,7 @@ import {
   type AccountPlan,
   type PlanChange,
 } from '../plans/index.ts';
-import type { BillingDeps, Change } from './billing-deps.ts';
+import { noteTold, type BillingDeps, type Change } from './billing-deps.ts';
 import type { ProviderSubscription } from './provider.ts';
 
 /** A plan holds for so long after the first payment that failed. */
@@ -85,36 +83,27 @@ export function withGrace(plan: AccountPlan, now: Date): AccountPlan {
 /** Changes what counts, and everything that follows from it. */
 export async function applyPlan(
   { followPlans }: Pick<BillingDeps, 'followPlans'>,
-  { db, now, eventId }: Change,
+  change: Change,
   {
     userId,
     next,
   }: { readonly userId: string; readonly next: (before: AccountPlan) => AccountPlan | undefined },
 ): Promise<void> {
+  const { db, now, eventId } = change;
   const changed = await changeAccountPlan(db, { userId, eventId, now }, next);
   if (changed.id === undefined) return;
   await followPlans(db.sql, { payerId: userId });
-  await tellTeams({ db, now, eventId }, { userId, key: changed.id, notice: noticeOf(changed) });
+  const notice = noticeOf(changed);
+  if (notice !== undefined) await tellTeams(change, userId, { ...notice, key: changed.id });
   const { before, after } = changed;
-  await appendAudit(
-    db,
-    {
-      chain: PLATFORM_CHAIN,
-      actor: PROVIDER_ACTOR,
-      action: 'billing.plan_changed',
-      target: userId,
-      details: {
-        plan: after.plan,
-        standing: after.standing,
-        fromPlan: before.plan,
-        fromStanding: before.standing,
-        subscription: after.subscriptionId,
-        eventId,
-      },
-      requestId: '',
-    },
-    now,
-  );
+  const details = {
+    plan: after.plan,
+    standing: after.standing,
+    fromPlan: before.plan,
+    fromStanding: before.standing,
+    subscription: after.subscriptionId,
+  };
+  await noteTold(change, { action: 'billing.plan_changed', target: userId, details });
 }
 
 export interface Notice {
@@ -127,14 +116,9 @@ export interface Notice {
 /** Once for each team that the account pays for. */
 export async function tellTeams(
   { db, now }: Change,
-  {
-    userId,
-    key,
-    notice,
-  }: { readonly userId: string; readonly key: string; readonly notice: Notice | undefined },
+  userId: string,
+  { kind, title, body, payload, key }: Notice & { readonly key: string },
 ): Promise<void> {
-  if (notice === undefined) return;
-  const { kind, title, body, payload } = notice;
   for (const { id: teamId, name } of await teamsOfPayer(db.sql, { payerId: userId, now }))
     await addEvent(db, {
       teamId,

@@ -1,5 +1,7 @@
 /** The parts of this feature work with these when the installation has a provider of payments. */
 import type { System } from '../../kit/feature.ts';
+import { appendAudit, PLATFORM_CHAIN, type AuditAct } from '../../kit/ledger/index.ts';
+import { PROVIDER_ACTOR } from '../credits/index.ts';
 import type { FollowPlans } from '../plans/index.ts';
 import type { Provider } from './provider.ts';
 
@@ -20,3 +22,11 @@ export interface Change {
 }
 
 export const noEffects: Effects = async () => undefined;
+
+type Told = Pick<AuditAct, 'action' | 'target' | 'details'> & Partial<Pick<AuditAct, 'chain'>>;
+
+/** Enters into the ledger what the provider told of, by default in the platform's chain. */
+export async function noteTold({ db, now, eventId }: Change, told: Told): Promise<void> {
+  const act = { chain: PLATFORM_CHAIN, ...told, details: { ...told.details, eventId } };
+  await appendAudit(db, { ...act, actor: PROVIDER_ACTOR, requestId: '' }, now);
+}

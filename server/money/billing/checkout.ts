@@ -2,7 +2,7 @@
  * People begin here what they buy: a plan, a change of it, the portal, credit. Each answer is an address of
  * the provider, which is in no log and no entry of the ledger.
  */
-import { CheckoutKind } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import { CheckoutKind, type CreateCreditCheckoutRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { CheckoutRequest, PortalRequest } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -191,35 +191,25 @@ export async function portal(
   }));
 }
 
-export interface WantedCredit {
-  readonly teamId: string;
-  readonly amountCents: number;
-  readonly successUrl: string;
-  readonly cancelUrl: string;
-}
-
-export async function checkoutCredit(deps: CheckoutDeps, ctx: Ctx, wanted: WantedCredit): Promise<Page> {
-  const { amountCents, successUrl, cancelUrl } = wanted;
-  if (!Number.isSafeInteger(amountCents))
-    throw problem('amountCents', 'double.whole', `must be a whole number, got ${amountCents}`);
-  assertPayable(amountCents, deps.currency);
-  deps.check({ successUrl, cancelUrl });
-  return await toCaller(deps, async () => await buyCredit(deps, ctx, wanted));
-}
-
-async function buyCredit(
+export async function checkoutCredit(
   deps: CheckoutDeps,
   ctx: Ctx,
-  { teamId, amountCents, successUrl, cancelUrl }: WantedCredit,
+  { teamId, amountCents, successUrl, cancelUrl }: CreateCreditCheckoutRequest,
 ): Promise<Page> {
   const { beginPurchase, currency } = deps;
   const { userId } = ctx.caller;
-  const customerId = await ensureCustomer(deps, userId);
-  const buys = { kind: 'credit', amountCents, currency, name: 'Credit' } as const;
-  const wish = { userId, kind: 'credit', plan: null, teamId, amountCents, successUrl, cancelUrl } as const;
-  // One that was completed meanwhile stands for itself: this one is another purchase.
-  return await inRounds(
-    async () => pageOf(await beginPurchase(ctx, { ...wish, customerId, buys })),
-    'purchases of the account are being completed',
-  );
+  if (!Number.isSafeInteger(amountCents))
+    throw problem('amountCents', 'double.whole', `must be a whole number, got ${amountCents}`);
+  assertPayable(amountCents, currency);
+  deps.check({ successUrl, cancelUrl });
+  return await toCaller(deps, async () => {
+    const customerId = await ensureCustomer(deps, userId);
+    const buys = { kind: 'credit', amountCents, currency, name: 'Credit' } as const;
+    const wish = { userId, kind: 'credit', plan: null, teamId, amountCents, successUrl, cancelUrl } as const;
+    // One that was completed meanwhile stands for itself: this one is another purchase.
+    return await inRounds(
+      async () => pageOf(await beginPurchase(ctx, { ...wish, customerId, buys })),
+      'purchases of the account are being completed',
+    );
+  });
 }

@@ -3,20 +3,11 @@
  * decides, so that events may come late, twice and in any order.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
-import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
-import { disputeLost, disputeOpened, disputeWon, PROVIDER_ACTOR, refund } from '../credits/index.ts';
+import { disputeLost, disputeOpened, disputeWon, refund } from '../credits/index.ts';
 import { DAY_MS } from '../metering/index.ts';
 import { accountPlanOf, FREE, type AccountPlan } from '../plans/index.ts';
-import {
-  applyPlan,
-  failedNotice,
-  liveOf,
-  standingOf,
-  subscribed,
-  tellTeams,
-  type Subscribed,
-} from './account-plan.ts';
-import { noEffects, type BillingDeps, type Effects } from './billing-deps.ts';
+import { applyPlan, failedNotice, liveOf, standingOf, subscribed, tellTeams } from './account-plan.ts';
+import { noEffects, noteTold, type BillingDeps, type Effects } from './billing-deps.ts';
 import { endCheckout, findCheckout } from './checkouts-store.ts';
 import { accountOf, customerOf } from './customers.ts';
 import { addEvents, type ClaimedEvent } from './events.ts';
@@ -100,21 +91,13 @@ async function planOf(deps: BillingDeps, customerId: string): Promise<Effects> {
   const all = subscribed(await provider.subscriptionsOf(customerId), currency);
   const [, ...surplus] = liveOf(all);
   return async (change) => {
-    await addEvents(
-      change.db.sql,
-      surplus.map((each) => surplusEvent(each, customerId)),
-    );
+    const of = { type: 'svc.surplus', lane: customerId };
+    const events = surplus.map(({ id }) => ({ ...of, id: `surplus:${id}`, objectId: id }));
+    await addEvents(change.db.sql, events);
     const next = (before: AccountPlan) => standingOf(all, before, change.now);
     await applyPlan(deps, change, { userId, next });
   };
 }
-
-const surplusEvent = ({ id }: Subscribed, lane: string) => ({
-  id: `surplus:${id}`,
-  type: 'svc.surplus',
-  lane,
-  objectId: id,
-});
 
 /** A second subscription that lives beside an older one: what was paid for it goes back, and it ends. */
 const surplus: Handler = async (deps, { objectId, lane }) => {
@@ -132,16 +115,9 @@ const surplus: Handler = async (deps, { objectId, lane }) => {
       'The account has an older subscription, which goes on; what was paid for the second one was refunded.';
     const title = (team: string) => `A second subscription that pays for ${team} was cancelled`;
     const notice = { kind: 'billing.plan_changed', title, body, payload: { plan } } as const;
-    await tellTeams(change, { userId, key: objectId, notice });
-    const details = {
-      plan,
-      subscription: objectId,
-      cancelled: true,
-      refunded: true,
-      eventId: change.eventId,
-    };
-    const act = { action: 'billing.plan_changed', target: userId, actor: PROVIDER_ACTOR, requestId: '' };
-    await appendAudit(change.db, { ...act, chain: PLATFORM_CHAIN, details }, change.now);
+    await tellTeams(change, userId, { ...notice, key: objectId });
+    const details = { plan, subscription: objectId, cancelled: true, refunded: true };
+    await noteTold(change, { action: 'billing.plan_changed', target: userId, details });
   };
 };
 
@@ -201,7 +177,7 @@ const reminder: Handler =
   async (change) => {
     const known = await accountPlanOf(change.db, userId);
     if (!isOf(id, known) || known.pastDueSince === null) return;
-    await tellTeams(change, { userId, key: id, notice: failedNotice(known.plan, known.pastDueSince) });
+    await tellTeams(change, userId, { ...failedNotice(known.plan, known.pastDueSince), key: id });
   };
 
 /** Those of the provider that have an effect, and looks that the server takes by itself. */

@@ -15,7 +15,7 @@ import {
 } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
-import { declareFeature, fill, type System } from '../../kit/feature.ts';
+import { declareFeature, fill } from '../../kit/feature.ts';
 import { recordAct } from '../../kit/ledger/index.ts';
 import { budgetsFeature, markDirty } from '../budgets/index.ts';
 import { availablePlans, plansFeature, type FollowPlans } from '../plans/index.ts';
@@ -30,7 +30,6 @@ import { statementsFeature } from '../statements/index.ts';
 import { createAvailability } from './availability.ts';
 import { checkoutCredit, checkoutPlan, portal, type CheckoutDeps } from './checkout.ts';
 import { startBillingLoops } from './loops.ts';
-import type { Provider } from './provider.ts';
 import { createPurchases } from './purchase.ts';
 import { addLooks, looksLeft, type Looks, type LooksLeft } from './reconcile.ts';
 import { createRedirectCheck } from './redirects.ts';
@@ -88,7 +87,12 @@ export const billingFeature = declareFeature({
     await assertCurrency(system.db, currency);
     const provider = openProvider(payments);
     const deps = provider && { ...system, provider, currency, followPlans };
-    const checkout = deps && checkoutDeps(system, { ...deps, returnOrigins: payments.returnOrigins ?? [] });
+    const checkout = deps && {
+      ...deps,
+      beginPurchase: createPurchases(deps),
+      check: createRedirectCheck(() => [...system.publicUrls(), ...(payments.returnOrigins ?? [])]),
+      home: () => `${system.publicUrl()}/console`,
+    };
     const loops = startBillingLoops({ ...system, followPlans }, deps);
     const ofTeam = async (ctx: Ctx, teamId: string) => await teamBilling(pricing, ctx, teamId);
     const hasSecret = payments.stripeWebhookSecrets.length > 0;
@@ -140,23 +144,6 @@ function createBilling(
       return await ofTeam(ctx, teamId);
     },
   });
-}
-
-function checkoutDeps(
-  system: System,
-  deps: System & {
-    readonly provider: Provider;
-    readonly currency: string;
-    readonly followPlans: FollowPlans;
-    readonly returnOrigins: readonly string[];
-  },
-): CheckoutDeps {
-  return {
-    ...deps,
-    beginPurchase: createPurchases(deps),
-    check: createRedirectCheck(() => [...system.publicUrls(), ...deps.returnOrigins]),
-    home: () => `${system.publicUrl()}/console`,
-  };
 }
 
 function configured<T>(deps: T | undefined): T {

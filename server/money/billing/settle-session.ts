@@ -2,10 +2,9 @@
  * Settles a purchase, as its session stands at the provider. Our own row says whose it is and what it
  * was to cost; what a session says of that is compared, and never believed.
  */
-import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { moneyOf } from '../amounts/index.ts';
-import { PROVIDER_ACTOR, purchase } from '../credits/index.ts';
-import { noEffects, type BillingDeps, type Change, type Effects } from './billing-deps.ts';
+import { purchase } from '../credits/index.ts';
+import { noEffects, noteTold, type BillingDeps, type Change, type Effects } from './billing-deps.ts';
 import { checkoutOf, endCheckout, leaveCheckout, type Checkout, type End } from './checkouts-store.ts';
 import { accountOf } from './customers.ts';
 import { addEvents } from './events.ts';
@@ -15,8 +14,8 @@ export async function settleSession(
   deps: BillingDeps,
   session: ProviderSession | undefined,
 ): Promise<Effects> {
-  const row = session === undefined ? undefined : await checkoutOf(deps.db, session);
   if (session === undefined) return noEffects;
+  const row = await checkoutOf(deps.db, session);
   const { customerId } = session;
   const payerId = customerId === undefined ? undefined : await accountOf(deps.db.sql, customerId);
   const stranger = strangeness(session, row, payerId);
@@ -71,11 +70,11 @@ async function credit(settled: Settled): Promise<void> {
   await addEvents(db.sql, [{ ...back, lane: session.customerId ?? session.id }]);
 }
 
-async function end({ db, now: at, eventId, row, session }: Settled, state: End['state']): Promise<void> {
-  const isNew = await endCheckout(db, row.id, { state, at, sessionId: session.id });
+async function end({ row, session, ...told }: Settled, state: End['state']): Promise<void> {
+  const isNew = await endCheckout(told.db, row.id, { state, at: told.now, sessionId: session.id });
   if (!isNew || state !== 'completed') return;
   const { kind, plan, amountCents, currency } = row;
-  const act = { action: 'billing.checkout_completed', target: row.id, actor: PROVIDER_ACTOR, requestId: '' };
-  const details = { kind, plan, amountCents, currency, eventId };
-  await appendAudit(db, { ...act, chain: row.teamId ?? PLATFORM_CHAIN, details }, at);
+  const act = { action: 'billing.checkout_completed', target: row.id };
+  const details = { kind, plan, amountCents, currency };
+  await noteTold(told, { ...act, ...(row.teamId !== null && { chain: row.teamId }), details });
 }

@@ -1,8 +1,7 @@
 /** This file moves statements as their invoices at the provider move. */
 import { addEvent } from '../../kit/events/index.ts';
-import { appendAudit } from '../../kit/ledger/index.ts';
-import { PROVIDER_ACTOR, returnUsed } from '../credits/index.ts';
-import type { Change } from './billing-deps.ts';
+import { returnUsed } from '../credits/index.ts';
+import { noteTold, type Change } from './billing-deps.ts';
 import type { ProviderInvoice } from './provider.ts';
 import { moveStatement, type Move, type StatementRow } from '../statements/index.ts';
 
@@ -16,25 +15,20 @@ function stateOf({ state, isFailed }: ProviderInvoice): Move['to'] | undefined {
 
 /** Does nothing the second time. */
 export async function followInvoice(
-  { db, now, eventId }: Change,
+  change: Change,
   { id, teamId, dueCents, period }: StatementRow,
   invoice: ProviderInvoice,
 ): Promise<void> {
   const to = stateOf(invoice);
   if (to === undefined) return;
-  const moved = await moveStatement(db, {
-    id,
-    to,
-    invoiceId: invoice.id,
-    invoiceUrl: invoice.url,
-  });
+  const { db, now, eventId } = change;
+  const moved = await moveStatement(db, { id, to, invoiceId: invoice.id, invoiceUrl: invoice.url });
   if (!moved) return;
-  const details = { invoice: invoice.id, dueCents, eventId };
-  const act = { chain: teamId, actor: PROVIDER_ACTOR, action: `statement.${to}`, target: id, requestId: '' };
+  const details = { invoice: invoice.id, dueCents };
   // The lock of the team's credit goes before that of its ledger, as everywhere.
   if (to === 'voided') await returnUsed(db, { teamId, statementId: id, at: now, eventId });
-  if (to === 'failed') await tellFailed({ db, now, eventId }, { id, teamId, period });
-  await appendAudit(db, { ...act, details }, now);
+  if (to === 'failed') await tellFailed(change, { id, teamId, period });
+  await noteTold(change, { chain: teamId, action: `statement.${to}`, target: id, details });
 }
 
 async function tellFailed(
