@@ -26,7 +26,6 @@ import { showBudget } from './show.ts';
 
 export { markDirty, spendDirtied } from './dirty.ts';
 export { evaluate, evaluateAll } from './evaluate.ts';
-export type { EvaluateDeps } from './evaluate.ts';
 
 /** Shorter than the 15 s within which a gate is right, with its jitter. */
 const EVALUATE_EVERY_MS = 10_000;

@@ -29,17 +29,13 @@ export async function monthsPaid(
   return new Map(paid);
 }
 
-/** CTE `covers`, which `includedOfRow` reads: the day up to which a month is included. */
-function covers(sql: SqlTag, months: Months): Fragment {
-  return sql`covers as materialized (${coverRows(sql, months)})`;
-}
-
-function coverRows(sql: SqlTag, months: Months): Fragment {
+/** Joins to `cost_days d` as `c` the day up to which the month of a row is included. */
+function joinedCovers(sql: SqlTag, months: Months): Fragment {
   const rows = [...months].map(([period, { coverage }]) => ({ period, day: coverage.day }));
-  return sql`select * from jsonb_to_recordset(${sql.json(rows)}::jsonb) c(period date, day date)`;
+  return sql`left join jsonb_to_recordset(${sql.json(rows)}::jsonb) c(period date, day date) on c.period = d.period`;
 }
 
-/** Included milliseconds of a row of `cost_days d`, joined with `covers c` by its period. */
+/** Included milliseconds of a row of `cost_days d`, with the join of `joinedCovers`. */
 function includedOfRow(sql: SqlTag, months: Months): Fragment {
   const shares = new Map([...months.values()].flatMap(({ coverage }) => [...coverage.shares]));
   return includedMs(sql, { day: sql`c.day`, shares });
@@ -60,7 +56,7 @@ export function coveredRows(sql: SqlTag, months: Months): CoveredRows {
   if (isNothing) return { includedMs: sql`0::bigint`, covers: sql`` };
   return {
     includedMs: sql`sum(${includedOfRow(sql, months)})::bigint`,
-    covers: sql`left join (${coverRows(sql, months)}) c on c.period = d.period`,
+    covers: joinedCovers(sql, months),
   };
 }
 
@@ -75,9 +71,8 @@ export async function netBefore(
   }: { readonly teamId: string; readonly period: string; readonly day: string; readonly months: Months },
 ): Promise<bigint> {
   const [row] = await sql<Array<{ net: string }>>`
-    with ${covers(sql, months)}
     select coalesce(sum((d.metered_ms - (${includedOfRow(sql, months)}))::numeric * p.nanos_per_second), 0)::text as net
-    from cost_days d join prices p on p.id = d.price_id left join covers c on c.period = d.period
+    from cost_days d join prices p on p.id = d.price_id ${joinedCovers(sql, months)}
     where d.team_id = ${teamId} and d.period = ${period}::date and d.day < ${day}::date`;
   return BigInt(row?.net ?? 0);
 }

@@ -1,5 +1,5 @@
 /** Days that an answer about costs is of. */
-import { addDays, assertSpan, dayOf, monthOf, readDay, type DayField } from '../metering/index.ts';
+import { addDays, assertSpan, dayOf, monthOf, readDay } from '../metering/index.ts';
 import { monthAfter } from '../plans/index.ts';
 
 export interface CostDays {
@@ -17,10 +17,7 @@ export interface AskedDays {
 /** Without an end it is now, and all of today counts. */
 export function costDaysOf({ since, until }: AskedDays, now: Date): CostDays {
   const today = dayOf(now.getTime());
-  const read = (field: 'since' | 'until', text: string): DayField => {
-    const given = { resource: 'costs', field, text };
-    return { ...given, text: readDay(given) };
-  };
+  const read = (field: 'since' | 'until', text: string) => readDay({ resource: 'costs', field, text });
   const first = read('since', since ?? monthOf(today));
   const last = read('until', until ?? addDays(today, 1));
   assertSpan({ first, last, isLastIncluded: false });

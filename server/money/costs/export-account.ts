@@ -4,6 +4,7 @@ import { payingFor } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { picoOf } from '../amounts/index.ts';
 import { monthEnd } from '../plans/index.ts';
+import type { StatementRow } from '../statements/index.ts';
 import type { Account, Named } from './charge.ts';
 
 export type Reader = Pick<Ctx, 'db' | 'teams'>;
@@ -55,20 +56,16 @@ async function accountOf({ db }: Reader, payerId: string | null, team: Named): P
   return { id: payerId, name: user?.username, type: 'Account' };
 }
 
-interface StatementRow {
-  readonly id: string;
-  readonly payerId: string | null;
-  readonly dueCents: number;
-  readonly creditCents: number;
+type Stated = Pick<StatementRow, 'id' | 'payerId' | 'dueCents' | 'creditCents'> & {
   readonly grantedCents: number;
-}
+};
 
 /** Sources of its transfers begin with the statement's id. */
 async function statementOf(
   { db, teams }: Reader,
   { teamId, period }: { readonly teamId: string; readonly period: string },
-): Promise<StatementRow | undefined> {
-  const [row] = await db.behind.sql<StatementRow[]>`
+): Promise<Stated | undefined> {
+  const [row] = await db.behind.sql<Stated[]>`
     select s.id, s.payer_id as "payerId", s.due_cents::float8 as "dueCents", s.credit_cents::float8 as "creditCents",
       (select coalesce(sum(t.cents), 0)::float8 from credit_transfers t join credit_transfers b on b.id = t.block_id and b.kind = 'grant'
         where t.team_id = s.team_id and t.kind = 'usage' and starts_with(t.source, s.id)) as "grantedCents"

@@ -26,9 +26,7 @@ export interface Row {
 /** Less than every row of a day. */
 const BEFORE_ALL = { meter: '', priceId: '', projectId: '', environmentId: '', runnerId: '' };
 
-export async function* dayCharges(of: ExportOf): AsyncGenerator<readonly Charge[]> {
-  yield* usageCharges(of, splitRows);
-}
+export const dayCharges = (of: ExportOf) => usageCharges(of, splitRows);
 
 type Split = (of: ExportOf, span: MonthSpan, month: Month) => AsyncIterable<readonly SplitRow[]>;
 

@@ -4,7 +4,6 @@
  */
 import { addDays } from '../metering/index.ts';
 import { rowKey } from '../plans/index.ts';
-import type { Charge } from './charge.ts';
 import type { Month } from './export-account.ts';
 import { splitRows, usageCharges, type MonthSpan, type Row, type SplitRow } from './export-days.ts';
 import { pieces, PIECE, type ExportOf } from './export-of.ts';
@@ -22,9 +21,7 @@ interface ItemRow extends Row {
  */
 const LATE_DAYS = 31;
 
-export async function* itemCharges(of: ExportOf): AsyncGenerator<readonly Charge[]> {
-  yield* usageCharges(of, splitItems);
-}
+export const itemCharges = (of: ExportOf) => usageCharges(of, splitItems);
 
 async function* splitItems(of: ExportOf, span: MonthSpan, month: Month): AsyncGenerator<readonly SplitRow[]> {
   const covered = await coveredParts(of, span, month);

@@ -65,12 +65,7 @@ type ExportRequest = Omit<ExportCsvRequest | ExportJsonRequest, '$typeName' | '$
 
 type Export = (request: ExportRequest, ctx: Ctx, pricing: Pricing) => Promise<AsyncIterable<Bytes>>;
 
-export interface Exports {
-  readonly csv: Export;
-  readonly json: Export;
-}
-
-export function createExports(): Exports {
+export function createExports() {
   const slots = new Slots('this account', 'exports', EXPORTS_MAX);
   const begin =
     (format: Format): Export =>

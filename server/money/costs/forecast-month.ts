@@ -3,47 +3,24 @@ import type { Row } from '../../kit/resource/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { CostForecast } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { decimalOf } from '../amounts/index.ts';
-import { dayOf, monthOf, nanosByDay } from '../metering/index.ts';
+import { monthOf, nanosByDay } from '../metering/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
 import { forecastOf, historyFrom, netLater, type History, type Spent } from './forecast.ts';
 import { costAt, type MeterDay } from './priced-days.ts';
 
-type Reader = Pick<Ctx, 'db' | 'teams'>;
-
-/** A forecast is made of these, beside this month's own days. */
-export interface MonthSoFar {
-  /** Days before this month, and what all of them cost at other prices. */
-  readonly history: History;
-  /** Absent when nothing is included. */
-  readonly paid: PaidMonth | undefined;
-}
-
-export async function monthSoFar(
-  ctx: Reader,
-  {
-    teamId,
-    now,
-    paid,
-    currency,
-  }: Pick<MonthSoFar, 'paid'> & {
-    readonly teamId: string;
-    readonly now: Date;
-    readonly currency: string;
-  },
-): Promise<MonthSoFar> {
-  return { history: await historyOf(ctx, { teamId, today: dayOf(now.getTime()), currency }), paid };
-}
-
+/** A forecast is made of these, beside the days before this month. */
 export interface SpentSoFar {
   /** Days of this month. */
   readonly days: ReadonlyMap<string, Spent>;
   /** Part of their price that the plan includes, in pico-units. */
   readonly included: bigint;
+  /** Absent when nothing is included. */
+  readonly paid: PaidMonth | undefined;
 }
 
 export function forecastMonth(
-  { history: before, paid }: MonthSoFar,
-  { days, included }: SpentSoFar,
+  before: History,
+  { days, included, paid }: SpentSoFar,
 ): Row<CostForecast> | undefined {
   const [firstOfMonth] = [...days.keys()].toSorted();
   const history = {
@@ -67,8 +44,9 @@ interface DayOfMeter {
   readonly ms: string | null;
 }
 
-async function historyOf(
-  { db, teams }: Reader,
+/** Reads the days before this month, and what all of them cost at other prices. */
+export async function historyOf(
+  { db, teams }: Pick<Ctx, 'db' | 'teams'>,
   { teamId, today, currency }: { readonly teamId: string; readonly today: string; readonly currency: string },
 ): Promise<History> {
   const [from, month] = [historyFrom(today), monthOf(today)];

@@ -26,10 +26,8 @@ import { createVerify } from './verify.ts';
 
 export { entryShown } from './credit.ts';
 export { forecastOf, historyFrom, netLater } from './forecast.ts';
-export type { Forecast, Spent } from './forecast.ts';
 export { spentOf } from './forecast-month.ts';
-export { costAt } from './priced-days.ts';
-export type { MeterDay } from './priced-days.ts';
+export { costAt, type MeterDay } from './priced-days.ts';
 
 /** Buys credit at the provider of payments. */
 export type BuyCredit = (
@@ -48,7 +46,7 @@ export function createCosts(system: Pick<System, 'filled'>, pricing: Pricing): H
     anomalies,
     exportJson: async (request, ctx: Ctx) => await exports.json(request, ctx, pricing),
     exportCsv: async (request, ctx: Ctx) => await exports.csv(request, ctx, pricing),
-    verify: createVerify(() => pricing.currency),
+    verify: createVerify(pricing.currency),
     listCreditLedger: async (request, ctx: Ctx) => await listCreditLedger(request, ctx, pricing),
     creditBalance: async (request, ctx: Ctx) => await creditBalance(request, ctx, pricing),
     createCreditCheckout: async (request, ctx: Ctx) => await filledOnce(system, buyCredit)(ctx, request),

@@ -5,7 +5,7 @@
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../base/db/index.ts';
 import { paidMonth, SELF_HOSTED } from '../plans/index.ts';
-import { SHORTFALL, usageLines, type Line } from '../statements/index.ts';
+import { SHORTFALL, usageLines, type Line, type StatementRow } from '../statements/index.ts';
 import {
   amountsOf,
   differing,
@@ -123,14 +123,7 @@ export const STATEMENT_CHECKS: readonly Check[] = [
 
 const AT_ONCE = 100;
 
-interface Stated {
-  readonly id: string;
-  readonly teamId: string;
-  readonly payerId: string | null;
-  readonly period: string;
-  readonly currency: string;
-  readonly plan: string;
-}
+type Stated = Pick<StatementRow, 'id' | 'teamId' | 'payerId' | 'period' | 'currency' | 'plan'>;
 
 type Key = Pick<Line, 'meter' | 'priceId'>;
 type StoredLine = Omit<Line, 'list' | 'included'> & {

@@ -15,7 +15,7 @@ import type { Pricing } from '../plans/index.ts';
 import { monthsPaid } from './coverage.ts';
 import { costDaysOf, monthsOf } from './days.ts';
 import type { Spent } from './forecast.ts';
-import { forecastMonth, monthSoFar } from './forecast-month.ts';
+import { forecastMonth, historyOf } from './forecast-month.ts';
 import { sumsOf, type Sum, type SumKind } from './sums.ts';
 
 export async function summary(request: SummaryRequest, ctx: Ctx, pricing: Pricing): Promise<CostSummary> {
@@ -24,15 +24,17 @@ export async function summary(request: SummaryRequest, ctx: Ctx, pricing: Pricin
   const days = costDaysOf(request, now);
   const { charges, currency } = pricing;
   const months = await monthsPaid(ctx.db.behind, { teamId, months: monthsOf(days), charges });
-  const month = monthOf(dayOf(now.getTime()));
+  const today = dayOf(now.getTime());
+  const month = monthOf(today);
   const asksForecast = request.until === undefined && days.since === month;
-  const [asOf, sums, soFar] = await Promise.all([
+  const [asOf, sums, history] = await Promise.all([
     publishedUntil(ctx.db.behind.sql, { teamId, kind: 'work.finished', effect: METERED, now }),
     sumsOf(ctx, { teamId, ...days, months }),
-    asksForecast ? monthSoFar(ctx, { teamId, now, currency, paid: months.get(month) }) : undefined,
+    asksForecast ? historyOf(ctx, { teamId, today, currency }) : undefined,
   ]);
   const { amounts, ...parts } = partsOf(sums, currency);
-  const forecast = soFar && forecastMonth(soFar, { days: spentByDay(sums), included: amounts.included });
+  const spent = { days: spentByDay(sums), included: amounts.included, paid: months.get(month) };
+  const forecast = history && forecastMonth(history, spent);
   const decimals = decimalsOf(currency);
   return shown(CostSummarySchema, { ...days, currency, decimals, asOf, forecast, ...parts });
 }

@@ -1,9 +1,5 @@
 /** Recomputation of what a team's costs are made of. */
-import {
-  VerifyResponseSchema,
-  type VerifyRequest,
-  type VerifyResponse,
-} from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import { VerifyResponseSchema, type VerifyRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { tooMany } from '../../base/rate-limit.ts';
@@ -39,21 +35,19 @@ export async function differencesOf(db: Database, looked: Looked): Promise<Verif
   });
 }
 
-export type Verify = (request: VerifyRequest, ctx: Ctx) => Promise<VerifyResponse>;
-
 /** Whoever asks about a team while that is looked at shares the answer. */
-export function createVerify(currency: () => string): Verify {
+export function createVerify(currency: string) {
   const running = new Map<string, Promise<Verified>>();
   const begin = (db: Database, teamId: string): Promise<Verified> => {
     if (running.size >= AT_WORK_MAX)
       throw tooMany(`${running.size} verifications are at work already`, RETRY_MS);
-    const work = differencesOf(db, { teamId, limit: SHOWN_MAX, currency: currency() }).finally(() =>
+    const work = differencesOf(db, { teamId, limit: SHOWN_MAX, currency }).finally(() =>
       running.delete(teamId),
     );
     running.set(teamId, work);
     return work;
   };
-  return async ({ teamId }, { db, teams }) => {
+  return async ({ teamId }: VerifyRequest, { db, teams }: Ctx) => {
     teams.require(teamId);
     const { differences, ...counts } = await (running.get(teamId) ?? begin(db, teamId));
     return shown(VerifyResponseSchema, { ...counts, intact: differences.length === 0, differences });

@@ -94,32 +94,33 @@ export interface Dispute extends FromProvider {
   readonly cents: number;
 }
 
-interface HeldPurchase {
-  readonly block: Bought;
+interface Held {
   /** Held back so far. */
   readonly heldCents: number;
   readonly hasEnded: boolean;
 }
 
-/** The purchase under the lock, and what the ledger knows of the dispute. */
-async function heldOf(tx: Database, { purchase, dispute }: Pick<Dispute, 'purchase' | 'dispute'>) {
-  const block = await purchaseOf(tx.sql, purchase);
-  if (block === undefined) return undefined;
-  await lockCredit(tx, block.teamId);
-  const [row] = await tx.sql<Array<Omit<HeldPurchase, 'block'>>>`
-    select coalesce(sum(cents) filter (where kind = 'dispute'), 0)::bigint as "heldCents", count(*) filter (where kind <> 'dispute') > 0 as "hasEnded"
-    from credit_transfers where block_id = ${block.id} and kind in ('dispute', 'dispute_won', 'dispute_lost')
-      and (source = ${dispute} or starts_with(source, ${dispute} || ' '))`;
-  return { block, heldCents: row?.heldCents ?? 0, hasEnded: row?.hasEnded ?? false };
+/** Acts on the purchase under the lock, by what the ledger knows of the dispute. */
+async function onHeld<T>(
+  db: Database,
+  { purchase, dispute }: Pick<Dispute, 'purchase' | 'dispute'>,
+  act: (tx: Database, block: Bought, held: Held) => Promise<T>,
+): Promise<T | undefined> {
+  return await db.transact(async (tx) => {
+    const block = await purchaseOf(tx.sql, purchase);
+    if (block === undefined) return undefined;
+    await lockCredit(tx, block.teamId);
+    const [held] = await tx.sql<Held[]>`
+      select coalesce(sum(cents) filter (where kind = 'dispute'), 0)::bigint as "heldCents", count(*) filter (where kind <> 'dispute') > 0 as "hasEnded"
+      from credit_transfers where block_id = ${block.id} and kind in ('dispute', 'dispute_won', 'dispute_lost')
+        and (source = ${dispute} or starts_with(source, ${dispute} || ' '))`;
+    return await act(tx, block, held ?? { heldCents: 0, hasEnded: false });
+  });
 }
 
 /** Holds back what is left of the purchase. False: no such purchase is known (yet). */
 export async function disputeOpened(db: Database, opened: Dispute): Promise<boolean> {
-  return await db.transact(async (tx) => {
-    const held = await heldOf(tx, opened);
-    if (held === undefined) return false;
-    const { block, heldCents, hasEnded } = held;
-    const { id: blockId, teamId } = block;
+  const isKnown = await onHeld(db, opened, async (tx, { id: blockId, teamId }, { heldCents, hasEnded }) => {
     if (heldCents > 0 || hasEnded) return true;
     const { dispute: source, cents: disputedCents, at, eventId } = opened;
     const cents = Math.min(disputedCents, await leftOf(tx.sql, blockId));
@@ -130,23 +131,25 @@ export async function disputeOpened(db: Database, opened: Dispute): Promise<bool
     await record(tx, { teamId, action: 'credit.disputed', target: blockId, details, at });
     return true;
   });
+  return isKnown ?? false;
 }
 
 /** Gives back what was held. False: no such purchase is known (yet). */
 export async function disputeWon(db: Database, won: Omit<Dispute, 'cents'>): Promise<boolean> {
-  return await db.transact(async (tx) => {
-    const held = await heldOf(tx, won);
-    if (held === undefined) return false;
-    const { block, heldCents: cents, hasEnded } = held;
-    if (cents === 0 || hasEnded) return true;
-    const { id: blockId, teamId } = block;
-    const { dispute: source, at, eventId } = won;
-    const move = { from: 'disputed', to: 'available', cents, blockId, at } as const;
-    await postLocked(tx, { teamId, kind: 'dispute_won', source, ...move });
-    const details = { state: 'won', amountCents: cents, source, eventId };
-    await record(tx, { teamId, action: 'credit.disputed', target: blockId, details, at });
-    return true;
-  });
+  const isKnown = await onHeld(
+    db,
+    won,
+    async (tx, { id: blockId, teamId }, { heldCents: cents, hasEnded }) => {
+      if (cents === 0 || hasEnded) return true;
+      const { dispute: source, at, eventId } = won;
+      const move = { from: 'disputed', to: 'available', cents, blockId, at } as const;
+      await postLocked(tx, { teamId, kind: 'dispute_won', source, ...move });
+      const details = { state: 'won', amountCents: cents, source, eventId };
+      await record(tx, { teamId, action: 'credit.disputed', target: blockId, details, at });
+      return true;
+    },
+  );
+  return isKnown ?? false;
 }
 
 /**
@@ -154,10 +157,7 @@ export async function disputeWon(db: Database, won: Omit<Dispute, 'cents'>): Pro
  * the dispute. Undefined: no such purchase is known (yet).
  */
 export async function disputeLost(db: Database, lost: Dispute): Promise<TakenBack | undefined> {
-  return await db.transact(async (tx) => {
-    const held = await heldOf(tx, lost);
-    if (held === undefined) return undefined;
-    const { block, heldCents, hasEnded } = held;
+  return await onHeld(db, lost, async (tx, block, { heldCents, hasEnded }) => {
     if (hasEnded) return NOTHING;
     const { id: blockId, teamId } = block;
     const { dispute: source, at, eventId } = lost;

@@ -11,7 +11,7 @@ describe('a day', () => {
     ['2026-11-01t00:00:00.000z', '2026-11-01'],
     ['2026-11-01T00:00:00+00:00', '2026-11-01'],
     ['2024-02-29', '2024-02-29'],
-  ])('is read from %s', (text, expected) => expect(readDay(day(text))).toBe(expected));
+  ])('is read from %s', (text, expected) => expect(readDay(day(text))).toEqual(day(expected)));
 
   it.each([
     '',

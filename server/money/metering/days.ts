@@ -38,12 +38,12 @@ export interface DayField {
  * Reads `YYYY-MM-DD`, or the RFC 3339 time of its midnight in UTC. The 31st of February has the right form
  * too.
  */
-export function readDay({ resource, field, text }: DayField): string {
+export function readDay({ resource, field, text }: DayField): DayField {
   const [, day = ''] = DAY.exec(text) ?? [];
   const ms = Date.parse(day);
   if (Number.isNaN(ms) || dayOf(ms) !== day || day < YEARS.first || day > YEARS.last)
     throw refused({ resource, field, rule: 'day' }, `${field} is ${text}, which is no day of the calendar`);
-  return day;
+  return { resource, field, text: day };
 }
 
 export interface Span {

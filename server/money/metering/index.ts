@@ -21,10 +21,9 @@ import { costDays, prices, usageEvents, type UsageEvent } from './schema.ts';
 export { METERED, metered } from './metered.ts';
 export { meterWords } from './meter-words.ts';
 export { listPrices, nanosByDay, pricesNow, publishPrice } from './prices.ts';
-export type { Meter, MeterPrice, NanosOn, Price } from './prices.ts';
+export type { Meter, NanosOn, Price } from './prices.ts';
 export { tellOfPrice } from './price-notice.ts';
 export { addDays, assertSpan, countDays, DAY_MS, dayOf, monthOf, readDay } from './days.ts';
-export type { DayField } from './days.ts';
 
 /**
  * This effect happens together with the metering of an event, also where that comes late: budgets mark the

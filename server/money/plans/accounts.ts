@@ -24,10 +24,15 @@ export const NOTHING_BOUGHT: AccountPlan = {
   pastDueSince: null,
 };
 
-export async function accountPlanOf({ sql }: Pick<Database, 'sql'>, userId: string): Promise<AccountPlan> {
+/** `isLocked`: until the transaction ends, nobody else changes the plan. */
+export async function accountPlanOf(
+  { sql }: Pick<Database, 'sql'>,
+  userId: string,
+  isLocked = false,
+): Promise<AccountPlan> {
   const [row] = await sql<AccountPlan[]>`
     select plan, standing, subscription_id as "subscriptionId", cancel_at as "cancelAt", past_due_since as "pastDueSince"
-    from account_plans where user_id = ${userId}`;
+    from account_plans where user_id = ${userId} ${isLocked ? sql`for update` : sql``}`;
   return row ?? NOTHING_BOUGHT;
 }
 
@@ -49,9 +54,7 @@ export async function changeAccountPlan(
 ): Promise<PlanChange> {
   await sql`
     insert into account_plans (user_id, plan, standing, changed_at) values (${userId}, ${FREE.id}, 'free', ${now}) on conflict do nothing`;
-  const [before = NOTHING_BOUGHT] = await sql<AccountPlan[]>`
-    select plan, standing, subscription_id as "subscriptionId", cancel_at as "cancelAt", past_due_since as "pastDueSince"
-    from account_plans where user_id = ${userId} for update`;
+  const before = await accountPlanOf({ sql }, userId, true);
   const after = next(before) ?? before;
   const { plan, standing, subscriptionId, cancelAt, pastDueSince } = after;
   const isChanged = plan !== before.plan || standing !== before.standing;

@@ -10,9 +10,8 @@ import { plansFeature } from '../plans/index.ts';
 import { closeDue } from './close.ts';
 
 export { closeDue, closedSince, isDue, openMonth, unsettledMonth, waitingFor } from './close.ts';
-export type { Closed, ClosedMonth, Closing, Progress, Waiting } from './close.ts';
-export { SHORTFALL, totalsOf, usageLines } from './lines.ts';
-export type { Line, Totals } from './lines.ts';
+export type { Closed, Closing, Waiting } from './close.ts';
+export { SHORTFALL, usageLines, type Line } from './lines.ts';
 export { openNets, pendingCents } from './open-nets.ts';
 export { rehearse } from './rehearse.ts';
 export { linesOf, moveStatement, statementById, statementsOf } from './store.ts';

@@ -1,6 +1,6 @@
 /** A closing that writes nothing: what is due is settled team by team, and each transaction is undone. */
 import type { Database } from '../../base/db/index.ts';
-import { monthAfter, type Pricing } from '../plans/index.ts';
+import { monthAfter } from '../plans/index.ts';
 import {
   added,
   isDue,
@@ -45,24 +45,14 @@ async function rehearseMonth(
   const teamIds = await teamsToSettle(db, { period, isFresh: periods.length > 1 });
   for (const [done, teamId] of teamIds.entries()) {
     await onProgress?.({ done, total: teamIds.length });
-    const made = await undone(db, async (tx) => await settleEach(tx, pricing, { teamId, periods, at }));
+    const made = await undone(db, async (tx) => {
+      let last: Figures | undefined;
+      for (const each of periods) last = await settle(tx, pricing, { teamId, period: each, at });
+      return last;
+    });
     if (made !== undefined) sum = added(sum, made);
   }
   return sum;
-}
-
-async function settleEach(
-  tx: Database,
-  pricing: Pricing,
-  {
-    teamId,
-    periods,
-    at,
-  }: { readonly teamId: string; readonly periods: readonly string[]; readonly at: Date },
-): Promise<Figures | undefined> {
-  let made: Figures | undefined;
-  for (const period of periods) made = await settle(tx, pricing, { teamId, period, at });
-  return made;
 }
 
 async function undone<T>(db: Database, work: (tx: Database) => Promise<T>): Promise<T | undefined> {

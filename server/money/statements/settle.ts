@@ -8,10 +8,11 @@ import type { Database } from '../../base/db/index.ts';
 import { addEvent } from '../../kit/events/index.ts';
 import { newId } from '../../base/ids.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
+import { moneyOf } from '../amounts/index.ts';
 import { BILLING_ACTOR, lockCredit, shortfallOf, useCredit } from '../credits/index.ts';
 import { paidMonth, type Pricing } from '../plans/index.ts';
 import { shortfallLine, totalsOf, usageLines, type Line, type Totals } from './lines.ts';
-import { wordsOf } from './words.ts';
+import { statementLines } from './schema.ts';
 
 export interface TeamMonth {
   readonly teamId: string;
@@ -101,18 +102,15 @@ async function insert({ sql }: Database, { teamId, period, at }: TeamMonth, sett
       ${dueCents === 0 ? 'settled' : 'closed'}, ${at})`;
 }
 
-async function insertLines({ sql }: Database, id: string, lines: readonly Line[]): Promise<void> {
-  const rows = lines.map((line, n) => ({
+async function insertLines({ orm }: Database, statementId: string, lines: readonly Line[]): Promise<void> {
+  const rows = lines.map(({ list, included, ...line }, n) => ({
     ...line,
+    statementId,
     n: n + 1,
-    list: line.list.toString(),
-    included: line.included.toString(),
+    list: list.toString(),
+    included: included.toString(),
   }));
-  await sql`
-    insert into statement_lines (statement_id, n, meter, price_id, metered_ms, included_ms, list, included, list_cents, net_cents)
-    select ${id}, n, meter, "priceId", "meteredMs", "includedMs", list, included, "listCents", "netCents"
-    from jsonb_to_recordset(${sql.json(rows)}::jsonb) r(n int, meter text, "priceId" text, "meteredMs" bigint, "includedMs" bigint, list numeric, included numeric,
-      "listCents" bigint, "netCents" bigint)`;
+  await orm.insert(statementLines).values(rows);
 }
 
 /** A team that is gone has nobody to tell; its ledger stays. */
@@ -121,9 +119,19 @@ async function tell(tx: Database, { teamId, period, at }: TeamMonth, settled: Se
   const details = { period: period.slice(0, 7), plan, currency, listCents, netCents, creditCents, dueCents };
   const team = await findTeam(tx, teamId);
   if (team !== undefined) {
-    const payload = { statementId: id, ...details, ...wordsOf({ ...details, teamId, team: team.name }) };
+    const words = {
+      title: `The statement of ${team.name} for ${details.period} is there`,
+      body: `${comesTo(settled)} svc teams billing ${teamId} shows its lines.`,
+    };
+    const payload = { statementId: id, ...details, ...words };
     await addEvent(tx, { teamId, kind: 'statement.closed', key: id, payload, at });
   }
   const act = { chain: teamId, action: 'statement.closed', target: id, details };
   await appendAudit(tx, { ...act, actor: BILLING_ACTOR, requestId: '' }, at);
+}
+
+function comesTo({ currency, netCents, creditCents, dueCents }: Settled): string {
+  const credit = creditCents === 0 ? '' : `, of it ${moneyOf(creditCents, currency)} from credit`;
+  const due = dueCents === 0 ? 'Nothing is due' : `${moneyOf(dueCents, currency)} is due`;
+  return `It comes to ${moneyOf(netCents, currency)}${credit}. ${due}.`;
 }

@@ -10,7 +10,6 @@ import {
   meteredDays,
   meteringFeature,
   readDay,
-  type DayField,
   type MeteredDay,
 } from '../metering/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
@@ -38,10 +37,7 @@ function daysOf(
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
   now: Date,
 ): { from: string; to: string } {
-  const read = (field: 'from' | 'to', text: string): DayField => {
-    const given = { resource: 'usage', field, text };
-    return { ...given, text: readDay(given) };
-  };
+  const read = (field: 'from' | 'to', text: string) => readDay({ resource: 'usage', field, text });
   const last = read('to', to ?? dayOf(now.getTime()));
   const first = read('from', from ?? addDays(last.text, 1 - DAYS_DEFAULT));
   assertSpan({ first, last, isLastIncluded: true });
