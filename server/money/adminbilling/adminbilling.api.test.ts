@@ -1,23 +1,21 @@
 /** Tests what staff do with prices, credit and months, over HTTP against the real server. */
 import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { publishAll } from '../../../test/setup/money/months.ts';
+import { picked } from '../../../test/setup/money/picked.ts';
 import { report } from '../../../test/setup/money/reports.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
-import { publish } from '../../kit/events/index.ts';
 import type { System } from '../../kit/feature.ts';
 import { createWorker } from '../../kit/jobs/index.ts';
 import { useCredit } from '../credits/index.ts';
-import { metered } from '../metering/index.ts';
 import { billingTaskJob } from './job.ts';
 import { endTask } from './tasks.ts';
 
-const postgresHere = await has('postgres');
-
 type Worker = Pick<System, 'config' | 'db' | 'onError'>;
 
-describe.skipIf(!postgresHere)('billing by staff', () => {
+describe.skipIf(!(await has('postgres')))('billing by staff', () => {
   let server: TestServer;
   let staff: SvcSDK;
   let teamId: string;
@@ -25,9 +23,6 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
   const audited = async (chain: string, action: string) =>
     await server.db
       .sql`select target, details from audit_entries where chain = ${chain} and action = ${action} order by seq`;
-  const publishAll = async (): Promise<void> => {
-    while ((await publish({ sql: server.db.sql, effects: [metered('usd')] })) > 0);
-  };
 
   /** As a worker does it: nothing else closes months or publishes here. */
   const work = async (more: Partial<Worker> = {}): Promise<boolean> => {
@@ -86,9 +81,7 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
     expect(first).toEqual(price);
     expect(others).toHaveLength(4);
     const shown = await sdkOf(server.first.apiKey).plans.listPrices();
-    expect(
-      shown.map(({ meter, inForce, nanosPerSecond, fromAt: from }) => [meter, inForce, nanosPerSecond, from]),
-    ).toEqual([
+    expect(picked(shown, 'meter', 'inForce', 'nanosPerSecond', 'fromAt')).toEqual([
       ['build.runner', true, 100_000, undefined],
       ['build.service', true, 100_000, undefined],
       ['run.runner', true, 100_000, undefined],
@@ -102,7 +95,7 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
     const at = (ms: number) => new Date(Date.parse(fromAt) + ms).toISOString();
     const before = await report(server.db.sql, { teamId, at: at(7_199_999), ms: 7_200_000 });
     const since = await report(server.db.sql, { teamId, at: at(7_200_000), ms: 7_200_000 });
-    await publishAll();
+    await publishAll(server.db.sql);
     const rated = await server.db.sql`
       select work_id as id, rated::text from usage_events where team_id = ${teamId} order by reported_at`;
     expect(rated).toEqual([
@@ -115,7 +108,7 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
     const { id: user } = await staff.teams.create('user of builds');
     const { id: other } = await staff.teams.create('none of it');
     await report(server.db.sql, { teamId: user, at: new Date().toISOString(), ms: 1_000, kind: 'build' });
-    await publishAll();
+    await publishAll(server.db.sql);
     const fromAt = new Date(Date.now() + 30 * 86_400_000).toISOString();
     const price = await staff.adminBilling.publishPrice({
       meter: 'build.runner',
@@ -175,13 +168,8 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
       await staff.adminBilling.grantCredit(team, { amountCents: 900, reason: 'an hour' });
     await grant();
     const { id: twice } = await grant();
-    await useCredit(server.db, {
-      currency: 'usd',
-      teamId: team,
-      cents: 1_000,
-      source: 'stm_1',
-      at: new Date(),
-    });
+    const use = { currency: 'usd', teamId: team, at: new Date() };
+    await useCredit(server.db, { ...use, cents: 1_000, source: 'stm_1' });
     const revoke = async (of = team, id = twice) =>
       await staff.adminBilling.revokeGrant(of, id, { reason: 'it was given twice' });
     const taken = { kind: 'grant_revoked', amountCents: -800, balanceCents: 0, reason: 'it was given twice' };
@@ -192,13 +180,7 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
     expect(await refused(revoke(teamId))).toBe('404 not_found');
     expect(await refused(revoke(team, 'crt_missing'))).toBe('404 not_found');
     const { id: used } = await grant();
-    await useCredit(server.db, {
-      currency: 'usd',
-      teamId: team,
-      cents: 900,
-      source: 'stm_2',
-      at: new Date(),
-    });
+    await useCredit(server.db, { ...use, cents: 900, source: 'stm_2' });
     expect(await refused(revoke(team, used))).toBe('409 state_conflict');
     expect(await audited(team, 'credit.revoked')).toMatchObject([
       { target: twice, details: { amountCents: 800, ofCents: 900 } },
@@ -214,7 +196,7 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
     await staff.adminBilling.grantCredit(id, { amountCents: 300, reason: 'an outage' });
     const at = new Date(Date.parse(month(1)) - 1).toISOString();
     await report(server.db.sql, { teamId: id, at, ms: 50_000_000 });
-    await publishAll();
+    await publishAll(server.db.sql);
     const begun = await staff.adminBilling.close({ dryRun: true });
     expect(begun).toMatchObject({ kind: 'rehearse', state: 'running', months: [] });
     const rehearsed = await ended(begun);

@@ -3,12 +3,11 @@
  * not 0.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gainCredit } from '../../../test/setup/money/paid.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { startShop, type Shop } from '../../../test/setup/shop.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('in dinars of Kuwait', () => {
+describe.skipIf(!(await has('postgres')))('in dinars of Kuwait', () => {
   let shop: Shop;
   beforeAll(async () => (shop = await startShop({ BILLING_CURRENCY: 'kwd' })));
   afterAll(async () => await shop?.stop());
@@ -20,8 +19,7 @@ describe.skipIf(!postgresHere)('in dinars of Kuwait', () => {
       400,
       expect.stringContaining('a multiple of 10, since payments in KWD are of whole 0.010 KWD; got 5124'),
     ]);
-    shop.stripe.pay(shop.sessionOf(await shop.buyCredit(buyer, 5_120)));
-    await shop.settled();
+    await gainCredit(shop, buyer, 5_120);
     expect(await shop.credit(buyer)).toBe(5_120);
   });
 });

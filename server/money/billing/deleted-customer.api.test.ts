@@ -3,12 +3,11 @@
  * charged twice.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gainCredit, invoicesOf } from '../../../test/setup/money/paid.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { startShop, type Buyer, type Shop } from '../../../test/setup/shop.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('after the customer was deleted at the provider', () => {
+describe.skipIf(!(await has('postgres')))('after the customer was deleted at the provider', () => {
   let shop: Shop;
   beforeAll(async () => (shop = await startShop()));
   afterAll(async () => await shop?.stop());
@@ -31,13 +30,11 @@ describe.skipIf(!postgresHere)('after the customer was deleted at the provider',
 
   it('credit is bought by a new customer, which later purchases use too', async () => {
     const { buyer, gone } = await left();
-    shop.stripe.pay(shop.sessionOf(await shop.buyCredit(buyer)));
-    await shop.settled();
+    await gainCredit(shop, buyer);
     const made = await shop.customerOf(buyer);
     expect(made).not.toBe(gone);
     expect(await shop.credit(buyer)).toBe(5_000);
-    shop.stripe.pay(shop.sessionOf(await shop.buyCredit(buyer, 700)));
-    await shop.settled();
+    await gainCredit(shop, buyer, 700);
     expect([await shop.customerOf(buyer), await shop.credit(buyer)]).toEqual([made, 5_700]);
     expect([charges(gone), charges(made)]).toEqual([1, 2]);
     const acts = await shop.acts(buyer.userId);
@@ -72,8 +69,6 @@ describe.skipIf(!postgresHere)('after the customer was deleted at the provider',
         select state from statements where id = ${id}`;
       return row?.state;
     };
-    const invoices = () =>
-      [...shop.stripe.tables.invoice.values()].filter((each) => each.metadata?.['statement'] === id);
     await shop.look();
     await shop.look();
     expect(await stateOf()).toBe('invoiced');
@@ -82,6 +77,6 @@ describe.skipIf(!postgresHere)('after the customer was deleted at the provider',
     await shop.subscribe(buyer);
     await shop.look();
     expect(await shop.customerOf(buyer)).toBe(made);
-    expect(invoices().map(({ customer, total }) => [customer, total])).toEqual([[made, 1_234]]);
+    expect(invoicesOf(shop, id).map(({ customer, total }) => [customer, total])).toEqual([[made, 1_234]]);
   });
 });

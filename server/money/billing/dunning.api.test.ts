@@ -3,31 +3,35 @@
  * disputes.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chargeOf, gainCredit, priceOf } from '../../../test/setup/money/paid.ts';
 import { has } from '../../../test/setup/needs.ts';
+import { signIn } from '../../../test/setup/people.ts';
 import { BACK, DAY, HOUR, startShop, type Buyer, type Shop } from '../../../test/setup/shop.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('payments', () => {
+describe.skipIf(!(await has('postgres')))('payments', () => {
   let shop: Shop;
   beforeAll(async () => (shop = await startShop()));
   afterAll(async () => await shop?.stop());
 
-  const chargeOf = async (buyer: Buyer): Promise<string> => {
-    const customer = await shop.customerOf(buyer);
-    return (
-      [...shop.stripe.tables.charge.values()].findLast((charge) => charge.customer === customer)?.id ?? ''
-    );
-  };
   const planActs = async ({ userId }: Buyer) =>
     await shop.server.db.sql<
       Array<{ details: Record<string, unknown>; actor_kind: string; actor_id: string }>
     >`
       select details, actor_kind, actor_id from audit_entries where target = ${userId} and action = 'billing.plan_changed' order by seq`;
-  const bought = async (buyer: Buyer, amountCents = 5_000): Promise<void> => {
-    shop.stripe.pay(shop.sessionOf(await shop.buyCredit(buyer, amountCents)));
+  const failures = async (buyer: Buyer) =>
+    (await shop.told(buyer)).filter((title) => title.includes('failed'));
+  type Session = Parameters<typeof shop.api.checkout.sessions.create>[0];
+  /** Pays a session that somebody else with the key has made. */
+  const paidForeign = async (session: Session): Promise<string> => {
+    const back = { success_url: BACK.successUrl, cancel_url: BACK.cancelUrl };
+    const { id } = await shop.api.checkout.sessions.create({ mode: 'payment', ...back, ...session });
+    shop.stripe.pay(id);
     await shop.settled();
+    return id;
   };
+  const once = (cents: number) => [
+    { quantity: 1, price_data: { currency: 'usd', unit_amount: cents, product_data: { name: 'x' } } },
+  ];
 
   it('that fail keep the plan for seven days, and one that comes in later brings it back', async () => {
     const buyer = await shop.buyer();
@@ -37,14 +41,12 @@ describe.skipIf(!postgresHere)('payments', () => {
     const end = shop.stripe.tables.subscription.get(subscription)?.items.data[0]?.current_period_end ?? 0;
     await shop.goOn(end * 1_000 - shop.clock.now().getTime() + DAY, DAY / 4);
     expect(await shop.plan(buyer)).toMatchObject({ name: 'team', standing: 'past_due' });
-    const failed = (await shop.told(buyer)).filter((title) => title.includes('failed'));
-    expect(failed).toEqual(['A payment for other team failed']);
+    expect(await failures(buyer)).toEqual(['A payment for other team failed']);
     await shop.look();
     await shop.goOn(5 * DAY, DAY);
     await shop.look();
     await shop.look();
-    const again = (await shop.told(buyer)).filter((title) => title.includes('failed'));
-    expect(again).toHaveLength(2);
+    expect(await failures(buyer)).toHaveLength(2);
     expect(await shop.plan(buyer)).toMatchObject({ name: 'team', standing: 'past_due' });
     await shop.goOn(2 * DAY + HOUR, DAY);
     await shop.look();
@@ -79,27 +81,17 @@ describe.skipIf(!postgresHere)('payments', () => {
     const buyer = await shop.buyer();
     const first = await shop.subscribe(buyer);
     const customer = await shop.customerOf(buyer);
-    const price = [...shop.stripe.tables.price.values()].find(
-      (each) => each.lookup_key === 'svc_business_usd_v1',
-    );
-    const session = await shop.api.checkout.sessions.create({
-      mode: 'subscription',
-      customer,
-      line_items: [{ price: price?.id ?? '', quantity: 1 }],
-      success_url: BACK.successUrl,
-      cancel_url: BACK.cancelUrl,
-    });
+    const line_items = [{ price: priceOf(shop, 'business').id, quantity: 1 }];
     shop.stripe.webhooks.twice = true;
-    shop.stripe.pay(session.id);
-    await shop.settled();
+    await paidForeign({ mode: 'subscription', customer, line_items });
     shop.stripe.webhooks.twice = false;
     await shop.settled();
     const counts = shop.stripe.countsOf(customer);
     expect(counts.liveSubscriptions).toBe(1);
     expect(shop.stripe.tables.subscription.get(first)?.status).toBe('active');
     expect(counts.refundedCents).toBeGreaterThan(0);
-    const second = [...shop.stripe.tables.charge.values()].findLast((charge) => charge.customer === customer);
-    expect(second?.amount_refunded).toBe(second?.amount);
+    const second = await chargeOf(shop, buyer);
+    expect(second.amount_refunded).toBe(second.amount);
     expect(await shop.plan(buyer)).toMatchObject({ name: 'team', standing: 'active' });
     const titles = (await shop.told(buyer)).filter((title) => title.includes('second subscription'));
     expect(titles).toEqual(['A second subscription that pays for other team was cancelled']);
@@ -115,22 +107,13 @@ describe.skipIf(!postgresHere)('payments', () => {
     const other = await shop.buyer();
     await shop.buyCredit(other, 500);
     const foreign = await shop.customerOf(other);
-    const forged = async (of: string | undefined, cents: number, reference = checkout) => {
-      const session = await shop.api.checkout.sessions.create({
-        mode: 'payment',
+    const forged = async (of: string | undefined, cents: number, reference = checkout) =>
+      await paidForeign({
         ...(of !== undefined && { customer: of }),
         client_reference_id: reference,
         metadata: { checkout: reference, account: buyer.userId, team: buyer.teamId },
-        line_items: [
-          { quantity: 1, price_data: { currency: 'usd', unit_amount: cents, product_data: { name: 'x' } } },
-        ],
-        success_url: BACK.successUrl,
-        cancel_url: BACK.cancelUrl,
+        line_items: once(cents),
       });
-      shop.stripe.pay(session.id);
-      await shop.settled();
-      return session.id;
-    };
     // The row is bound to its own session, so that none of these is its.
     const sessions = [
       await forged(customer, 5_000),
@@ -161,23 +144,14 @@ describe.skipIf(!postgresHere)('payments', () => {
 
   it('without anything of ours are nobody’s business', async () => {
     const before = shop.logged.length;
-    const session = await shop.api.checkout.sessions.create({
-      mode: 'payment',
-      line_items: [
-        { quantity: 1, price_data: { currency: 'usd', unit_amount: 900, product_data: { name: 'x' } } },
-      ],
-      success_url: BACK.successUrl,
-      cancel_url: BACK.cancelUrl,
-    });
-    shop.stripe.pay(session.id);
-    await shop.settled();
+    await paidForeign({ line_items: once(900) });
     expect(shop.logged.slice(before)).toEqual([]);
   });
 
   it('that are given back take the credit back, each cent once', async () => {
     const buyer = await shop.buyer();
-    await bought(buyer, 5_000);
-    const charge = await chargeOf(buyer);
+    await gainCredit(shop, buyer, 5_000);
+    const { id: charge } = await chargeOf(shop, buyer);
     shop.stripe.webhooks.twice = true;
     shop.stripe.refund(charge, 1_000);
     shop.stripe.refund(charge, 1_500);
@@ -191,16 +165,16 @@ describe.skipIf(!postgresHere)('payments', () => {
 
   it('that a bank disputes hold the credit until it is said whose it is', async () => {
     const buyer = await shop.buyer();
-    await bought(buyer, 5_000);
-    const won = shop.stripe.dispute(await chargeOf(buyer));
+    await gainCredit(shop, buyer, 5_000);
+    const won = shop.stripe.dispute((await chargeOf(shop, buyer)).id);
     await shop.settled();
     expect(await shop.credit(buyer)).toBe(0);
     shop.stripe.closeDispute(won.id, 'won');
     await shop.settled();
     expect(await shop.credit(buyer)).toBe(5_000);
-    await bought(buyer, 700);
+    await gainCredit(shop, buyer, 700);
     shop.stripe.webhooks.hold();
-    const lost = shop.stripe.dispute(await chargeOf(buyer));
+    const lost = shop.stripe.dispute((await chargeOf(shop, buyer)).id);
     shop.stripe.closeDispute(lost.id, 'lost');
     shop.stripe.webhooks.release({ reversed: true });
     await shop.settled();
@@ -227,12 +201,7 @@ describe.skipIf(!postgresHere)('payments', () => {
     const { sql } = shop.server.db;
     await sql`
       insert into team_members (team_id, user_id, role, joined_at) values (${payer.teamId}, ${other.userId}, 'owner', now())`;
-    const asOther = {
-      as: (
-        await shop.server.call('POST /auth/login', { body: { email: other.email, password: other.password } })
-      ).body['token'] as string,
-      body: {},
-    };
+    const asOther = { as: (await signIn(shop.server, other.email, other.password)).token, body: {} };
     const taken = await shop.server.call(`POST /teams/${payer.teamId}/billing/payer`, asOther);
     expect(taken).toMatchObject({ status: 200, body: { plan: 'free', payer: { userId: other.userId } } });
     const [limits] = await sql`select runners_max from team_limits where team_id = ${payer.teamId}`;

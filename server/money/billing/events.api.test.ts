@@ -3,12 +3,11 @@
  * says when it is asked.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { chargeOf, payCredit } from '../../../test/setup/money/paid.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { startShop, type Buyer, type Shop } from '../../../test/setup/shop.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('what the provider tells', () => {
+describe.skipIf(!(await has('postgres')))('what the provider tells', () => {
   let shop: Shop;
   beforeAll(async () => (shop = await startShop()));
   afterAll(async () => await shop?.stop());
@@ -19,25 +18,14 @@ describe.skipIf(!postgresHere)('what the provider tells', () => {
   });
 
   const sqlOf = () => shop.server.db.sql;
-  const chargeOf = async (buyer: Buyer): Promise<string> => {
-    const customer = await shop.customerOf(buyer);
-    return (
-      [...shop.stripe.tables.charge.values()].findLast((charge) => charge.customer === customer)?.id ?? ''
-    );
-  };
   const changes = async ({ userId }: Buyer) =>
     await sqlOf()`select plan, standing from plan_changes where user_id = ${userId} order by from_at, id`;
-  const bought = async (buyer: Buyer, amountCents = 5_000): Promise<string> => {
-    const sessionId = shop.sessionOf(await shop.buyCredit(buyer, amountCents));
-    shop.stripe.pay(sessionId);
-    return sessionId;
-  };
   it('twice and reversed has one effect', async () => {
     const buyer = await shop.buyer();
     shop.stripe.webhooks.twice = true;
     shop.stripe.webhooks.hold();
-    await bought(buyer);
-    shop.stripe.refund(await chargeOf(buyer), 2_000);
+    await payCredit(shop, buyer);
+    shop.stripe.refund((await chargeOf(shop, buyer)).id, 2_000);
     shop.stripe.pay(shop.sessionOf(await shop.checkout(buyer)));
     shop.stripe.webhooks.release({ reversed: true });
     await shop.settled();
@@ -57,13 +45,10 @@ describe.skipIf(!postgresHere)('what the provider tells', () => {
   it('in fifty shuffled pieces ends where the provider is', async () => {
     const buyer = await shop.buyer();
     shop.stripe.webhooks.hold();
-    const subscription = await (async () => {
-      shop.stripe.pay(shop.sessionOf(await shop.checkout(buyer)));
-      const customer = await shop.customerOf(buyer);
-      return (
-        [...shop.stripe.tables.subscription.values()].find((each) => each.customer === customer)?.id ?? ''
-      );
-    })();
+    shop.stripe.pay(shop.sessionOf(await shop.checkout(buyer)));
+    const customer = await shop.customerOf(buyer);
+    const subscriptions = [...shop.stripe.tables.subscription.values()];
+    const subscription = subscriptions.find((each) => each.customer === customer)?.id ?? '';
     const prices = [...shop.stripe.tables.price.values()].filter((price) =>
       price.lookup_key?.startsWith('svc_'),
     );
@@ -106,7 +91,7 @@ describe.skipIf(!postgresHere)('what the provider tells', () => {
     const buyer = await shop.buyer();
     let isDeaf = true;
     shop.stripe.webhooks.drop(1_000, () => isDeaf);
-    await bought(buyer);
+    await payCredit(shop, buyer);
     shop.stripe.pay(shop.sessionOf(await shop.checkout(buyer)));
     await shop.stripe.delivered();
     expect(await shop.credit(buyer)).toBe(0);

@@ -3,14 +3,14 @@
  * new one, and never two charges.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { gainCredit, priceOf } from '../../../test/setup/money/paid.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { BACK, HOUR, startShop, type Buyer, type Shop } from '../../../test/setup/shop.ts';
 import { createAvailability } from './availability.ts';
 
-const postgresHere = await has('postgres');
 const SESSIONS = 'POST /v1/checkout/sessions';
 
-describe.skipIf(!postgresHere)('while the provider is not well', () => {
+describe.skipIf(!(await has('postgres')))('while the provider is not well', () => {
   let shop: Shop;
   beforeAll(async () => (shop = await startShop()));
   afterAll(async () => await shop?.stop());
@@ -47,8 +47,7 @@ describe.skipIf(!postgresHere)('while the provider is not well', () => {
     await shop.goOn(25 * HOUR, HOUR * 5);
     await shop.look();
     expect(await rows(buyer)).toMatchObject([{ state: 'expired' }]);
-    shop.stripe.pay(shop.sessionOf(await shop.buyCredit(buyer)));
-    await shop.settled();
+    await gainCredit(shop, buyer);
     expect(await shop.credit(buyer)).toBe(5_000);
   });
 
@@ -148,10 +147,7 @@ describe.skipIf(!postgresHere)('while the provider is not well', () => {
   });
 
   it('prices that are missing, inactive or of another amount are not for sale', async () => {
-    const prices = [...shop.stripe.tables.price.values()];
-    const team = prices.find((price) => price.lookup_key === 'svc_team_usd_v1');
-    const business = prices.find((price) => price.lookup_key === 'svc_business_usd_v1');
-    if (team === undefined || business === undefined) throw new Error('no prices');
+    const [team, business] = [priceOf(shop, 'team'), priceOf(shop, 'business')];
     const buyer = await shop.buyer();
     team.active = false;
     business.unit_amount = 19_899;

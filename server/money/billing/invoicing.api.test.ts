@@ -1,5 +1,7 @@
 /** Statements become invoices over the same cents, one each, whatever breaks on the way. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { invoicesOf } from '../../../test/setup/money/paid.ts';
+import { picked } from '../../../test/setup/money/picked.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { DAY, HOUR, startShop, type Buyer, type Shop } from '../../../test/setup/shop.ts';
@@ -8,8 +10,6 @@ import { purchase, useCredit } from '../credits/index.ts';
 import { addLooks } from './reconcile.ts';
 import { handleEvents } from './worker.ts';
 
-const postgresHere = await has('postgres');
-
 interface Closed {
   readonly period?: string;
   /** Net of each line. */
@@ -17,7 +17,7 @@ interface Closed {
   readonly credit?: number;
 }
 
-describe.skipIf(!postgresHere)('a statement', () => {
+describe.skipIf(!(await has('postgres')))('a statement', () => {
   let shop: Shop;
   beforeAll(async () => (shop = await startShop()));
   afterAll(async () => await shop?.stop());
@@ -50,8 +50,19 @@ describe.skipIf(!postgresHere)('a statement', () => {
     const [row] = await sqlOf()`select state, invoice_id, invoice_url from statements where id = ${id}`;
     return row as { state: string; invoice_id: string | null; invoice_url: string | null };
   };
-  const invoices = (id: string) =>
-    [...shop.stripe.tables.invoice.values()].filter((invoice) => invoice.metadata?.['statement'] === id);
+  const invoices = (id: string) => invoicesOf(shop, id);
+  /** Makes a draft over an amount, as somebody else with the key would. */
+  const drafted = async (statement: string, customer: string, amount: number): Promise<string> => {
+    const { id } = await shop.api.invoices.create({ customer, metadata: { statement } });
+    const item = { customer, invoice: id, amount, currency: 'usd', description: 'x' };
+    await shop.api.invoiceItems.create(item);
+    return id;
+  };
+  /** Looks for what is due, and handles what is found, without waiting for the rest. */
+  const lookOnce = async (): Promise<void> => {
+    await addLooks(sqlOf(), { now: shop.clock.now(), all: false });
+    await handleEvents(shop.deps);
+  };
   const acts = async (id: string) => (await shop.acts(id)).filter((act) => act.startsWith('statement.'));
   /** Tries that wait for their turn are due now. */
   const again = async () =>
@@ -117,13 +128,8 @@ describe.skipIf(!postgresHere)('a statement', () => {
     shop.stripe.closeDispute(shop.stripe.dispute((await chargeOf(disputed)).id).id, 'lost');
     await shop.settled();
     const all = await shop.server.call(`GET /teams/${buyer.teamId}/statements`, { as: buyer.key });
-    expect(
-      (all.body['statements'] as Array<Record<string, unknown>>).map((each) => [
-        each['id'],
-        each['state'],
-        each['refundedCents'],
-      ]),
-    ).toEqual([
+    const statements = all.body['statements'] as Array<Record<string, unknown>>;
+    expect(picked(statements, 'id', 'state', 'refundedCents')).toEqual([
       [disputed, 'paid', 700],
       [refunded, 'paid', 450],
     ]);
@@ -228,8 +234,7 @@ describe.skipIf(!postgresHere)('a statement', () => {
       const { api } = shop.stripe;
       // The library tries a lost answer again with the same key: that one is lost, too.
       api.loseAnswerAfterEffect(2, call);
-      await addLooks(sqlOf(), { now: shop.clock.now(), all: false });
-      await handleEvents(shop.deps);
+      await lookOnce();
       await waitFor('a lost answer', async () => {
         const waiting = await sqlOf()`
           update billing_events set due_at = now() + interval '1 hour'
@@ -283,18 +288,9 @@ describe.skipIf(!postgresHere)('a statement', () => {
 
   it('is never invoiced over another amount: the draft goes, and those who run the installation know', async () => {
     const buyer = await payer();
-    const customer = await shop.customerOf(buyer);
     const id = await closed(buyer);
-    const draft = await shop.api.invoices.create({ customer, metadata: { statement: id } });
-    await shop.api.invoiceItems.create({
-      customer,
-      invoice: draft.id,
-      amount: 5,
-      currency: 'usd',
-      description: 'x',
-    });
-    await addLooks(sqlOf(), { now: shop.clock.now(), all: false });
-    await handleEvents(shop.deps);
+    await drafted(id, await shop.customerOf(buyer), 5);
+    await lookOnce();
     expect(
       shop.logged.some((line) => line.includes(id) && line.includes('is over 10.05 USD, expected 10.00 USD')),
     ).toBe(true);
@@ -311,16 +307,9 @@ describe.skipIf(!postgresHere)('a statement', () => {
       [await shop.customerOf(other), 1_000],
       [await shop.customerOf(buyer), 999],
     ] as const) {
-      const invoice = await shop.api.invoices.create({ customer, metadata: { statement: id } });
-      await shop.api.invoiceItems.create({
-        customer,
-        invoice: invoice.id,
-        amount,
-        currency: 'usd',
-        description: 'x',
-      });
-      await shop.api.invoices.finalizeInvoice(invoice.id);
-      shop.stripe.payInvoice(invoice.id);
+      const invoice = await drafted(id, customer, amount);
+      await shop.api.invoices.finalizeInvoice(invoice);
+      shop.stripe.payInvoice(invoice);
       // The server may have come by itself to the draft, which it does not make final.
       await shop.heard();
     }

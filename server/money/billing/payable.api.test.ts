@@ -3,6 +3,7 @@
  * of it is the same.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { invoicesOf } from '../../../test/setup/money/paid.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { startShop, type Buyer, type Shop } from '../../../test/setup/shop.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -102,9 +103,7 @@ describe.skipIf(!postgresHere).each(FAMILIES)('a month in $currency', ({ currenc
 
   it('becomes an invoice that is paid, and given back in part', async () => {
     await shop.look();
-    const invoice = [...shop.stripe.tables.invoice.values()].find(
-      (each) => each.metadata?.['statement'] === statement['id'],
-    );
+    const [invoice] = invoicesOf(shop, String(statement['id']));
     expect(invoice).toMatchObject({ status: 'open', total: net, currency });
     shop.stripe.payInvoice(invoice?.id ?? '');
     await shop.settled();

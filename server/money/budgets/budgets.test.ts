@@ -7,9 +7,7 @@ import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { BUDGETS_MAX } from './acts.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('budgets', () => {
+describe.skipIf(!(await has('postgres')))('budgets', () => {
   let server: TestServer;
   let sdk: SvcSDK;
   let teamId: string;

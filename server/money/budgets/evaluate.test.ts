@@ -2,21 +2,19 @@
 import { BudgetsService } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createBuildWorld, type BuildWorld } from '../../../test/setup/builds/build-world.ts';
-import { useTime } from '../../../test/setup/money/spending.ts';
+import { publishAll } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
-import { publish } from '../../kit/events/index.ts';
 import { openDatabase, type Database, type SqlTag } from '../../base/db/index.ts';
+import { OF_NO_PLACE, seedDays } from '../costs/testing/days.ts';
 import { metered } from '../metering/index.ts';
 import { createBudgets, evaluate, evaluateAll, markDirty, percentUsed, spendDirtied } from './index.ts';
-
-const postgresHere = await has('postgres');
 
 /** A cent is a hundred seconds at the first price. */
 const CENT_MS = 100_000;
 
-describe.skipIf(!postgresHere)('spending', () => {
+describe.skipIf(!(await has('postgres')))('spending', () => {
   let world: BuildWorld;
   let sql: SqlTag;
   let teamId: string;
@@ -63,27 +61,28 @@ describe.skipIf(!postgresHere)('spending', () => {
       options: { db: world.db, userId: world.userId, teamIds: [teamId] },
     });
   const spend = async (cents: number, day = now.toISOString().slice(0, 10)) => {
-    await useTime(sql, { teamId, day, ms: cents * CENT_MS });
+    await seedDays(sql, [{ ...OF_NO_PLACE, teamId, day, ms: cents * CENT_MS }]);
     await markDirty(sql, [teamId]);
   };
   const pass = async (more: object = {}) => {
     while (await evaluate({ ...deps(), ...more }));
   };
+  const texts = (rows: readonly Record<string, unknown>[]) => rows.map(({ text }) => String(text));
   const told = async () =>
-    (
+    texts(
       await sql<Array<{ text: string }>>`
-        select kind || ' ' || (payload ->> 'threshold') as text from outbox where team_id = ${teamId} and kind <> 'work.finished' order by id`
-    ).map(({ text }) => text);
+      select kind || ' ' || (payload ->> 'threshold') as text from outbox where team_id = ${teamId} and kind <> 'work.finished' order by id`,
+    );
   const gates = async (of = teamId) =>
-    (
-      await sql<Array<{ text: string }>>`
-        select trim(cause || ' ' || scope) as text from spend_gates where team_id = ${of} order by 1`
-    ).map(({ text }) => text);
+    texts(
+      await sql`
+      select trim(cause || ' ' || scope) as text from spend_gates where team_id = ${of} order by 1`,
+    );
   const ledger = async () =>
-    (
-      await sql<Array<{ action: string }>>`
-        select action from audit_entries where chain = ${teamId} and action like 'spend.%' order by seq`
-    ).map(({ action }) => action);
+    texts(
+      await sql`
+      select action as text from audit_entries where chain = ${teamId} and action like 'spend.%' order by seq`,
+    );
 
   it('is told of once, whoever looks, of several thresholds the highest, and anew of a changed limit', async () => {
     const { id } = await set({ monthlyLimit: 1, hold: false });
@@ -142,8 +141,7 @@ describe.skipIf(!postgresHere)('spending', () => {
   });
 
   it('is told of when the forecast passes the limit, before the limit is', async () => {
-    for (let day = 1; day < 20; day += 1)
-      await useTime(sql, { teamId, day: `2026-05-${String(day).padStart(2, '0')}`, ms: CENT_MS });
+    for (let day = 1; day < 20; day += 1) await spend(1, `2026-05-${String(day).padStart(2, '0')}`);
     await set({ monthlyLimit: 0.3 });
     expect((await told()).toSorted()).toEqual(['budget.forecast 100', 'budget.threshold 50']);
     await markDirty(sql, [teamId]);
@@ -232,7 +230,7 @@ describe.skipIf(!postgresHere)('spending', () => {
     let isWritten = (): void => undefined;
     const written = new Promise<void>((resolve) => (isWritten = resolve));
     const publishing = world.db.transact(async (tx) => {
-      await useTime(tx.sql, { teamId, day: '2026-05-20', ms: 100 * CENT_MS });
+      await seedDays(tx.sql, [{ ...OF_NO_PLACE, teamId, day: '2026-05-20', ms: 100 * CENT_MS }]);
       await markDirty(tx.sql, [teamId]);
       isWritten();
       await waiting;
@@ -315,7 +313,7 @@ describe.skipIf(!postgresHere)('spending', () => {
       const id = await world.submit(teamId);
       const grant = await world.poll(runnerId);
       await world.report(runnerId, { id, epoch: grant!.epoch });
-      while ((await publish({ sql, effects: [metered('usd'), spendDirtied({ charges })] })) > 0);
+      await publishAll(sql, { effects: [metered('usd'), spendDirtied({ charges })] });
       return (await sql`delete from spend_dirty where team_id = ${teamId} returning 1`).count;
     };
     expect([await ran(false), await ran(true)]).toEqual([0, 1]);
@@ -331,7 +329,8 @@ describe.skipIf(!postgresHere)('spending', () => {
     const [row] =
       await sql`insert into projects (id, team_id, name, slug, created_at) values (${`prj_${teamId}`}, ${teamId}, 'p', ${teamId}, now()) returning id`;
     const project = await set({ monthlyLimit: 1, projectId: String(row!['id']) });
-    await useTime(sql, { teamId, day: '2026-05-03', ms: 50 * CENT_MS, projectId: String(row!['id']) });
+    const place = { ...OF_NO_PLACE, projectId: String(row!['id']) };
+    await seedDays(sql, [{ ...place, teamId, day: '2026-05-03', ms: 50 * CENT_MS }]);
     const used = async () => await percentUsed(sql, { ...pricing, now, teamIds: [teamId, other] });
     expect(await used()).toEqual(new Map([[teamId, { budgetId: project.id, percentUsed: 50 }]]));
     await set({ id: project.id, monthlyLimit: 1, enabled: false });

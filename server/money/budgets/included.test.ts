@@ -1,31 +1,28 @@
 /** Included time against budgets and gates, of an installation that charges. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
-import { useTime } from '../../../test/setup/money/spending.ts';
+import { createMoneyWorld, type MoneyWorld } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
+import { OF_NO_PLACE, seedDays } from '../costs/testing/days.ts';
 import { paidMonth, paidMonths } from '../plans/index.ts';
 import { usageLines } from '../statements/index.ts';
 import { evaluate, markDirty } from './index.ts';
 import { measure } from './measure.ts';
 
-const postgresHere = await has('postgres');
-
 /** Included time of the free plan. */
 const POOL_MS = 120_000_000;
 const NOW = new Date('2026-05-20T12:00:00Z');
 
-describe.skipIf(!postgresHere)('included time', () => {
-  let database: TestDatabase;
+describe.skipIf(!(await has('postgres')))('included time', () => {
+  let world: MoneyWorld;
   let sql: SqlTag;
   beforeAll(async () => {
-    database = await createTestDatabase();
-    ({ sql } = database.db);
-    await sql`insert into regions (id, name, operator) values ('reg_customer', 'customer', 'customer')`;
+    world = await createMoneyWorld();
+    ({ sql } = world.db);
   });
-  afterAll(async () => await database?.drop());
+  afterAll(async () => await world?.drop());
   beforeEach(async () => {
     now = NOW;
     await sql`truncate spend_dirty, spend_gates, budget_notices, outbox`;
@@ -33,16 +30,13 @@ describe.skipIf(!postgresHere)('included time', () => {
 
   let now = NOW;
   const pricing = { currency: 'usd', charges: true };
-  const deps = () => ({ db: database.db, clock: { now: () => now, monotonicMs: () => 0 }, ...pricing });
+  const deps = () => ({ db: world.db, clock: { now: () => now, monotonicMs: () => 0 }, ...pricing });
   const pass = async () => {
     while (await evaluate(deps()));
   };
-  const pay = async (teamId: string, payerId: string, from: Date) =>
-    void (await sql`insert into team_payers (team_id, from_at, payer_id) values (${teamId}, ${from}, ${payerId})`);
-  const team = async (payerId?: string, from = new Date('2026-01-01T00:00:00Z')) => {
-    const id = newId('team');
-    await sql`insert into teams (id, name, region_id, created_at) values (${id}, 'team', 'reg_customer', now())`;
-    if (payerId !== undefined) await pay(id, payerId, from);
+  const team = async (payerId?: string) => {
+    const id = await world.team();
+    if (payerId !== undefined) await world.pays(payerId, [id]);
     return id;
   };
   const budget = async (
@@ -55,10 +49,8 @@ describe.skipIf(!postgresHere)('included time', () => {
       insert into budgets (id, team_id, environment_id, limit_cents, enforcement, created_at, updated_at)
       values (${newId('bdg')}, ${teamId}, ${environmentId}, ${limitCents}, ${enforcement}, now(), now())`;
   };
-  const plan = async (userId: string, name: string, fromAt: Date) =>
-    await sql`insert into plan_changes (id, user_id, plan, standing, from_at) values (${newId('chk')}, ${userId}, ${name}, 'active', ${fromAt})`;
   const use = async (teamId: string, ms: number, more: { day?: string; environmentId?: string } = {}) => {
-    await useTime(sql, { teamId, day: '2026-05-20', ms, ...more });
+    await seedDays(sql, [{ ...OF_NO_PLACE, teamId, day: '2026-05-20', ms, ...more }]);
     await markDirty(sql, [teamId]);
   };
   const gates = async () =>
@@ -74,7 +66,7 @@ describe.skipIf(!postgresHere)('included time', () => {
   it('is not blocked by a budget of 0, which holds what comes behind it', async () => {
     const payer = newId('user');
     const teamId = await team(payer);
-    await plan(payer, 'team', new Date('2026-01-01T00:00:00Z'));
+    await world.plan(payer, 'team', '2026-01-01T00:00:00Z');
     await budget(teamId, 0);
     await use(teamId, 599_999_999);
     await pass();
@@ -128,7 +120,7 @@ describe.skipIf(!postgresHere)('included time', () => {
     await use(teamId, POOL_MS);
     await pass();
     expect(await gates()).toHaveLength(1);
-    await plan(payer, 'business', new Date('2026-05-20T13:00:00Z'));
+    await world.plan(payer, 'business', '2026-05-20T13:00:00Z');
     await markDirty(sql, [teamId]);
     await pass();
     expect(await gates()).toEqual([]);
@@ -142,11 +134,11 @@ describe.skipIf(!postgresHere)('included time', () => {
   it('is that of who pays now: a team that another account took over is let in without any work', async () => {
     const [poor, rich] = [newId('user'), newId('user')];
     const teamId = await team(poor);
-    await plan(rich, 'business', new Date('2026-01-01T00:00:00Z'));
+    await world.plan(rich, 'business', '2026-01-01T00:00:00Z');
     await use(teamId, POOL_MS);
     await pass();
     expect(await gates()).toHaveLength(1);
-    await pay(teamId, rich, new Date('2026-05-20T12:00:01Z'));
+    await world.pays(rich, [teamId], '2026-05-20T12:00:01Z');
     await pass();
     expect(await gates()).toEqual([]);
   });
@@ -160,8 +152,8 @@ describe.skipIf(!postgresHere)('included time', () => {
         fc.record({
           day: fc.integer({ min: 1, max: 20 }),
           ms: fc.integer({ min: 1, max: 90_000_000 }),
-          environment: fc.constantFrom('', 'e1', 'e2'),
-          runner: fc.constantFrom('rnr_1', 'rnr_2'),
+          environmentId: fc.constantFrom('', 'e1', 'e2'),
+          runnerId: fc.constantFrom('rnr_1', 'rnr_2'),
         }),
         { maxLength: 12 },
       ),
@@ -174,16 +166,12 @@ describe.skipIf(!postgresHere)('included time', () => {
           const payerId = payer === undefined ? undefined : `${run}${payer}`;
           const teamId = await team(payerId);
           teamIds.push(teamId);
-          if (payerId !== undefined) await plan(payerId, name, new Date('2026-05-05T00:00:00Z'));
+          if (payerId !== undefined) await world.plan(payerId, name, '2026-05-05T00:00:00Z');
           await budget(teamId, 1);
-          for (const { day, ms, environment, runner } of days)
-            await useTime(sql, {
-              teamId,
-              day: `2026-05-${String(day).padStart(2, '0')}`,
-              ms,
-              environmentId: environment,
-              runnerId: runner,
-            });
+          for (const { day, ms, environmentId, runnerId } of days) {
+            const used = { teamId, projectId: '', environmentId, runnerId, ms };
+            await seedDays(sql, [{ ...used, day: `2026-05-${String(day).padStart(2, '0')}` }]);
+          }
         }
         const { budgets } = await measure(sql, { ...pricing, now, teamIds });
         for (const each of budgets) expect((each.forecast() ?? 0n) <= each.forecastMax).toBe(true);

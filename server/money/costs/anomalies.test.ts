@@ -1,32 +1,24 @@
 /** Anomalies of a team and its projects, and who is told of them. */
-import { create } from '@bufbuild/protobuf';
-import {
-  AnomaliesRequestSchema,
-  CostContributorKind,
-  CostsService,
-  type AnomaliesResponse,
-} from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import { CostContributorKind } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../../test/setup/clock.ts';
+import { askAnomalies } from '../../../test/setup/money/asked.ts';
+import { picked } from '../../../test/setup/money/picked.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { createWorld, type World } from '../../../test/setup/work/world.ts';
 import { publish } from '../../kit/events/index.ts';
 import type { Database } from '../../base/db/index.ts';
 import { JobNotYet, type Job } from '../../kit/jobs/index.ts';
 import { addDays } from '../metering/index.ts';
-import { anomalies } from './anomalies.ts';
 import { addMissing, ANOMALY_JOB, anomalyJob } from './anomaly-watch.ts';
 import { seedDays, type SeededDay } from './testing/days.ts';
 
-const there = await has('postgres');
 const TODAY = '2026-11-10';
 const YESTERDAY = '2026-11-09';
-const RPC = `${CostsService.typeName}/Anomalies`;
 /** Milliseconds that cost this much at 0.0001 a second. */
 const UNIT_MS = 10_000_000;
 
-describe.skipIf(!there)('anomalies', () => {
+describe.skipIf(!(await has('postgres')))('anomalies', () => {
   let world: World;
   let db: Database;
   let teamId: string;
@@ -40,14 +32,9 @@ describe.skipIf(!there)('anomalies', () => {
     await db.sql`delete from outbox`;
   });
 
-  const ask = async (thresholdPct?: number, teamIds = [teamId]): Promise<AnomaliesResponse> => {
-    const clock = createFakeClock(new Date(`${TODAY}T12:00:00Z`));
-    const ctx = { ...testCtx(RPC, { db, userId: 'user_1', teamIds }), clock };
-    return await anomalies(
-      create(AnomaliesRequestSchema, { teamId, ...(thresholdPct && { thresholdPct }) }),
-      ctx,
-    );
-  };
+  const now = new Date(`${TODAY}T12:00:00Z`);
+  const ask = async (thresholdPct?: number, teamIds = [teamId]) =>
+    await askAnomalies({ db, teamId, now, teamIds }, thresholdPct);
   const days = async (rows: readonly SeededDay[]) =>
     await seedDays(
       db.sql,
@@ -55,25 +42,11 @@ describe.skipIf(!there)('anomalies', () => {
     );
   /** This seeds ten weeks up to yesterday: two quiet projects, of which one is loud on some days. */
   const usual = async (loud: Readonly<Record<string, number>> = {}) => {
+    const quietly = { projectId: 'prj_quiet', environmentId: 'env_quiet', runnerId: 'rnr_a' };
+    const loudly = { projectId: 'prj_loud', environmentId: 'env_loud', runnerId: 'rnr_b' };
     const rows = Array.from({ length: 70 }, (_row, n) => addDays(YESTERDAY, -n));
-    await days(
-      rows.map((day) => ({
-        day,
-        projectId: 'prj_quiet',
-        environmentId: 'env_quiet',
-        runnerId: 'rnr_a',
-        ms: 4 * UNIT_MS,
-      })),
-    );
-    await days(
-      rows.map((day) => ({
-        day,
-        projectId: 'prj_loud',
-        environmentId: 'env_loud',
-        runnerId: 'rnr_b',
-        ms: (loud[day] ?? 2) * UNIT_MS,
-      })),
-    );
+    await days(rows.map((day) => ({ day, ...quietly, ms: 4 * UNIT_MS })));
+    await days(rows.map((day) => ({ day, ...loudly, ms: (loud[day] ?? 2) * UNIT_MS })));
     await db.sql`insert into cost_names (team_id, id, name) values (${teamId}, 'prj_loud', 'shop'), (${teamId}, 'env_loud', 'production')`;
   };
 
@@ -81,15 +54,7 @@ describe.skipIf(!there)('anomalies', () => {
     await usual({ [YESTERDAY]: 20, '2026-11-03': 8 });
     const { learning, anomalies: found } = await ask();
     expect(learning).toBe(false);
-    expect(
-      found.map(({ day, projectId, actual, expected, deviationPct }) => [
-        day,
-        projectId,
-        actual,
-        expected,
-        deviationPct,
-      ]),
-    ).toEqual([
+    expect(picked(found, 'day', 'projectId', 'actual', 'expected', 'deviationPct')).toEqual([
       [YESTERDAY, undefined, '24.000000000000', '6.000000000000', 300],
       [YESTERDAY, 'prj_loud', '20.000000000000', '2.000000000000', 900],
       ['2026-11-03', undefined, '12.000000000000', '6.000000000000', 100],
@@ -97,22 +62,12 @@ describe.skipIf(!there)('anomalies', () => {
     ]);
     expect(found[0]).toMatchObject({ samples: 8 });
     expect(found[1]!.projectName).toBe('shop');
+    const grown = { actual: '20.000000000000', expected: '2.000000000000' };
     expect(found[0]!.contributors).toMatchObject([
-      {
-        kind: CostContributorKind.ENVIRONMENT,
-        id: 'env_loud',
-        name: 'production',
-        actual: '20.000000000000',
-        expected: '2.000000000000',
-      },
-      {
-        kind: CostContributorKind.RUNNER,
-        id: 'rnr_b',
-        actual: '20.000000000000',
-        expected: '2.000000000000',
-      },
+      { kind: CostContributorKind.ENVIRONMENT, id: 'env_loud', name: 'production', ...grown },
+      { kind: CostContributorKind.RUNNER, id: 'rnr_b', ...grown },
     ]);
-    expect((await ask(250)).anomalies.map(({ day, projectId }) => [day, projectId])).toEqual([
+    expect(picked((await ask(250)).anomalies, 'day', 'projectId')).toEqual([
       [YESTERDAY, undefined],
       [YESTERDAY, 'prj_loud'],
       ['2026-11-03', 'prj_loud'],

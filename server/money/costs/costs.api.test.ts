@@ -12,12 +12,11 @@ import { waitFor } from '../../../test/setup/wait-for.ts';
 import { PIECE } from './export-of.ts';
 import { seedDays } from './testing/days.ts';
 
-const there = await has('postgres');
 const PIECES = 12;
 /** List price of the runs, a second each, at 0.0001. */
 const LIST = '2.400000000000';
 
-describe.skipIf(!there)('costs over the door', () => {
+describe.skipIf(!(await has('postgres')))('costs over the door', () => {
   let server: TestServer;
   let sdk: SvcSDK;
   let teamId: string;
@@ -43,14 +42,14 @@ describe.skipIf(!there)('costs over the door', () => {
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
   const route = (path: string) => `GET /teams/${teamId}/${path}`;
-  const open = async (token = server.first.apiKey, signal?: AbortSignal): Promise<Response> =>
+  const open = async (signal?: AbortSignal): Promise<Response> =>
     await fetch(`${server.baseUrl}/teams/${teamId}/costs/export.csv`, {
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${server.first.apiKey}` },
       ...(signal && { signal }),
     });
   /** Once the places of those before are free. */
-  const opened = async (): Promise<Response> =>
-    await waitFor('a place for an export', async () => await open(), {
+  const opened = async (signal?: AbortSignal): Promise<Response> =>
+    await waitFor('a place for an export', async () => await open(signal), {
       holds: ({ status }) => status === 200,
     });
 
@@ -138,11 +137,7 @@ describe.skipIf(!there)('costs over the door', () => {
   it('free their place and their connection when the client leaves', async () => {
     for (let n = 0; n < 12; n += 1) {
       const leaving = new AbortController();
-      const answer = await waitFor(
-        'a place for an export',
-        async () => await open(undefined, leaving.signal),
-        { holds: ({ status }) => status === 200 },
-      );
+      const answer = await opened(leaving.signal);
       await answer.body!.getReader().read();
       leaving.abort();
     }

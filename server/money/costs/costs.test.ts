@@ -2,17 +2,14 @@
 import { CostsService } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBuildWorld, type BuildWorld } from '../../../test/setup/builds/build-world.ts';
+import { publishAll } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
 import type { System } from '../../kit/feature.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
-import { publish } from '../../kit/events/index.ts';
-import { metered } from '../metering/index.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { createCosts } from './index.ts';
 
-const postgresHere = await has('postgres');
-
-describe.skipIf(!postgresHere)('a receipt', () => {
+describe.skipIf(!(await has('postgres')))('a receipt', () => {
   let world: BuildWorld;
   let runnerId: string;
   beforeAll(async () => {
@@ -27,9 +24,6 @@ describe.skipIf(!postgresHere)('a receipt', () => {
       request: { teamId: world.teamId, itemId },
       options: { db: world.db, userId: world.userId, teamIds },
     });
-  const publishAll = async () => {
-    while ((await publish({ sql: world.db.sql, effects: [metered('usd')] })) > 0);
-  };
   const ran = async (durationMs?: number): Promise<string> => {
     const id = await world.submit(world.teamId);
     const grant = await world.poll(runnerId);
@@ -39,7 +33,7 @@ describe.skipIf(!postgresHere)('a receipt', () => {
 
   it('of a run says what makes its cost: claim to report, times the price', async () => {
     const id = await ran(7);
-    await publishAll();
+    await publishAll(world.db.sql);
     const receipt = await explain(id);
     const [line, ...more] = receipt.lines;
     expect(more).toEqual([]);
@@ -66,7 +60,7 @@ describe.skipIf(!postgresHere)('a receipt', () => {
     const lease = { id: grant!.workId, epoch: grant!.epoch };
     await world.beatBuild(runnerId, lease);
     await world.reportBuild(runnerId, lease);
-    await publishAll();
+    await publishAll(world.db.sql);
     await world.db.sql`delete from environments where id = ${environmentId}`;
     const receipt = await explain(buildId);
     expect(receipt.lines).toMatchObject([{ workId: lease.id, meter: 'build.runner', environmentId }]);
@@ -97,7 +91,7 @@ describe.skipIf(!postgresHere)('a receipt', () => {
     await expect(explain(waiting)).rejects.toMatchObject({ code: 'not_found' });
     const grant = await world.poll(runnerId);
     await world.report(runnerId, { id: waiting, epoch: grant!.epoch });
-    await publishAll();
+    await publishAll(world.db.sql);
     expect((await explain(waiting)).lines).toHaveLength(1);
     await expect(explain(waiting, ['team_other'])).rejects.toMatchObject({ code: 'not_found' });
     await expect(explain('run_a')).rejects.toMatchObject({ code: 'not_found' });

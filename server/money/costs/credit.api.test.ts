@@ -7,10 +7,9 @@ import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { disputeOpened, disputeWon, purchase, refund, useCredit } from '../credits/index.ts';
 
-const postgresHere = await has('postgres');
 const at = new Date('2026-03-01T12:00:00Z');
 
-describe.skipIf(!postgresHere)('credit of a team', () => {
+describe.skipIf(!(await has('postgres')))('credit of a team', () => {
   let server: TestServer;
   let sdk: SvcSDK;
   let teamId: string;

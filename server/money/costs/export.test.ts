@@ -1,15 +1,11 @@
 /** Tests exports of costs: each row's arithmetic, what they sum to, closed months, and late reports. */
 import { create } from '@bufbuild/protobuf';
-import {
-  CostExportDetail,
-  CostsService,
-  ExportCsvRequestSchema,
-  SummaryRequestSchema,
-} from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import { CostExportDetail, ExportCsvRequestSchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createFakeClock } from '../../../test/setup/clock.ts';
+import { askSummary, costsCtx } from '../../../test/setup/money/asked.ts';
+import { pricing } from '../../../test/setup/money/months.ts';
+import { picked } from '../../../test/setup/money/picked.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { createWorld, type World } from '../../../test/setup/work/world.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
@@ -18,10 +14,8 @@ import { addDays } from '../metering/index.ts';
 import { COLUMN_NAMES } from './columns.ts';
 import { createExports } from './export.ts';
 import { PIECE } from './export-of.ts';
-import { summary } from './summary.ts';
 import { seedDays, type SeededDay } from './testing/days.ts';
 
-const there = await has('postgres');
 const NOW = new Date('2026-11-10T12:00:00Z');
 const pico = (text: string | null | undefined): bigint => BigInt((text ?? '0').replace('.', ''));
 type Row = Readonly<Record<string, string | null>>;
@@ -31,7 +25,7 @@ interface ExportRange {
   readonly detail?: CostExportDetail;
 }
 
-describe.skipIf(!there)('an export of costs', () => {
+describe.skipIf(!(await has('postgres')))('an export of costs', () => {
   let world: World;
   let db: Database;
   let teamId: string;
@@ -42,16 +36,12 @@ describe.skipIf(!there)('an export of costs', () => {
   afterAll(async () => await world?.drop());
   beforeEach(async () => (teamId = await world.team()));
 
-  const ctxOf = (rpc: string) => ({
-    ...testCtx(`${CostsService.typeName}/${rpc}`, { db, userId: 'user_1', teamIds: [teamId] }),
-    clock: createFakeClock(NOW),
-  });
-  const pricing = { currency: 'usd', charges: true };
+  const asking = () => ({ db, teamId, now: NOW });
   const text = async (format: 'csv' | 'json', asked: ExportRange = {}): Promise<string> => {
     const stream = await createExports()[format](
       create(ExportCsvRequestSchema, { teamId, ...asked }),
-      ctxOf(format === 'csv' ? 'ExportCsv' : 'ExportJson'),
-      pricing,
+      costsCtx(format === 'csv' ? 'ExportCsv' : 'ExportJson', asking()),
+      pricing(true),
     );
     const parts: Uint8Array[] = [];
     for await (const { data } of stream) parts.push(data);
@@ -75,8 +65,6 @@ describe.skipIf(!there)('an export of costs', () => {
   };
   const summed = (rows: readonly Row[], column: string): string =>
     decimalOf(rows.reduce((sum, row) => sum + pico(row[column]), 0n));
-  const listOf = async (asked: Pick<ExportRange, 'since' | 'until'> = {}) =>
-    (await summary(create(SummaryRequestSchema, { teamId, ...asked }), ctxOf('Summary'), pricing)).list;
   const days = async (...rows: readonly SeededDay[]) =>
     await seedDays(
       db.sql,
@@ -107,7 +95,7 @@ describe.skipIf(!there)('an export of costs', () => {
       expect(pico(row['ListCost']).toString()).toBe(cost);
       expect(row['ConsumedQuantity']).toBe(row['PricingQuantity']);
     }
-    expect(summed(rows, 'ListCost')).toBe(await listOf(asked));
+    expect(summed(rows, 'ListCost')).toBe((await askSummary(asking(), asked, pricing(true))).list);
     expect(new Set(rows.map((row) => row['x_RunnerId'])).size).toBe(PIECE + 700);
     const { rows: same, end } = await jsonRows(asked);
     expect(
@@ -134,14 +122,7 @@ describe.skipIf(!there)('an export of costs', () => {
       { day: '2026-11-04', ms: 1_000 },
     );
     const rows = await csvRows();
-    expect(
-      rows.map((row) => [
-        row['ChargePeriodStart'],
-        row['PricingQuantity'],
-        row['BilledCost'],
-        row['x_CoveredBy'],
-      ]),
-    ).toEqual([
+    expect(picked(rows, 'ChargePeriodStart', 'PricingQuantity', 'BilledCost', 'x_CoveredBy')).toEqual([
       ['2026-11-02T00:00:00Z', '100000.000', '0.000000000000', 'included'],
       ['2026-11-03T00:00:00Z', '20000.000', '0.000000000000', 'included'],
       ['2026-11-03T00:00:00Z', '30000.000', '3.000000000000', null],
@@ -181,41 +162,26 @@ describe.skipIf(!there)('an export of costs', () => {
     const transfer = async (
       kind: string,
       [from, to]: readonly [string, string],
-      more: { cents: number; source: string; block?: string; at?: string },
+      { cents, block, at = '2026-11-01T01:00:00Z' }: { cents: number; block?: string; at?: string },
     ) => {
       const id = newId('crt');
+      const source = block === undefined ? `${kind} ${teamId}` : `${statement} ${block}`;
       await db.sql`
         insert into credit_transfers (id, team_id, kind, source, "from", "to", cents, block_id, created_at)
-        values (${id}, ${teamId}, ${kind}, ${more.source}, ${from}, ${to}, ${more.cents}, ${more.block ?? null}, ${more.at ?? '2026-11-01T01:00:00Z'}::timestamptz)`;
+        values (${id}, ${teamId}, ${kind}, ${source}, ${from}, ${to}, ${cents}, ${block ?? null}, ${at}::timestamptz)`;
       return id;
     };
-    const grant = await transfer('grant', ['granted', 'available'], { cents: 100, source: `g ${teamId}` });
+    const grant = await transfer('grant', ['granted', 'available'], { cents: 100 });
     const bought = await transfer('purchase', ['bought', 'available'], {
       cents: 500,
-      source: `p ${teamId}`,
       at: '2026-10-20T10:00:00Z',
     });
-    await transfer('usage', ['available', 'consumed'], {
-      cents: 100,
-      source: `${statement} ${grant}`,
-      block: grant,
-    });
-    await transfer('usage', ['available', 'consumed'], {
-      cents: 150,
-      source: `${statement} ${bought}`,
-      block: bought,
-    });
+    await transfer('usage', ['available', 'consumed'], { cents: 100, block: grant });
+    await transfer('usage', ['available', 'consumed'], { cents: 150, block: bought });
 
     const rows = await csvRows({ since: '2026-10-01', until: '2026-11-01' });
-    const shown = rows.map((row) => [
-      row['ChargeCategory'],
-      row['PricingQuantity'],
-      row['BilledCost'],
-      row['EffectiveCost'],
-      row['x_CoveredBy'],
-      row['InvoiceId'],
-    ]);
-    expect(shown).toEqual([
+    const figures = ['PricingQuantity', 'BilledCost', 'EffectiveCost'];
+    expect(picked(rows, 'ChargeCategory', ...figures, 'x_CoveredBy', 'InvoiceId')).toEqual([
       ['Usage', '120000.000', '0.000000000000', '0.000000000000', 'included', statement],
       ['Usage', '10000.000', '0.000000000000', '0.000000000000', 'granted_credit', statement],
       ['Usage', '15000.000', '0.000000000000', '1.500000000000', 'bought_credit', statement],
@@ -237,12 +203,8 @@ describe.skipIf(!there)('an export of costs', () => {
       BillingAccountName: payer.slice(-20),
       BillingAccountType: 'Account',
     });
-    expect(
-      summed(
-        rows.filter((row) => row['InvoiceId'] === statement),
-        'BilledCost',
-      ),
-    ).toBe('0.500000000000');
+    const invoiced = rows.filter((row) => row['InvoiceId'] === statement);
+    expect(summed(invoiced, 'BilledCost')).toBe('0.500000000000');
     // Each item is paid as its row of the day is: the first reports are included.
     for (const [n, [at, ms, runner]] of (
       [
@@ -306,19 +268,14 @@ describe.skipIf(!there)('an export of costs', () => {
     await event('run_a', '2026-11-01T00:00:00Z', { period: '2026-11-01' });
     await event('run_b', '2026-11-05T12:00:00.123456Z', { period: '2026-11-01', build: 'bld_1', ms: 2_500 });
     const { rows, end } = await jsonRows({ detail: CostExportDetail.ITEMS });
-    expect(
-      rows.map((row) => [row['x_ItemId'], row['ChargePeriodStart'], row['ListCost'], row['BilledCost']]),
-    ).toEqual([
+    expect(picked(rows, 'x_ItemId', 'ChargePeriodStart', 'ListCost', 'BilledCost')).toEqual([
       ['run_late', '2026-11-01T00:00:00Z', '0.000000700000', '0.000000700000'],
       ['run_a', '2026-11-01T00:00:00Z', '0.000100000000', '0.000100000000'],
       ['bld_1', '2026-11-05T00:00:00Z', '0.000250000000', '0.000250000000'],
     ]);
     expect(end.totals['ListCost']).toBe(summed(rows, 'ListCost'));
-    const october = await jsonRows({
-      detail: CostExportDetail.ITEMS,
-      since: '2026-10-01',
-      until: '2026-11-01',
-    });
+    const asked = { detail: CostExportDetail.ITEMS, since: '2026-10-01', until: '2026-11-01' };
+    const october = await jsonRows(asked);
     expect(october.rows.map((row) => row['x_ItemId'])).toEqual(['run_before']);
   });
 

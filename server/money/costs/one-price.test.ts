@@ -1,27 +1,18 @@
 /** A new price is no anomaly, and a forecast goes on at the prices of the days that it is of. */
-import { create } from '@bufbuild/protobuf';
-import {
-  AnomaliesRequestSchema,
-  CostsService,
-  SummaryRequestSchema,
-} from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createFakeClock } from '../../../test/setup/clock.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
+import { askAnomalies, askSummary } from '../../../test/setup/money/asked.ts';
+import { picked } from '../../../test/setup/money/picked.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { newId } from '../../base/ids.ts';
 import { addDays } from '../metering/index.ts';
-import { anomalies } from './anomalies.ts';
-import { summary } from './summary.ts';
 import { seedDays, type SeededDay } from './testing/days.ts';
 
-const there = await has('postgres');
 const TODAY = '2026-11-10';
 /** Each day costs ten at the default price, 0.0001 a second. */
 const DAY_MS = 100_000_000;
 
-describe.skipIf(!there)('a price that changed', () => {
+describe.skipIf(!(await has('postgres')))('a price that changed', () => {
   let database: TestDatabase;
   let teamId: string;
   beforeAll(async () => (database = await createTestDatabase()));
@@ -41,23 +32,9 @@ describe.skipIf(!there)('a price that changed', () => {
     for (let day = first; day <= last; day = addDays(day, 1)) rows.push({ teamId, day, ...row(day) });
     await seedDays(database.db.sql, rows);
   };
-  const ctx = (rpc: string) => ({
-    ...testCtx(`${CostsService.typeName}/${rpc}`, {
-      db: database.db,
-      userId: 'user_1',
-      teamIds: [teamId],
-    }),
-    clock: createFakeClock(new Date(`${TODAY}T00:00:00Z`)),
-  });
-  const found = async () =>
-    (await anomalies(create(AnomaliesRequestSchema, { teamId }), ctx('Anomalies'))).anomalies;
-  const forecast = async () =>
-    (
-      await summary(create(SummaryRequestSchema, { teamId }), ctx('Summary'), {
-        currency: 'usd',
-        charges: false,
-      })
-    ).forecast;
+  const asking = () => ({ db: database.db, teamId, now: new Date(`${TODAY}T00:00:00Z`) });
+  const found = async () => (await askAnomalies(asking())).anomalies;
+  const forecast = async () => (await askSummary(asking())).forecast;
 
   it('makes no day of constant usage stand out, also where work of the old one ends on its first day', async () => {
     const meter = 'run.runner' as const;
@@ -88,7 +65,7 @@ describe.skipIf(!there)('a price that changed', () => {
       deviationPct: 100,
       contributors: [{ expected: '2.500000000000' }, { expected: '2.500000000000' }],
     });
-    expect(more.map(({ day, projectId }) => [day, projectId])).toEqual([['2026-11-05', 'prj_1']]);
+    expect(picked(more, 'day', 'projectId')).toEqual([['2026-11-05', 'prj_1']]);
   });
 
   it('is what days that are left are forecast at, also one that is still to come', async () => {

@@ -1,35 +1,23 @@
 /** A month in minor units is the same in the summary, in what is pending, and on the statement. */
-import { create } from '@bufbuild/protobuf';
-import { CostsService, SummaryRequestSchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createFakeClock } from '../../../test/setup/clock.ts';
-import { createMoneyWorld, type MoneyWorld } from '../../../test/setup/money/months.ts';
+import { askSummary, costsCtx } from '../../../test/setup/money/asked.ts';
+import { createMoneyWorld, pricing, type MoneyWorld } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { payableStep } from '../amounts/index.ts';
 import { openNets, pendingCents } from '../statements/index.ts';
-import { summary } from './summary.ts';
 import { seedDays } from './testing/days.ts';
 
-const there = await has('postgres');
-
-describe.skipIf(!there)('minor units', () => {
+describe.skipIf(!(await has('postgres')))('minor units', () => {
   let world: MoneyWorld;
   beforeAll(async () => (world = await createMoneyWorld()));
   afterAll(async () => await world?.drop());
 
   const figures = async (teamId: string, currency: string) => {
-    const pricing = { currency, charges: false };
-    const context = testCtx(`${CostsService.typeName}/Summary`, {
-      db: world.db,
-      userId: 'user_1',
-      teamIds: [teamId],
-    });
-    const ctx = { ...context, clock: createFakeClock(new Date('2026-11-01T00:00:00Z')) };
-    const asked = create(SummaryRequestSchema, { teamId, since: '2026-09-01', until: '2026-11-01' });
-    const all = await summary(asked, ctx, pricing);
-    const pending = pendingCents(await openNets(ctx, { teamId, ...pricing }));
+    const prices = pricing(false, currency);
+    const asking = { db: world.db, teamId, now: new Date('2026-11-01T00:00:00Z') };
+    const all = await askSummary(asking, { since: '2026-09-01', until: '2026-11-01' }, prices);
+    const pending = pendingCents(await openNets(costsCtx('Summary', asking), { teamId, ...prices }));
     return { summary: all.netCents, parts: all.byDay.reduce((sum, day) => sum + day.netCents, 0), pending };
   };
   const METERS = ['run.runner', 'run.service', 'build.runner', 'build.service'] as const;

@@ -1,28 +1,19 @@
 /** Costs of a time, from days that are seeded: parts that sum, included time, names, a forecast. */
-import { create } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import {
-  CostsService,
-  ForecastMethod,
-  SummaryRequestSchema,
-  type CostPart,
-  type CostSummary,
-} from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import { ForecastMethod } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createFakeClock } from '../../../test/setup/clock.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
+import { askSummary } from '../../../test/setup/money/asked.ts';
+import { pricing } from '../../../test/setup/money/months.ts';
+import { picked } from '../../../test/setup/money/picked.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { testCtx } from '../../../test/setup/work/ctx.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { addDays } from '../metering/index.ts';
 import { seedDays, type SeededDay } from './testing/days.ts';
-import { summary } from './summary.ts';
 
-const there = await has('postgres');
 const NOW = new Date('2026-11-10T12:00:00Z');
-const RPC = `${CostsService.typeName}/Summary`;
 
 /** This returns the exact sum of decimal texts. */
 const sum = (texts: readonly string[]): string => {
@@ -33,7 +24,7 @@ const sum = (texts: readonly string[]): string => {
   return `${pico.slice(0, -12)}.${pico.slice(-12)}`;
 };
 
-describe.skipIf(!there)('a summary of costs', () => {
+describe.skipIf(!(await has('postgres')))('a summary of costs', () => {
   let database: TestDatabase;
   let db: Database;
   let teamId: string;
@@ -52,14 +43,7 @@ describe.skipIf(!there)('a summary of costs', () => {
   const ask = async (
     request: { since?: string; until?: string } = {},
     { charges = false, now = NOW, teamIds = [teamId] } = {},
-  ): Promise<CostSummary> => {
-    const ctx = { ...testCtx(RPC, { db, userId: 'user_1', teamIds }), clock: createFakeClock(now) };
-    return await summary(create(SummaryRequestSchema, { teamId, ...request }), ctx, {
-      currency: 'usd',
-      charges,
-    });
-  };
-  const amounts = (parts: readonly CostPart[]) => parts.map(({ id, list }) => [id, list]);
+  ) => await askSummary({ db, teamId, now, teamIds }, request, pricing(charges));
 
   it('of nothing is nothing, up to now', async () => {
     const none = await ask();
@@ -123,11 +107,11 @@ describe.skipIf(!there)('a summary of costs', () => {
     expect(byProject).toMatchObject([{ list: '0.000900000000' }, { id: 'prj_a', name: 'shop' }]);
     expect(byProject[0]!.id).toBeUndefined();
     expect(byProject[0]!.others).toBeUndefined();
-    expect(byRunner.map(({ id, name }) => [id, name])).toEqual([
+    expect(picked(byRunner, 'id', 'name')).toEqual([
       ['rnr_pool', undefined],
       ['rnr_a', 'big'],
     ]);
-    expect(amounts(byEnvironment)).toEqual([
+    expect(picked(byEnvironment, 'id', 'list')).toEqual([
       [undefined, '0.000900000000'],
       ['env_a', '0.000500000000'],
     ]);
@@ -201,7 +185,7 @@ describe.skipIf(!there)('a summary of costs', () => {
       { day: '2026-11-03', ms: 7_000_000 },
     );
     const all = await ask({ since: '2026-10-01' }, { charges: true });
-    expect(all.byDay.map(({ day, included, net }) => [day, included, net])).toEqual([
+    expect(picked(all.byDay, 'day', 'included', 'net')).toEqual([
       ['2026-10-05', '12.000000000000', '1.000000000000'],
       ['2026-11-01', '10.000000000000', '0.000000000000'],
       ['2026-11-02', '2.000000000000', '2.000000000000'],

@@ -9,10 +9,9 @@ import type { System } from '../../kit/feature.ts';
 import { purchase, refund } from '../credits/index.ts';
 import { createCosts } from './index.ts';
 
-const postgresHere = await has('postgres');
 const PRICE = 'prc_00000000000000000000000001';
 
-describe.skipIf(!postgresHere)('verification', () => {
+describe.skipIf(!(await has('postgres')))('verification', () => {
   let world: MoneyWorld;
   let teamId: string;
   let otherId: string;

@@ -1,6 +1,6 @@
 /** How credit comes to a team and goes from it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
+import { createMoneyWorld, type MoneyWorld } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -24,26 +24,20 @@ import {
   useCredit,
 } from './index.ts';
 
-const postgresHere = await has('postgres');
 const at = new Date('2026-03-01T12:00:00Z');
 const after = (ms: number) => new Date(at.getTime() + ms);
 
-describe.skipIf(!postgresHere)('credit', () => {
-  let database: TestDatabase;
+describe.skipIf(!(await has('postgres')))('credit', () => {
+  let world: MoneyWorld;
   let db: Database;
-  let teams = 0;
   let teamId: string;
 
   beforeAll(async () => {
-    database = await createTestDatabase();
-    ({ db } = database);
-    await db.sql`insert into regions (id, name, operator) values ('reg_1', 'r', 'service')`;
+    world = await createMoneyWorld();
+    ({ db } = world);
   });
-  afterAll(async () => await database?.drop());
-  beforeEach(async () => {
-    teamId = `team_${++teams}`;
-    await db.sql`insert into teams (id, name, region_id, created_at) values (${teamId}, ${`team ${teams}`}, 'reg_1', now())`;
-  });
+  afterAll(async () => await world?.drop());
+  beforeEach(async () => (teamId = await world.team('the buyers')));
 
   const source = (name: string) => `${teamId} ${name}`;
   const buy = async (cents: number, name = 'cs_1', when = at) =>
@@ -128,7 +122,7 @@ describe.skipIf(!postgresHere)('credit', () => {
       await give(50);
       await buy(100);
       expect(await use(200, 'stm_1')).toBe(200);
-      const other = openDatabase({ url: database.url, max: 2 });
+      const other = openDatabase({ url: world.url, max: 2 });
       try {
         await expireCredit(db, after(999));
         expect(await balance()).toBe(650);
@@ -206,7 +200,7 @@ describe.skipIf(!postgresHere)('credit', () => {
         {
           key: first.transfer.id,
           payload: {
-            title: `The credit of team ${teams} is low`,
+            title: 'The credit of the buyers is low',
             body: expect.stringContaining(`svc costs credits balance --team ${teamId}`),
             balanceCents: 99,
             ofCents: 1_000,

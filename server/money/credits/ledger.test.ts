@@ -5,7 +5,6 @@ import { createTestDatabase, type TestDatabase } from '../../../test/setup/datab
 import { has } from '../../../test/setup/needs.ts';
 import { balanceOf, post, purchase, type NewTransfer } from './index.ts';
 
-const postgresHere = await has('postgres');
 const at = new Date('2026-03-01T12:00:00Z');
 
 interface Violation {
@@ -13,7 +12,7 @@ interface Violation {
   readonly message: string;
 }
 
-describe.skipIf(!postgresHere)('the ledger of credit', () => {
+describe.skipIf(!(await has('postgres')))('the ledger of credit', () => {
   let database: TestDatabase;
   let owner: postgres.Sql;
   let teams = 0;

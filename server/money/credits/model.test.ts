@@ -24,7 +24,6 @@ import {
   useCredit,
 } from './index.ts';
 
-const postgresHere = await has('postgres');
 const START = Date.parse('2026-03-01T00:00:00Z');
 const STEP_MS = 60_000;
 const ACTS = 90;
@@ -170,7 +169,7 @@ class Model {
   }
 }
 
-describe.skipIf(!postgresHere)('random acts on credit', () => {
+describe.skipIf(!(await has('postgres')))('random acts on credit', () => {
   let database: TestDatabase;
   let db: Database;
   beforeAll(async () => {

@@ -4,40 +4,27 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createBuildWorld, type BuildWorld } from '../../../test/setup/builds/build-world.ts';
+import { publishAll } from '../../../test/setup/money/months.ts';
+import { picked } from '../../../test/setup/money/picked.ts';
+import { report, type Reported } from '../../../test/setup/money/reports.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { publish } from '../../kit/events/index.ts';
 import { announce } from '../../engine/work/sql.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import { openDatabase, type SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
-import { metered, meteredDays } from './index.ts';
+import { meteredDays } from './index.ts';
 
-const postgresHere = await has('postgres');
-const EFFECTS = [metered('usd')];
-
-interface Ended {
-  readonly teamId: string;
-  readonly runnerId: string;
+interface Ended extends Omit<Reported, 'at' | 'ms'> {
   readonly claimed: string;
   readonly finished: string;
-  readonly id?: string;
-  readonly selfMs?: number;
 }
 
-/** The event that the engine writes of such a run, by its own piece of SQL; its item is gone already. */
-async function write(sql: SqlTag, { teamId, runnerId, claimed, finished, id = newId('run'), selfMs }: Ended) {
-  const meteredMs = Date.parse(finished) - Date.parse(claimed);
-  await sql`
-    with ended as (
-      select ${id}::text as id, ${teamId}::text as team_id, 'run' as kind, 'succeeded' as state, 'exit' as reason, 0 as exit_code, ${runnerId}::text as runner_id,
-        1 as epoch, 1 as attempt, ${meteredMs}::int as metered_ms, ${selfMs ?? null}::int as self_reported_ms, ${claimed}::text::timestamptz as claimed_at,
-        ${finished}::text::timestamptz as finished_at, null::text as build_id
-    ), ${announce(sql, 'ended')}
-    select 1`;
-  return id;
+/** The event that the engine writes of such a run; its item is gone already. */
+async function write(sql: SqlTag, { claimed, finished, ...run }: Ended): Promise<string> {
+  return await report(sql, { ...run, at: finished, ms: Date.parse(finished) - Date.parse(claimed) });
 }
 
-describe.skipIf(!postgresHere)('metering', () => {
+describe.skipIf(!(await has('postgres')))('metering', () => {
   let world: BuildWorld;
   let sql: SqlTag;
   let runnerId: string;
@@ -64,13 +51,8 @@ describe.skipIf(!postgresHere)('metering', () => {
     expect(misrated).toEqual([]);
   });
 
-  const publishAll = async (on: SqlTag = sql, batch = 500): Promise<void> => {
-    while ((await publish({ sql: on, effects: EFFECTS, batch })) > 0);
-  };
   const eventOf = async (workId: string) => {
-    const rows = await sql<
-      Array<Record<string, unknown>>
-    >`select * from usage_events where work_id = ${workId}`;
+    const rows = await sql`select * from usage_events where work_id = ${workId}`;
     expect(rows).toHaveLength(1);
     return rows[0]!;
   };
@@ -102,7 +84,7 @@ describe.skipIf(!postgresHere)('metering', () => {
   it('has one event of a build: the times of its lease, its place, its price, and what its runner says beside', async () => {
     const environmentId = await world.environment();
     const { buildId, workId, item } = await built(environmentId);
-    await publishAll();
+    await publishAll(sql);
     const event = await eventOf(workId);
     const [environment] = await sql<Array<{ project: string; name: string }>>`
       select project_id as project, name from environments where id = ${environmentId}`;
@@ -134,7 +116,7 @@ describe.skipIf(!postgresHere)('metering', () => {
     await sql`update environments set name = 'renamed' where id = ${environmentId}`;
     // Names are looked up with the first work of a place on a day, and a place has its runner.
     await built(environmentId, await world.runner(world.teamId));
-    await publishAll();
+    await publishAll(sql);
     const [renamed] =
       await sql`select name from cost_names where team_id = ${world.teamId} and id = ${environmentId}`;
     expect(renamed).toEqual({ name: 'renamed' });
@@ -146,7 +128,7 @@ describe.skipIf(!postgresHere)('metering', () => {
     const { buildId, workId, item } = await built(environmentId);
     await sql`delete from environments where id = ${environmentId}`;
     expect(await sql`select from work_items where id = ${workId}`).toHaveLength(0);
-    await publishAll();
+    await publishAll(sql);
     expect(await eventOf(workId)).toMatchObject({
       build_id: buildId,
       environment_id: null,
@@ -168,7 +150,7 @@ describe.skipIf(!postgresHere)('metering', () => {
     const item = await world.item(id);
     const { id: other } = await ran();
     await sql`delete from teams where id = ${gone}`;
-    await publishAll();
+    await publishAll(sql);
     expect(await eventOf(id)).toMatchObject({
       team_id: gone,
       executed_by: 'runner',
@@ -185,7 +167,7 @@ describe.skipIf(!postgresHere)('metering', () => {
     const id = await world.submit(customer);
     const grant = await world.poll(pool);
     await world.report(pool, { id, epoch: grant!.epoch });
-    await publishAll();
+    await publishAll(sql);
     expect(await eventOf(id)).toMatchObject({
       executed_by: 'service',
       price_id: 'prc_00000000000000000000000002',
@@ -201,7 +183,7 @@ describe.skipIf(!postgresHere)('metering', () => {
     const [foreign] = await sql<Array<{ id: string }>>`
       insert into environments (id, team_id, project_id, name, created_at, updated_at) values (${newId('env')}, ${other}, ${project!.id}, 'foreign', now(), now()) returning id`;
     const runs = [await ran(environmentId), await ran(foreign!.id), await ran('production'), await ran()];
-    await publishAll();
+    await publishAll(sql);
     const places = await Promise.all(runs.map(async ({ id }) => (await eventOf(id))['environment_id']));
     expect(places).toEqual([environmentId, null, null, null]);
     expect(
@@ -224,7 +206,7 @@ describe.skipIf(!postgresHere)('metering', () => {
     };
     for (const round of [events, events.toReversed(), events]) {
       for (const event of round) await write(sql, event);
-      await Promise.all(Array.from({ length: 5 }, async () => await publishAll(sql, 7)));
+      await Promise.all(Array.from({ length: 5 }, async () => await publishAll(sql, { batch: 7 })));
       expect(await total(teamId)).toEqual(expected);
     }
     // A worker that dies before its commit has counted nothing.
@@ -236,7 +218,7 @@ describe.skipIf(!postgresHere)('metering', () => {
     });
     await expect(died).rejects.toThrow('killed');
     expect(await total(teamId)).toEqual(expected);
-    await publishAll();
+    await publishAll(sql);
     expect(await total(teamId)).toEqual({ events: 61, ms: expected.ms + 1_000 });
   });
 
@@ -245,7 +227,7 @@ describe.skipIf(!postgresHere)('metering', () => {
     const claimed = '2026-03-31T23:59:58.000Z';
     const last = await write(sql, { teamId, runnerId, claimed, finished: '2026-03-31T23:59:59.999Z' });
     const first = await write(sql, { teamId, runnerId, claimed, finished: '2026-04-01T00:00:00.000Z' });
-    await publishAll();
+    await publishAll(sql);
     const placed = await sql`
       select e.work_id as id, e.period::text, d.day::text, d.metered_ms::int as ms
       from usage_events e join cost_days d on d.team_id = e.team_id and d.period = e.period where e.team_id = ${teamId} order by e.reported_at`;
@@ -292,7 +274,7 @@ describe.skipIf(!postgresHere)('metering', () => {
     expect(events).toHaveLength(5);
     for (const { claimed, finished, ms } of events) expect(finished.getTime() - claimed.getTime()).toBe(ms);
     const days = await usage(teamId, '2026-01-01', '2026-12-31');
-    expect(days.map(({ day, count, meteredMs }) => [day, count, meteredMs])).toEqual([
+    expect(picked(days, 'day', 'count', 'meteredMs')).toEqual([
       ['2026-03-08', 1, 1_000],
       ['2026-10-31', 1, 59_999],
       ['2026-11-01', 3, 1_800_000 + 5_400_000 + 60_000],
@@ -307,7 +289,7 @@ describe.skipIf(!postgresHere)('metering', () => {
     const at = (ms: number) => new Date(row!.at.getTime() + ms).toISOString();
     const before = await write(sql, { teamId, runnerId, claimed: at(-1), finished: at(9_999) });
     const since = await write(sql, { teamId, runnerId, claimed: at(0), finished: at(3) });
-    await publishAll();
+    await publishAll(sql);
     expect(await eventOf(before)).toMatchObject({ metered_ms: 10_000, rated: '1000000000' });
     expect(await eventOf(since)).toMatchObject({ metered_ms: 3, rated: '21' });
     await expect(
@@ -322,7 +304,7 @@ describe.skipIf(!postgresHere)('metering', () => {
       with ended as (
         update work_items set state = 'cancelled', finished_at = now(), route_id = null where id = ${id} returning *
       ), ${announce(sql, 'ended')} select 1`;
-    await publishAll();
+    await publishAll(sql);
     expect(await sql`select from outbox where dedupe_key = ${id}`).toHaveLength(0);
     expect(await total(teamId)).toEqual({ events: 0, ms: 0 });
   });

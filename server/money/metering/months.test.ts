@@ -3,37 +3,29 @@
  * same moment.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
-import { report } from '../../../test/setup/money/reports.ts';
+import { createMoneyWorld, publishAll, type MoneyWorld } from '../../../test/setup/money/months.ts';
+import { picked } from '../../../test/setup/money/picked.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { publish } from '../../kit/events/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
-import { metered } from './index.ts';
 
-const postgresHere = await has('postgres');
-const EFFECTS = [metered('usd')];
-
-describe.skipIf(!postgresHere)('the month of a report', () => {
-  let database: TestDatabase;
+describe.skipIf(!(await has('postgres')))('the month of a report', () => {
+  let world: MoneyWorld;
   let sql: SqlTag;
   let teamId: string;
   beforeAll(async () => {
-    database = await createTestDatabase();
-    ({ sql } = database.db);
+    world = await createMoneyWorld();
+    ({ sql } = world.db);
   });
-  afterAll(async () => await database?.drop());
+  afterAll(async () => await world?.drop());
   beforeEach(async () => {
     teamId = newId('team');
-    await openFrom(sql, '2026-01-01');
+    await world.openFrom('2026-01-01');
   });
 
   const openFrom = async (on: SqlTag, month: string): Promise<void> =>
     void (await on`update open_period set month = ${month}::date`);
-  const publishAll = async (on: SqlTag = sql): Promise<void> => {
-    while ((await publish({ sql: on, effects: EFFECTS })) > 0);
-  };
   const placed = async () =>
     await sql`
       select e.period::text, d.day::text, e.metered_ms as ms, d.events
@@ -49,12 +41,12 @@ describe.skipIf(!postgresHere)('the month of a report', () => {
   it('is its own to the last millisecond, in months of 28, 29, 30 and 31 days', async () => {
     const last = ['2026-02-28', '2028-02-29', '2026-04-30', '2026-12-31'];
     for (const [n, day] of last.entries()) {
-      await report(sql, { teamId, at: `${day}T23:59:59.999Z`, ms: 1_000 + n });
+      await world.report({ teamId, at: `${day}T23:59:59.999Z`, ms: 1_000 + n });
       const next = new Date(Date.parse(`${day}T23:59:59.999Z`) + 1).toISOString();
-      await report(sql, { teamId, at: next, ms: 2_000 + n });
+      await world.report({ teamId, at: next, ms: 2_000 + n });
     }
-    await publishAll();
-    expect((await placed()).map(({ period, day, ms }) => [period, day, ms])).toEqual([
+    await world.publishAll();
+    expect(picked(await placed(), 'period', 'day', 'ms')).toEqual([
       ['2026-02-01', '2026-02-28', 1_000],
       ['2026-03-01', '2026-03-01', 2_000],
       ['2026-04-01', '2026-04-30', 1_002],
@@ -67,14 +59,14 @@ describe.skipIf(!postgresHere)('the month of a report', () => {
   });
 
   it('is the oldest open one once its own is closed: on the first day, once, with its own time', async () => {
-    await openFrom(sql, '2026-07-01');
+    await world.openFrom('2026-07-01');
     const late = { id: newId('run'), teamId, at: '2026-05-31T23:59:59.999Z', ms: 5_000 };
     for (let n = 0; n < 3; n += 1) {
-      await report(sql, late);
-      await publishAll();
+      await world.report(late);
+      await world.publishAll();
     }
-    await report(sql, { teamId, at: '2026-07-14T12:00:00.000Z', ms: 6_000 });
-    await publishAll();
+    await world.report({ teamId, at: '2026-07-14T12:00:00.000Z', ms: 6_000 });
+    await world.publishAll();
     expect(await placed()).toEqual([
       { period: '2026-07-01', day: '2026-07-01', ms: 5_000, events: 1 },
       { period: '2026-07-01', day: '2026-07-14', ms: 6_000, events: 1 },
@@ -87,7 +79,7 @@ describe.skipIf(!postgresHere)('the month of a report', () => {
   const held = (work: (db: Database) => Promise<void>) => {
     const { promise: told, resolve: end } = deferred();
     const { promise: done, resolve: began } = deferred();
-    const ended = database.db.transact(async (db) => {
+    const ended = world.db.transact(async (db) => {
       await work(db);
       began();
       await told;
@@ -96,10 +88,10 @@ describe.skipIf(!postgresHere)('the month of a report', () => {
   };
 
   it('is the new one for a publisher that waited for the closing', async () => {
-    await report(sql, { teamId, at: '2026-01-31T23:00:00.000Z', ms: 1_000 });
+    await world.report({ teamId, at: '2026-01-31T23:00:00.000Z', ms: 1_000 });
     const closing = held(async (db) => await openFrom(db.sql, '2026-02-01'));
     await closing.began;
-    const published = publishAll();
+    const published = world.publishAll();
     await waitingFor('the publisher that waits', '%delete from outbox%');
     await closing.end();
     await published;
@@ -107,7 +99,7 @@ describe.skipIf(!postgresHere)('the month of a report', () => {
   });
 
   it('is the old one for a publisher that began before, and the closing waits for it', async () => {
-    await report(sql, { teamId, at: '2026-01-31T23:00:00.000Z', ms: 1_000 });
+    await world.report({ teamId, at: '2026-01-31T23:00:00.000Z', ms: 1_000 });
     const publishing = held(async (db) => await publishAll(db.sql));
     await publishing.began;
     const closed = openFrom(sql, '2026-02-01');

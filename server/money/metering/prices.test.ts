@@ -7,10 +7,9 @@ import { assertCurrency } from '../billing/currency.ts';
 import { listPrices, publishPrice } from './index.ts';
 import { makeDefaultPrices } from './prices.ts';
 
-const postgresHere = await has('postgres');
 const METERS = ['build.runner', 'build.service', 'run.runner', 'run.service'];
 
-describe.skipIf(!postgresHere)('prices', () => {
+describe.skipIf(!(await has('postgres')))('prices', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase();

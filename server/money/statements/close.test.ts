@@ -4,19 +4,18 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createMoneyWorld, pricing, type MoneyWorld } from '../../../test/setup/money/months.ts';
+import { picked } from '../../../test/setup/money/picked.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { openDatabase, type SqlTag } from '../../base/db/index.ts';
 import { moveOn } from './close.ts';
 import { purchase } from '../credits/index.ts';
 import { closeDue, openMonth, rehearse } from './index.ts';
 
-const postgresHere = await has('postgres');
-
 /** An hour after the end of October, and right before. */
 const DUE = '2026-11-01T01:00:00.000Z';
 const TOO_SOON = '2026-11-01T00:59:59.999Z';
 
-describe.skipIf(!postgresHere)('closing', () => {
+describe.skipIf(!(await has('postgres')))('closing', () => {
   let world: MoneyWorld;
   let sql: SqlTag;
   let teamId: string;
@@ -37,7 +36,7 @@ describe.skipIf(!postgresHere)('closing', () => {
   });
 
   const statements = async (of = teamId) =>
-    await sql<Array<Record<string, unknown>>>`
+    await sql`
       select period::text, list_cents as list, net_cents as net, due_cents as due, state from statements where team_id = ${of} order by period`;
   const audited = async (of = teamId) =>
     (await sql<Array<{ action: string }>>`select action from audit_entries where chain = ${of}`).map(
@@ -59,10 +58,9 @@ describe.skipIf(!postgresHere)('closing', () => {
     ]);
     expect(await statements(idle)).toEqual([]);
     expect(await audited()).toEqual(['statement.closed']);
-    const [event] = await sql<
-      Array<{ payload: object }>
-    >`select payload from outbox where kind = 'statement.closed' and team_id = ${teamId}`;
-    expect(event?.payload).toMatchObject({
+    const [event] =
+      await sql`select payload from outbox where kind = 'statement.closed' and team_id = ${teamId}`;
+    expect(event?.['payload']).toMatchObject({
       period: '2026-10',
       dueCents: 905,
       title: 'The statement of acme for 2026-10 is there',
@@ -77,7 +75,7 @@ describe.skipIf(!postgresHere)('closing', () => {
     await world.report({ teamId, at: '2026-04-30T12:00:00.000Z', ms: 20_000_000 });
     await world.publishAll();
     const { months } = await world.close('2026-06-15T00:00:00Z');
-    expect(months.map(({ period, netCents }) => [period, netCents])).toEqual([
+    expect(picked(months, 'period', 'netCents')).toEqual([
       ['2026-01-01', 0],
       ['2026-02-01', 100],
       ['2026-03-01', 0],
@@ -105,7 +103,7 @@ describe.skipIf(!postgresHere)('closing', () => {
     await world.report(late);
     await world.publishAll();
     await world.close('2026-12-01T01:00:00Z');
-    expect((await statements()).map(({ period, net }) => [period, net])).toEqual([
+    expect(picked(await statements(), 'period', 'net')).toEqual([
       ['2026-10-01', 500],
       ['2026-11-01', 700],
     ]);
@@ -210,7 +208,7 @@ describe.skipIf(!postgresHere)('closing', () => {
       await juneau.close(1_000);
       await sql.unsafe(`alter database ${name} reset timezone`);
     }
-    expect((await statements()).map(({ period, net }) => [period, net])).toEqual([
+    expect(picked(await statements(), 'period', 'net')).toEqual([
       ['2026-10-01', 100],
       ['2026-11-01', 200],
     ]);
@@ -222,9 +220,7 @@ describe.skipIf(!postgresHere)('closing', () => {
     await world.publishAll();
     const now = new Date('2026-12-01T01:00:00Z');
     const rehearsed = await rehearse({ db: world.db, pricing: pricing() }, now);
-    expect(
-      rehearsed.months.map(({ period, statements: count, netCents }) => [period, count, netCents]),
-    ).toEqual([
+    expect(picked(rehearsed.months, 'period', 'statements', 'netCents')).toEqual([
       ['2026-10-01', 1, 300],
       ['2026-11-01', 1, 300],
     ]);

@@ -1,6 +1,7 @@
 /** Tests what a statement says, by figures that can be checked by hand, and how it moves on. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createMoneyWorld, pricing, type MoneyWorld } from '../../../test/setup/money/months.ts';
+import { picked } from '../../../test/setup/money/picked.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { SqlTag } from '../../base/db/index.ts';
@@ -8,10 +9,9 @@ import { newId } from '../../base/ids.ts';
 import { purchase, refund } from '../credits/index.ts';
 import { moveStatement, rehearse, statementById, statementsOf } from './index.ts';
 
-const postgresHere = await has('postgres');
 const DUE = '2026-11-01T01:00:00.000Z';
 
-describe.skipIf(!postgresHere)('a statement', () => {
+describe.skipIf(!(await has('postgres')))('a statement', () => {
   let world: MoneyWorld;
   let sql: SqlTag;
   let payerId: string;
@@ -56,16 +56,8 @@ describe.skipIf(!postgresHere)('a statement', () => {
       creditCents: 0,
       dueCents: 901,
     });
-    expect(
-      statement?.lines?.map(({ meter, priceId, meteredMs, includedMs, list, listCents }) => [
-        meter,
-        priceId,
-        meteredMs,
-        includedMs,
-        list,
-        listCents,
-      ]),
-    ).toEqual([
+    const fields = ['meter', 'priceId', 'meteredMs', 'includedMs', 'list', 'listCents'] as const;
+    expect(picked(statement?.lines ?? [], ...fields)).toEqual([
       ['build.runner', 'prc_00000000000000000000000003', 149_999, 0, '0.014999900000', 1],
       ['run.runner', 'prc_00000000000000000000000001', seconds(40_000), 0, '4.000000000000', 400],
       ['run.runner', 'prc_oct', seconds(20_002), 0, '5.000500000000', 500],

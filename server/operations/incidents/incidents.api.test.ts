@@ -14,10 +14,9 @@ import { systemScope } from '../../kit/authorise.ts';
 import { rowsOf } from '../../kit/resource/index.ts';
 import { incidents } from './schema.ts';
 
-const postgresHere = await has('postgres');
 const INVALID = '400 validation_failed';
 
-describe.skipIf(!postgresHere)('incidents', () => {
+describe.skipIf(!(await has('postgres')))('incidents', () => {
   let server: TestServer;
   let sdk: SvcSDK;
   let teamId: string;

@@ -11,13 +11,12 @@ import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { CATEGORIES_MAX } from './index.ts';
 
-const postgresHere = await has('postgres');
 const INVALID = '400 validation_failed';
 const LOW_ROLE = '403 role_insufficient';
 const KEY = 'host.automation.maintenance';
 const REPOSITORY = 'github.com/acme/app';
 
-describe.skipIf(!postgresHere)('maintenance', () => {
+describe.skipIf(!(await has('postgres')))('maintenance', () => {
   let server: TestServer;
   let sdk: SvcSDK;
   let teamId: string;

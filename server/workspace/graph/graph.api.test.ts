@@ -10,10 +10,9 @@ import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { NODES_MAX, HISTORY_MAX } from './walk.ts';
 
-const postgresHere = await has('postgres');
 const SHA = '0123456789abcdef0123456789abcdef01234567';
 
-describe.skipIf(!postgresHere)('the graph', () => {
+describe.skipIf(!(await has('postgres')))('the graph', () => {
   let server: TestServer;
   let sdk: SvcSDK;
   let otherSdk: SvcSDK;

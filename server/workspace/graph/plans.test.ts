@@ -9,11 +9,10 @@ import { systemScope } from '../../kit/authorise.ts';
 import type { Database } from '../../base/db/index.ts';
 import { readNeighbours, runsOfCommit, STEPS } from './store.ts';
 
-const postgresHere = await has('postgres');
 const HISTORY = 20_000;
 const TAKE = 51;
 
-describe.skipIf(!postgresHere)('with a long history', () => {
+describe.skipIf(!(await has('postgres')))('with a long history', () => {
   let database: TestDatabase;
   const scope = { ...systemScope('team_1'), teamIds: ['team_1', 'team_2'] };
 

@@ -12,11 +12,10 @@ import { startTestServer, type TestServer } from '../../../test/setup/server.ts'
 import { OWNED_SPACES_MAX, PROJECTS_PER_SPACE_MAX } from './acts.ts';
 import { MEMBERS_MAX } from './members.ts';
 
-const postgresHere = await has('postgres');
 const LOW_ROLE = '403 role_insufficient';
 const INVALID = '400 validation_failed';
 
-describe.skipIf(!postgresHere)('spaces', () => {
+describe.skipIf(!(await has('postgres')))('spaces', () => {
   let server: TestServer;
   /** This is the owner of the first team. */
   let owner: SvcSDK;

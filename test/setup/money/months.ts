@@ -5,8 +5,8 @@
 import { metered } from '../../../server/money/metering/index.ts';
 import type { Pricing } from '../../../server/money/plans/index.ts';
 import { closeDue, type Closed } from '../../../server/money/statements/index.ts';
-import { publish } from '../../../server/kit/events/index.ts';
-import type { Database } from '../../../server/base/db/index.ts';
+import { publish, type PublishDeps } from '../../../server/kit/events/index.ts';
+import type { Database, SqlTag } from '../../../server/base/db/index.ts';
 import { newId } from '../../../server/base/ids.ts';
 import { createTestDatabase } from '../database.ts';
 import { report, type Reported } from './reports.ts';
@@ -17,8 +17,8 @@ export interface MoneyWorld {
   /** Errors that background work told of. */
   readonly errors: Error[];
   team(name?: string): Promise<string>;
-  /** Lets the payer pay from the beginning of a month, and before any. */
-  pays(payerId: string, teamIds: readonly string[]): Promise<void>;
+  /** Lets the payer pay from a moment on. Default: from before any. */
+  pays(payerId: string, teamIds: readonly string[], fromAt?: string): Promise<void>;
   plan(payerId: string, plan: string, fromAt: string): Promise<void>;
   report(reported: Reported): Promise<string>;
   publishAll(): Promise<void>;
@@ -27,7 +27,10 @@ export interface MoneyWorld {
   drop(): Promise<void>;
 }
 
-const EFFECTS = [metered('usd')];
+/** Publishes until the outbox is empty; by default it is metered, and nothing else comes of it. */
+export async function publishAll(sql: SqlTag, more: Partial<PublishDeps> = {}): Promise<void> {
+  while ((await publish({ sql, effects: [metered('usd')], ...more })) > 0);
+}
 
 export function pricing(charges = false, currency = 'usd'): Pricing {
   return { currency, charges };
@@ -48,17 +51,15 @@ export async function createMoneyWorld(): Promise<MoneyWorld> {
       await sql`insert into teams (id, name, region_id, created_at) values (${id}, ${name}, 'reg_1', now())`;
       return id;
     },
-    pays: async (payerId, teamIds) => {
+    pays: async (payerId, teamIds, fromAt = '2026-01-01') => {
       for (const id of teamIds)
-        await sql`insert into team_payers (team_id, from_at, payer_id) values (${id}, '2026-01-01', ${payerId})`;
+        await sql`insert into team_payers (team_id, from_at, payer_id) values (${id}, ${fromAt}::text::timestamptz, ${payerId})`;
     },
     plan: async (payerId, plan, fromAt) =>
       void (await sql`
         insert into plan_changes (id, user_id, plan, standing, from_at) values (${newId('evt')}, ${payerId}, ${plan}, 'active', ${fromAt}::text::timestamptz)`),
     report: async (reported) => await report(sql, reported),
-    publishAll: async () => {
-      while ((await publish({ sql, effects: EFFECTS })) > 0);
-    },
+    publishAll: async () => await publishAll(sql),
     openFrom: async (month) =>
       void (await sql`update open_period set month = ${month}::date, settled_month = null`),
     close: async (at, { charges, currency } = {}) =>

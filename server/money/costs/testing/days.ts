@@ -14,32 +14,18 @@ export interface SeededDay {
   readonly priceId?: string;
 }
 
-/** Rows of one key are added up. */
+/** Time of work that belongs to no project. */
+export const OF_NO_PLACE = { projectId: '', environmentId: '' };
+
+/** Rows of one key are added up, and to what there is. */
 export async function seedDays(sql: SqlTag, rows: readonly SeededDay[]): Promise<void> {
-  const values = rows.map(
-    ({
-      day,
-      meter = 'run.runner',
-      projectId = 'prj_1',
-      environmentId = 'env_1',
-      runnerId = 'rnr_1',
-      ...row
-    }) => ({
-      team_id: row.teamId,
-      period: monthOf(day),
-      day,
-      meter,
-      project_id: projectId,
-      environment_id: environmentId,
-      runner_id: runnerId,
-      ms: row.ms,
-      price_id: row.priceId,
-    }),
-  );
+  const place = { projectId: 'prj_1', environmentId: 'env_1', runnerId: 'rnr_1' };
+  const values = rows.map((row) => ({ meter: 'run.runner', ...place, ...row, period: monthOf(row.day) }));
   await sql`
-    insert into cost_days (team_id, period, day, meter, price_id, project_id, environment_id, runner_id, events, metered_ms, self_reported_ms, self_reported_count)
-    select v.team_id, v.period, v.day, v.meter, p.id, v.project_id, v.environment_id, v.runner_id, count(*), sum(v.ms), 0, 0
-    from jsonb_to_recordset(${sql.json(values)}::jsonb) v(team_id text, period date, day date, meter text, project_id text, environment_id text, runner_id text, ms bigint, price_id text)
-    join prices p on p.meter = v.meter and (p.id = v.price_id or v.price_id is null and p.is_default)
-    group by 1, 2, 3, 4, 5, 6, 7, 8`;
+    insert into cost_days as c (team_id, period, day, meter, price_id, project_id, environment_id, runner_id, events, metered_ms, self_reported_ms, self_reported_count)
+    select v."teamId", v.period, v.day, v.meter, p.id, v."projectId", v."environmentId", v."runnerId", count(*), sum(v.ms), 0, 0
+    from jsonb_to_recordset(${sql.json(values)}::jsonb) v("teamId" text, period date, day date, meter text, "projectId" text, "environmentId" text, "runnerId" text, ms bigint, "priceId" text)
+    join prices p on p.meter = v.meter and (p.id = v."priceId" or v."priceId" is null and p.is_default)
+    group by 1, 2, 3, 4, 5, 6, 7, 8
+    on conflict on constraint cost_days_pk do update set events = c.events + excluded.events, metered_ms = c.metered_ms + excluded.metered_ms`;
 }
