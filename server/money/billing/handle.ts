@@ -37,16 +37,14 @@ const invoice: Handler = async (deps, { objectId, lane }) => {
 const charge: Handler = async (deps, { objectId, lane }) => {
   const found = await deps.provider.refundsOfCharge(objectId);
   if (found?.paymentId === undefined) return noEffects;
-  const given = found.refunds
-    .filter(({ isVoid }) => !isVoid)
-    .reduce((total, { amountCents }) => total + amountCents, 0);
-  const paid = await paidSession(deps, found.paymentId);
+  const { paymentId, givenCents } = found;
+  const paid = await paidSession(deps, paymentId);
   if (paid === undefined) {
-    const back = { kind: 'statement_refund', of: objectId, givenCents: given } as const;
-    return await invoicePaidBack(deps, { paymentId: found.paymentId, lane }, back);
+    const back = { kind: 'statement_refund', of: objectId, givenCents } as const;
+    return await invoicePaidBack(deps, { paymentId, lane }, back);
   }
   return both(await settleSession(deps, paid), async ({ db, now: at, eventId }) => {
-    await refund(db, { purchase: paid.id, totalCents: partOf(given, paid), at, eventId });
+    await refund(db, { purchase: paid.id, totalCents: partOf(givenCents, paid), at, eventId });
   });
 };
 

@@ -4,14 +4,13 @@
  */
 import { BillingService } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement, type Handlers } from '@svc/proto/http/implement.ts';
+import { implement } from '@svc/proto/http/implement.ts';
 import {
   becomePayer,
   payerOf,
   teamBillingPort,
   teamsFeature,
   teamsPaidBy,
-  type TeamBilling,
 } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
@@ -28,7 +27,7 @@ import { creditsFeature } from '../credits/index.ts';
 import { meteringFeature } from '../metering/index.ts';
 import { statementsFeature } from '../statements/index.ts';
 import { createAvailability } from './availability.ts';
-import { checkoutCredit, checkoutPlan, portal, type CheckoutDeps } from './checkout.ts';
+import { checkoutCredit, checkoutPlan, portal } from './checkout.ts';
 import { startBillingLoops } from './loops.ts';
 import { createPurchases } from './purchase.ts';
 import { addLooks, looksLeft, type Looks, type LooksLeft } from './reconcile.ts';
@@ -113,7 +112,17 @@ export const billingFeature = declareFeature({
     return {
       ...loops.feature,
       reconciling,
-      services: [createBilling(checkout, { followPlans, ofTeam })],
+      services: [
+        implement(BillingService, {
+          checkout: async (request, ctx: Ctx) => await checkoutPlan(configured(checkout), ctx, request),
+          listStatements,
+          portal: async (request, ctx: Ctx) => await portal(configured(checkout), ctx, request),
+          becomePayer: async ({ teamId }, ctx: Ctx) => {
+            await payFrom(followPlans, ctx, teamId);
+            return await ofTeam(ctx, teamId);
+          },
+        }),
+      ],
       endpoints: () => createBillingWebhook({ ...system, provider, hasSecret, onStored: loops.wake }),
       fills: [
         fill(teamBillingPort, {
@@ -130,21 +139,6 @@ export const billingFeature = declareFeature({
     };
   },
 });
-
-function createBilling(
-  checkout: CheckoutDeps | undefined,
-  { followPlans, ofTeam }: { readonly followPlans: FollowPlans; readonly ofTeam: TeamBilling['ofTeam'] },
-): Handlers<Ctx> {
-  return implement(BillingService, {
-    checkout: async (request, ctx: Ctx) => await checkoutPlan(configured(checkout), ctx, request),
-    listStatements,
-    portal: async (request, ctx: Ctx) => await portal(configured(checkout), ctx, request),
-    becomePayer: async ({ teamId }, ctx: Ctx) => {
-      await payFrom(followPlans, ctx, teamId);
-      return await ofTeam(ctx, teamId);
-    },
-  });
-}
 
 function configured<T>(deps: T | undefined): T {
   if (deps !== undefined) return deps;

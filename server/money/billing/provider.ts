@@ -57,11 +57,10 @@ export interface ProviderInvoice {
   readonly isFailed: boolean;
 }
 
-export interface ProviderRefund {
-  readonly id: string;
-  readonly amountCents: number;
-  /** It will not come to anything. */
-  readonly isVoid: boolean;
+export interface ProviderRefunds {
+  readonly paymentId: string | undefined;
+  /** Given back so far, with taxes; without what will not come to anything. */
+  readonly givenCents: number;
 }
 
 export interface ProviderDispute {
@@ -160,11 +159,7 @@ export interface Provider {
   invoiceOfPayment(paymentId: string): Promise<ProviderInvoice | undefined>;
   /** Paid invoices of the customer's subscriptions, newest first, at most 100. */
   planInvoicesOf(customerId: string): Promise<readonly ProviderInvoice[]>;
-  refundsOfCharge(
-    chargeId: string,
-  ): Promise<
-    { readonly paymentId: string | undefined; readonly refunds: readonly ProviderRefund[] } | undefined
-  >;
+  refundsOfCharge(chargeId: string): Promise<ProviderRefunds | undefined>;
   dispute(id: string): Promise<ProviderDispute | undefined>;
 
   /** Returns undefined when the bytes do not prove where they come from. */

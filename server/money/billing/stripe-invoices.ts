@@ -1,7 +1,7 @@
 /** Invoices, refunds and disputes at Stripe. */
 import type { InvoiceLine, Provider, ProviderInvoice } from './provider.ts';
 import { orMissing, type Ask } from './stripe-ask.ts';
-import { disputeOf, idOf, invoiceOf } from './stripe-values.ts';
+import { disputeOf, idOf, invoiceOf, isGiven } from './stripe-values.ts';
 
 const PAGE = 100;
 /** Most invoices of one customer that are read. */
@@ -56,14 +56,8 @@ export function invoiceCalls(ask: Ask, isTaxed: boolean) {
         ask('read refunds', async ({ charges, refunds }) => {
           const charge = await charges.retrieve(id);
           const all = await refunds.list({ charge: id, limit: PAGE }).autoPagingToArray({ limit: 1_000 });
-          return {
-            paymentId: idOf(charge.payment_intent),
-            refunds: all.map(({ id: refundId, amount, status }) => ({
-              id: refundId,
-              amountCents: amount,
-              isVoid: status === 'failed' || status === 'canceled',
-            })),
-          };
+          const givenCents = all.filter(isGiven).reduce((total, { amount }) => total + amount, 0);
+          return { paymentId: idOf(charge.payment_intent), givenCents };
         }),
       ),
     dispute: async (id) =>

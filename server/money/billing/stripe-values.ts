@@ -74,6 +74,11 @@ export function invoiceOf(invoice: Stripe.Invoice): ProviderInvoice {
   };
 }
 
+/** It has come to something, or may still. */
+export function isGiven({ status }: Stripe.Refund): boolean {
+  return status !== 'failed' && status !== 'canceled';
+}
+
 const DISPUTES: Readonly<Record<string, ProviderDispute['state']>> = {
   needs_response: 'open',
   under_review: 'open',

@@ -7,7 +7,7 @@ import type Stripe from 'stripe';
 import type { PaymentSettings } from '../amounts/index.ts';
 import { ProviderError, type Provider } from './provider.ts';
 import { asProviderError, orMissing, type Ask } from './stripe-ask.ts';
-import { sessionOf, subscriptionOf } from './stripe-values.ts';
+import { idOf, isGiven, sessionOf, subscriptionOf } from './stripe-values.ts';
 import { verifiedEvent } from './stripe-event.ts';
 import { invoiceCalls } from './stripe-invoices.ts';
 
@@ -196,7 +196,7 @@ function subscriptionCalls(ask: Ask) {
   const refundPayment: Provider['refundPayment'] = async (payment_intent) =>
     await ask('refund a payment', async ({ refunds }) => {
       const { data } = await refunds.list({ payment_intent, limit: PAGE });
-      if (data.some(({ status }) => status !== 'failed' && status !== 'canceled')) return;
+      if (data.some(isGiven)) return;
       await refunds.create({ payment_intent }, { idempotencyKey: `${payment_intent}:refund` });
     });
   return {
@@ -234,8 +234,7 @@ function subscriptionCalls(ask: Ask) {
       );
       const payments = paid.flatMap(({ payments }) => payments?.data ?? []);
       for (const { payment, status } of payments) {
-        const { payment_intent: intent } = payment;
-        const id = typeof intent === 'string' ? intent : intent?.id;
+        const id = idOf(payment.payment_intent);
         if (id !== undefined && status === 'paid') await refundPayment(id);
       }
     },

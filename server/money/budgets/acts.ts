@@ -9,7 +9,7 @@ import type { Ctx } from '../../kit/context.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, given, refuseMore, rowsOf } from '../../kit/resource/index.ts';
-import { moneyOf } from '../amounts/index.ts';
+import { moneyOf, wrongField } from '../amounts/index.ts';
 import { wholeCents } from './figures.ts';
 import type { BudgetRow } from './spent.ts';
 import { budgets } from './schema.ts';
@@ -17,6 +17,7 @@ import { budgets } from './schema.ts';
 export const BUDGETS_MAX = 100;
 
 export const budgetRows = rowsOf(budgets);
+const BUDGET = { resource: budgetRows.kind };
 
 /** At most one of the two is not empty. */
 interface Scope {
@@ -101,7 +102,7 @@ async function scopeOf(ctx: Ctx, { teamId, projectId = '', environmentId = '' }:
   if (environment.teamId !== teamId) throw notFound('environment');
   if (projectId !== '' && environment.projectId !== projectId) {
     const message = `environment ${environmentId} is of the project ${environment.projectId}, not of ${projectId}; a budget is of a project or of an environment`;
-    throw refused('environmentId', 'one_scope', message);
+    throw wrongField(message, { ...BUDGET, field: 'environmentId', rule: 'one_scope' });
   }
   return { projectId: '', environmentId };
 }
@@ -118,7 +119,7 @@ async function sameScope(ctx: Ctx, request: SetRequest, known: BudgetRow): Promi
       : undefined;
   if (other !== undefined) {
     const message = `budget ${id} has another scope; leave the scope out, or set a budget of that scope without id`;
-    throw refused(other, 'same_scope', message);
+    throw wrongField(message, { ...BUDGET, field: other, rule: 'same_scope' });
   }
   return known;
 }
@@ -136,7 +137,7 @@ function limitOf({ monthlyLimit }: SetRequest, currency: string): number {
   const cents = wholeCents(monthlyLimit ?? 0, currency);
   if (cents !== undefined) return cents;
   const message = `monthlyLimit is ${monthlyLimit}, which is not whole in minor units of ${currency}: the smallest is ${moneyOf(1, currency)}`;
-  throw refused('monthlyLimit', 'whole', message);
+  throw wrongField(message, { ...BUDGET, field: 'monthlyLimit', rule: 'whole' });
 }
 
 function refuseOther({ currency }: SetRequest, ours: string): void {
@@ -146,9 +147,4 @@ function refuseOther({ currency }: SetRequest, ours: string): void {
     `currency is ${JSON.stringify(currency)}, and this installation counts in ${ours}; leave it out`,
     { details: { currency, supported: ours } },
   );
-}
-
-function refused(field: string, rule: string, message: string): Error {
-  const of = { resource: 'budget', fields: [{ field, rule, message }] };
-  return apiError('validation_failed', message, { details: of });
 }

@@ -1,38 +1,28 @@
 /** Budgets over the real door are of their team, refuse what they must, and say how the month goes. */
-import { createSvcSDK, type SvcSDK } from '@svc/sdk';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { join, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
+import { world, type World } from '../../../test/setup/world.ts';
+import { OF_NO_PLACE, seedDays, type SeededDay } from '../costs/testing/days.ts';
 import { BUDGETS_MAX } from './acts.ts';
 
 describe.skipIf(!(await has('postgres')))('budgets', () => {
-  let server: TestServer;
-  let sdk: SvcSDK;
+  let here: World;
+  let server: World['server'];
+  let sdk: World['sdk'];
   let teamId: string;
   let projectId: string;
   let environmentId: string;
 
-  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
   /** Uses time of today at the first price, 0.0001 a second. */
-  const used = async (ms: number, of: { environment?: string; project?: string } = {}): Promise<void> => {
-    const { environment = '', project = '' } = of;
-    await server.db.sql`
-      insert into cost_days (team_id, period, day, meter, price_id, project_id, environment_id, runner_id, events, metered_ms, self_reported_ms, self_reported_count)
-      select ${teamId}, date_trunc('month', now() at time zone 'UTC')::date, (now() at time zone 'UTC')::date, meter, id, ${project}, ${environment}, 'rnr_1', 1, ${ms}, 0, 0
-      from prices where meter = 'run.runner' and is_default
-      on conflict on constraint cost_days_pk do update set metered_ms = cost_days.metered_ms + excluded.metered_ms`;
+  const used = async (ms: number, of: Partial<SeededDay> = {}): Promise<void> => {
+    const day = new Date().toISOString().slice(0, 10);
+    await seedDays(server.db.sql, [{ ...OF_NO_PLACE, ...of, teamId, day, ms }]);
   };
 
-  beforeAll(async () => {
-    server = await startTestServer();
-  });
-  afterAll(async () => await server?.stop());
   beforeEach(async () => {
-    sdk = sdkOf(server.first.apiKey);
-    teamId = (await sdk.teams.create('acme')).id;
-    projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
+    here = await world();
+    ({ server, sdk, teamId, projectId } = here);
     environmentId = (await sdk.environments.create(projectId, { name: 'production' })).id;
   });
 
@@ -78,7 +68,9 @@ describe.skipIf(!(await has('postgres')))('budgets', () => {
     const set = (more: object) => sdk.budgets.set(teamId, { id: budget.id!, monthlyLimit: 6, ...more });
     expect(await refused(set({ environmentId }))).toBe('400 validation_failed');
     expect((await set({ projectId })).monthlyLimit).toBe(6);
-    await server.asOwner(`delete from environments; delete from projects where id = '${projectId}'`);
+    await server.asOwner(
+      `delete from environments where project_id = '${projectId}'; delete from projects where id = '${projectId}'`,
+    );
     expect(await set({ projectId })).toMatchObject({ id: budget.id, projectId });
     expect(await refused(sdk.budgets.set(teamId, { monthlyLimit: 5, projectId }))).toBe('404 not_found');
   });
@@ -104,7 +96,7 @@ describe.skipIf(!(await has('postgres')))('budgets', () => {
   it('of 0 that hold refuse the first run, and name whose they are', async () => {
     const run = async (environment: string) =>
       await server.call(`POST /teams/${teamId}/sandbox-runs`, {
-        as: server.first.apiKey,
+        as: here.owner.token,
         body: { command: ['true'], labels: { environment } },
       });
     expect(await sdk.budgets.set(teamId, { monthlyLimit: 0, projectId })).toMatchObject({ state: 'ok' });
@@ -122,7 +114,7 @@ describe.skipIf(!(await has('postgres')))('budgets', () => {
 
   it('take no limit that is not whole in cents, and no number that is none', async () => {
     const put = async (body: object | string) =>
-      await server.call(`PUT /teams/${teamId}/budgets`, { as: server.first.apiKey, body });
+      await server.call(`PUT /teams/${teamId}/budgets`, { as: here.owner.token, body });
     const limits = [
       '-1',
       '12.345',
@@ -164,8 +156,8 @@ describe.skipIf(!(await has('postgres')))('budgets', () => {
   });
 
   it('are of projects and environments of their own team, and nobody sees those of another', async () => {
-    const other = await stranger(server);
-    const theirs = sdkOf(other.token);
+    const other = await here.stranger();
+    const theirs = other.sdk;
     const project = (await theirs.projects.create({ name: 'theirs', teamId: other.teamId })).id;
     const environment = (await theirs.environments.create(project, { name: 'production' })).id;
     const budget = await theirs.budgets.set(other.teamId, { monthlyLimit: 1 });
@@ -178,13 +170,17 @@ describe.skipIf(!(await has('postgres')))('budgets', () => {
     expect(await refused(sdk.budgets.delete(teamId, budget.id!))).toBe('404 not_found');
     expect(await theirs.budgets.list(other.teamId)).toHaveLength(1);
     // A person of both teams reaches the other team's only by its own path.
-    const both = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
-    expect(await refused(sdkOf(both.token).budgets.list(teamId))).toBe('404 not_found');
+    const both = await here.member('admin');
+    await server.db.sql`
+      insert into team_members (team_id, user_id, role, joined_at) values (${other.teamId}, ${both.userId}, 'admin', now())`;
+    expect(await refused(both.sdk.budgets.delete(teamId, budget.id!))).toBe('404 not_found');
+    expect(await both.sdk.budgets.list(teamId)).toEqual([]);
+    expect(await both.sdk.budgets.list(other.teamId)).toHaveLength(1);
   });
 
   it('are set by admins, seen by viewers, deleted once, and noted in the ledger', async () => {
-    const viewer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'viewer' })).token);
-    const developer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'developer' })).token);
+    const { sdk: viewer } = await here.member('viewer');
+    const { sdk: developer } = await here.member('developer');
     const budget = await sdk.budgets.set(teamId, { monthlyLimit: 1 });
     expect(await viewer.budgets.list(teamId)).toMatchObject([{ id: budget.id }]);
     expect(await refused(developer.budgets.set(teamId, { monthlyLimit: 2 }))).toBe('403 role_insufficient');
@@ -194,13 +190,7 @@ describe.skipIf(!(await has('postgres')))('budgets', () => {
     expect(await sdk.budgets.list(teamId)).toEqual([]);
     const entries = await server.db.sql`
       select action, details from audit_entries where chain = ${teamId} and target = ${budget.id!} order by seq`;
-    const details = {
-      projectId: '',
-      environmentId: '',
-      limitCents: 100,
-      enabled: true,
-      enforcement: 'notify',
-    };
+    const details = { ...OF_NO_PLACE, limitCents: 100, enabled: true, enforcement: 'notify' };
     const held = { ...details, limitCents: 200, enforcement: 'hold' };
     expect(entries).toEqual([
       { action: 'budget.set', details },
@@ -234,8 +224,8 @@ describe.skipIf(!(await has('postgres')))('budgets', () => {
   });
 
   it('measure the whole month, whenever they are made, each its own scope', async () => {
-    await used(10_000_000, { environment: environmentId, project: projectId });
-    await used(30_000_000, { project: projectId });
+    await used(10_000_000, { environmentId, projectId });
+    await used(30_000_000, { projectId });
     await used(60_000_123);
     const spent = async (of: object) => (await sdk.budgets.set(teamId, { monthlyLimit: 8, ...of })).spent;
     expect(await spent({})).toBe('10.000012300000');
@@ -252,11 +242,11 @@ describe.skipIf(!(await has('postgres')))('budgets', () => {
   it('that hold refuse runs with one cause, say until when, and let them in again when they are raised', async () => {
     const run = async () =>
       await server.call(`POST /teams/${teamId}/sandbox-runs`, {
-        as: server.first.apiKey,
+        as: here.owner.token,
         body: { command: ['true'], labels: { environment: environmentId } },
         headers: { 'idempotency-key': `held-${teamId}` },
       });
-    await used(1_000_000, { environment: environmentId, project: projectId });
+    await used(1_000_000, { environmentId, projectId });
     const { id } = await sdk.budgets.set(teamId, { monthlyLimit: 0.05, projectId, enforcement: 'hold' });
     const { status, code, body } = await run();
     expect([status, code]).toEqual([402, 'spend_refused']);

@@ -2,6 +2,7 @@
 import { BudgetsService } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createBuildWorld, type BuildWorld } from '../../../test/setup/builds/build-world.ts';
+import { held } from '../../../test/setup/money/held.ts';
 import { publishAll } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -225,21 +226,14 @@ describe.skipIf(!(await has('postgres')))('spending', () => {
     await set({ monthlyLimit: 1, hold: true });
     await markDirty(sql, [teamId]);
     // Costs whose statement found the mark there, and is not committed.
-    let commit = (): void => undefined;
-    const waiting = new Promise<void>((resolve) => (commit = resolve));
-    let isWritten = (): void => undefined;
-    const written = new Promise<void>((resolve) => (isWritten = resolve));
-    const publishing = world.db.transact(async (tx) => {
+    const publishing = held(world.db, async (tx) => {
       await seedDays(tx.sql, [{ ...OF_NO_PLACE, teamId, day: '2026-05-20', ms: 100 * CENT_MS }]);
       await markDirty(tx.sql, [teamId]);
-      isWritten();
-      await waiting;
     });
-    await written;
+    await publishing.began;
     await pass();
     expect(await gates()).toEqual([]);
-    commit();
-    await publishing;
+    await publishing.end();
     await pass();
     expect(await gates()).toEqual(['budget']);
   });

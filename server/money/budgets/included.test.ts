@@ -54,9 +54,7 @@ describe.skipIf(!(await has('postgres')))('included time', () => {
     await markDirty(sql, [teamId]);
   };
   const gates = async () =>
-    await sql<
-      Array<{ teamId: string; cause: string }>
-    >`select team_id as "teamId", cause from spend_gates order by team_id, cause`;
+    await sql`select team_id as "teamId", cause from spend_gates order by team_id, cause`;
   const near = async (teamId: string) =>
     (
       await sql<Array<{ threshold: string }>>`

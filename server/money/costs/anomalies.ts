@@ -22,11 +22,6 @@ export interface FoundAnomaly extends Anomaly {
   readonly contributors: readonly Contributor[];
 }
 
-export interface FoundAnomalies {
-  readonly anomalies: readonly FoundAnomaly[];
-  readonly learning: boolean;
-}
-
 export interface AnomaliesQuestion {
   readonly teamId: string;
   readonly thresholdPct?: number | undefined;
@@ -58,7 +53,7 @@ export async function anomalies(request: AnomaliesRequest, ctx: Ctx): Promise<An
 export async function findAnomalies(
   who: Pick<Ctx, 'db' | 'teams'>,
   { teamId, thresholdPct = THRESHOLD_PCT, days }: AnomaliesQuestion,
-): Promise<FoundAnomalies> {
+) {
   const [newest = ''] = days;
   const span = { teamId, since: addDays(newest, 1 - DAYS_READ), until: addDays(newest, 1) };
   const all = await seriesOf(who, span);

@@ -1,31 +1,28 @@
 /** Credit over the real door: the ledger, what is left, and who may see it. */
-import { createSvcSDK, type SvcSDK } from '@svc/sdk';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { picked } from '../../../test/setup/money/picked.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join, newKey, stranger } from '../../../test/setup/people.ts';
+import { newKey } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 import { disputeOpened, disputeWon, purchase, refund, useCredit } from '../credits/index.ts';
 
 const at = new Date('2026-03-01T12:00:00Z');
 
 describe.skipIf(!(await has('postgres')))('credit of a team', () => {
-  let server: TestServer;
-  let sdk: SvcSDK;
+  let here: World;
+  let server: World['server'];
+  let sdk: World['sdk'];
   let teamId: string;
-  let teams = 0;
 
-  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const newTeam = async () => (await sdk.teams.create(`payers ${(teams += 1)}`)).id;
+  const newTeam = async () => (await sdk.teams.create('payers')).id;
   const buy = async (team: string, cents: number, source = `cs_${team}`) =>
     (await purchase(server.db, { teamId: team, cents, source, at })).transfer;
 
   beforeAll(async () => {
-    server = await startTestServer();
-    sdk = sdkOf(server.first.apiKey);
-    teamId = await newTeam();
+    here = await world();
+    ({ server, sdk, teamId } = here);
   });
-  afterAll(async () => await server.stop());
 
   it('begins with nothing', async () => {
     expect(await sdk.costs.listCreditLedger(teamId)).toEqual([]);
@@ -49,15 +46,13 @@ describe.skipIf(!(await has('postgres')))('credit of a team', () => {
     await refund(server.db, { purchase: source, totalCents: 4_000, at });
 
     const entries = await sdk.costs.listCreditLedger(teamId);
-    expect(entries.map((entry) => [entry.kind, entry.amountCents, entry.balanceCents, entry.source])).toEqual(
-      [
-        ['refund', -3_800, 0, `${source} 4000`],
-        ['dispute_won', 3_800, 3_800, 'dp_1'],
-        ['dispute', -3_800, 0, 'dp_1'],
-        ['usage', -1_200, 3_800, `stm_1 ${id}`],
-        ['purchase', 5_000, 5_000, source],
-      ],
-    );
+    expect(picked(entries, 'kind', 'amountCents', 'balanceCents', 'source')).toEqual([
+      ['refund', -3_800, 0, `${source} 4000`],
+      ['dispute_won', 3_800, 3_800, 'dp_1'],
+      ['dispute', -3_800, 0, 'dp_1'],
+      ['usage', -1_200, 3_800, `stm_1 ${id}`],
+      ['purchase', 5_000, 5_000, source],
+    ]);
     expect(entries.at(-1)).toEqual({
       currency: 'usd',
       decimals: 2,
@@ -119,17 +114,14 @@ describe.skipIf(!(await has('postgres')))('credit of a team', () => {
   });
 
   it('is for admins with the scope, and not found by others', async () => {
-    const admin = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'admin' })).token);
-    const viewer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'developer' })).token);
-    const other = sdkOf((await stranger(server)).token);
-    const narrow = sdkOf(
-      (await newKey(server, await firstSession(server), { scopes: ['cost:read'] })).secret,
-    );
+    const [admin, developer] = [await here.member('admin'), await here.member('developer')];
+    const other = await here.stranger();
+    const narrow = here.as((await newKey(server, here.owner.token, { scopes: ['cost:read'] })).secret);
     for (const ask of ['listCreditLedger', 'creditBalance'] as const) {
-      expect(await refused(admin.costs[ask](teamId)), ask).toBe('not refused');
-      expect(await refused(viewer.costs[ask](teamId)), ask).toBe('403 role_insufficient');
+      expect(await refused(admin.sdk.costs[ask](teamId)), ask).toBe('not refused');
+      expect(await refused(developer.sdk.costs[ask](teamId)), ask).toBe('403 role_insufficient');
       expect(await refused(narrow.costs[ask](teamId)), ask).toBe('403 scope_missing');
-      expect(await refused(other.costs[ask](teamId)), ask).toBe('404 not_found');
+      expect(await refused(other.sdk.costs[ask](teamId)), ask).toBe('404 not_found');
     }
   });
 });

@@ -4,12 +4,10 @@
  */
 import { teamsPaidBy } from '../../access/teams/index.ts';
 import { picoOf, shared } from '../amounts/index.ts';
-import { addDays, dayOf, monthOf } from '../metering/index.ts';
 import { planById } from '../plans/index.ts';
 import type { Charge } from './charge.ts';
-import { monthOfTeam } from './export-account.ts';
 import { OF_NOTHING } from './export-days.ts';
-import { unitsOf } from './export-purchases.ts';
+import { chargedAt, unitsOf } from './export-purchases.ts';
 import type { ExportOf } from './export-of.ts';
 
 interface Fee {
@@ -51,18 +49,13 @@ async function partOf({ reader: { db }, team }: ExportOf, { userId, cents, paidA
 }
 
 async function chargeOf(of: ExportOf, { invoiceId, plan, paidAt }: Fee, cents: number): Promise<Charge> {
-  const { reader, team, currency } = of;
-  const day = dayOf(paidAt.getTime());
-  const { account, period } = await monthOfTeam(reader, { team, period: monthOf(day), currency });
+  const { currency } = of;
   const list = picoOf(cents, currency);
   return {
     category: 'Purchase',
     isCorrection: cents < 0,
     description: `Plan ${planById(plan).name}`,
-    account,
-    period,
-    since: day,
-    until: addDays(day, 1),
+    ...(await chargedAt(of, paidAt)),
     billed: list,
     effective: list,
     ...OF_NOTHING,

@@ -24,23 +24,16 @@ const DESCRIPTIONS: Readonly<Record<Row['kind'], string>> = {
 };
 
 export async function* purchaseCharges(of: ExportOf): AsyncGenerator<readonly Charge[]> {
-  const rows = await readRows(of);
-  if (rows.length === 0) return;
-  const { reader, team, currency } = of;
+  const { currency } = of;
   const charges: Charge[] = [];
-  for (const { kind, cents, at } of rows) {
-    const day = dayOf(at.getTime());
-    const { account, period } = await monthOfTeam(reader, { team, period: monthOf(day), currency });
+  for (const { kind, cents, at } of await readRows(of)) {
     const isCorrection = kind !== 'purchase';
     const amount = picoOf(cents, currency);
     const list = isCorrection ? -amount : amount;
     const common = {
       isCorrection,
       description: DESCRIPTIONS[kind],
-      account,
-      period,
-      since: day,
-      until: addDays(day, 1),
+      ...(await chargedAt(of, at)),
       billed: list,
       invoiceId: null,
       ...OF_NOTHING,
@@ -52,7 +45,14 @@ export async function* purchaseCharges(of: ExportOf): AsyncGenerator<readonly Ch
         : { ...common, category: 'Adjustment', ...NO_SKU, effective: list },
     );
   }
-  yield charges;
+  if (charges.length > 0) yield charges;
+}
+
+/** The day of a charge, with the month and the account that it is of. */
+export async function chargedAt({ reader, team, currency }: ExportOf, at: Date) {
+  const day = dayOf(at.getTime());
+  const { account, period } = await monthOfTeam(reader, { team, period: monthOf(day), currency });
+  return { account, period, since: day, until: addDays(day, 1) };
 }
 
 const NO_SKU = { quantity: null, unit: null, nanos: null, list: 0n } as const;

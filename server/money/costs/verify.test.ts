@@ -33,12 +33,8 @@ describe.skipIf(!(await has('postgres')))('verification', () => {
     const at = new Date('2026-10-01T00:00:00Z');
     await purchase(world.db, { teamId, cents: 500, source: 'cs_1', at });
     const seconds = (count: number) => count * 1_000;
-    workId = await world.report({
-      teamId,
-      at: '2026-10-20T00:00:00Z',
-      ms: seconds(300_000),
-      runnerId: 'rnr_1',
-    });
+    const first = { teamId, at: '2026-10-20T00:00:00Z', runnerId: 'rnr_1' };
+    workId = await world.report({ ...first, ms: seconds(300_000) });
     await world.report({ teamId, at: '2026-10-20T01:00:00Z', ms: 7_001, kind: 'build' });
     await world.report({ teamId: otherId, at: '2026-10-20T02:00:00Z', ms: seconds(200_001) });
     await world.publishAll();
@@ -49,10 +45,9 @@ describe.skipIf(!(await has('postgres')))('verification', () => {
     await world.report({ teamId, at: '2026-11-20T00:00:00Z', ms: seconds(10) });
     await world.publishAll();
     await world.close('2026-12-01T01:00:00Z', { charges: true });
-    const [row] = await world.db.sql<
-      Array<{ id: string }>
-    >`select id from statements where team_id = ${teamId} and period = '2026-10-01'`;
-    statementId = row!.id;
+    const [row] = await world.db
+      .sql`select id from statements where team_id = ${teamId} and period = '2026-10-01'`;
+    statementId = String(row!['id']);
   });
   afterAll(async () => await world?.drop());
 

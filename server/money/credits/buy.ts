@@ -8,7 +8,7 @@ import { newId } from '../../base/ids.ts';
 import { recordAct } from '../../kit/ledger/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change } from '../../kit/resource/index.ts';
-import { moneyOf } from '../amounts/index.ts';
+import { moneyOf, wrongField } from '../amounts/index.ts';
 import { record, type FromProvider } from './acts.ts';
 import { restOf, type LedgerEntry } from './blocks.ts';
 import { assertAmount, assertPayable, lockCredit, post, postLocked, type Transfer } from './post.ts';
@@ -148,7 +148,5 @@ function nothingLeft({ grantId, currency }: Revocation, cents: number): ApiError
 function assertAhead(expiresAt: Date | undefined, now: Date): void {
   if (expiresAt === undefined || expiresAt > now) return;
   const message = `expiresAt is ${expiresAt.toISOString()}, it must be later than now, ${now.toISOString()}`;
-  throw apiError('validation_failed', message, {
-    details: { fields: [{ field: 'expiresAt', rule: 'ahead', message }] },
-  });
+  throw wrongField(message, { field: 'expiresAt', rule: 'ahead' });
 }

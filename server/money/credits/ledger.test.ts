@@ -17,23 +17,19 @@ describe.skipIf(!(await has('postgres')))('the ledger of credit', () => {
   let owner: postgres.Sql;
   let teams = 0;
   const newTeam = () => `team_${++teams}`;
+  const PURCHASE = { kind: 'purchase', from: 'bought', to: 'available', at } as const;
+  const USAGE = { kind: 'usage', from: 'available', to: 'consumed', at } as const;
   const bought = (teamId: string, cents: number, source = `cs_${teamId}`): NewTransfer => ({
+    ...PURCHASE,
     teamId,
-    kind: 'purchase',
     source,
-    from: 'bought',
-    to: 'available',
     cents,
-    at,
   });
   const used = (teamId: string, cents: number, source: string): NewTransfer => ({
+    ...USAGE,
     teamId,
-    kind: 'usage',
     source,
-    from: 'available',
-    to: 'consumed',
     cents,
-    at,
   });
   const entriesOf = async (teamId: string) =>
     await database.db.sql<Array<{ account: string; seq: number; cents: number; balance: number }>>`

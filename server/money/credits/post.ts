@@ -5,12 +5,11 @@
  * ends: take it before an entry of the audit, and for one team in a transaction.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
-import { apiError } from '@svc/proto/http/errors.ts';
 import { problem } from '@svc/proto/http/json-text.ts';
 import { isUniqueViolation, type Database, type SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import type { Fragment } from '../../base/sql.ts';
-import { moneyOf, payableStep } from '../amounts/index.ts';
+import { moneyOf, payableStep, wrongField } from '../amounts/index.ts';
 import type { Account, creditTransfers } from './schema.ts';
 
 export type CreditKind = (typeof creditTransfers.$inferSelect)['kind'];
@@ -99,9 +98,7 @@ export function assertPayable(amountCents: number, currency: string): void {
 export function assertAmount(cents: number): void {
   if (Number.isSafeInteger(cents) && cents > 0) return;
   const message = `the amount of credit is ${cents} minor units, it must be whole and greater than 0`;
-  throw apiError('validation_failed', message, {
-    details: { fields: [{ field: 'amountCents', rule: 'whole', message }] },
-  });
+  throw wrongField(message, { field: 'amountCents', rule: 'whole' });
 }
 
 interface Row extends Transfer {

@@ -1,5 +1,5 @@
 /** Days that somebody asks about. All of them are UTC days, `YYYY-MM-DD`. */
-import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../amounts/index.ts';
 
 export const DAY_MS = 24 * 60 * 60_000;
 
@@ -42,7 +42,11 @@ export function readDay({ resource, field, text }: DayField): DayField {
   const [, day = ''] = DAY.exec(text) ?? [];
   const ms = Date.parse(day);
   if (Number.isNaN(ms) || dayOf(ms) !== day || day < YEARS.first || day > YEARS.last)
-    throw refused({ resource, field, rule: 'day' }, `${field} is ${text}, which is no day of the calendar`);
+    throw wrongField(`${field} is ${text}, which is no day of the calendar`, {
+      resource,
+      field,
+      rule: 'day',
+    });
   return { resource, field, text: day };
 }
 
@@ -60,23 +64,10 @@ export function assertSpan({ first, last, isLastIncluded }: Span): void {
   if (count < 1) {
     const order = `${field} ${isLastIncluded ? '≤' : '<'} ${last.field}`;
     const given = `${field} is ${first.text} and ${last.field} is ${last.text}`;
-    throw refused({ resource, field, rule: 'order' }, `${given}, expected ${order}`);
+    throw wrongField(`${given}, expected ${order}`, { resource, field, rule: 'order' });
   }
   if (count > DAYS_MAX) {
     const message = `${first.text} to ${last.text} are ${count} days, at most ${DAYS_MAX} can be asked for at once`;
-    throw refused({ resource, field, rule: 'span' }, message);
+    throw wrongField(message, { resource, field, rule: 'span' });
   }
-}
-
-function refused(
-  {
-    resource,
-    field,
-    rule,
-  }: { readonly resource: string; readonly field: string; readonly rule: 'day' | 'order' | 'span' },
-  message: string,
-): Error {
-  return apiError('validation_failed', message, {
-    details: { resource, fields: [{ field, rule, message }] },
-  });
 }

@@ -3,11 +3,12 @@
  * same moment.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { held } from '../../../test/setup/money/held.ts';
 import { createMoneyWorld, publishAll, type MoneyWorld } from '../../../test/setup/money/months.ts';
 import { picked } from '../../../test/setup/money/picked.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import type { Database, SqlTag } from '../../base/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 
 describe.skipIf(!(await has('postgres')))('the month of a report', () => {
@@ -75,21 +76,9 @@ describe.skipIf(!(await has('postgres')))('the month of a report', () => {
     expect(event).toEqual({ at: new Date(late.at) });
   });
 
-  /** Runs a transaction that stays open until it is told to end. */
-  const held = (work: (db: Database) => Promise<void>) => {
-    const { promise: told, resolve: end } = deferred();
-    const { promise: done, resolve: began } = deferred();
-    const ended = world.db.transact(async (db) => {
-      await work(db);
-      began();
-      await told;
-    });
-    return { began: done, end: async () => (end(), await ended) };
-  };
-
   it('is the new one for a publisher that waited for the closing', async () => {
     await world.report({ teamId, at: '2026-01-31T23:00:00.000Z', ms: 1_000 });
-    const closing = held(async (db) => await openFrom(db.sql, '2026-02-01'));
+    const closing = held(world.db, async (db) => await openFrom(db.sql, '2026-02-01'));
     await closing.began;
     const published = world.publishAll();
     await waitingFor('the publisher that waits', '%delete from outbox%');
@@ -100,7 +89,7 @@ describe.skipIf(!(await has('postgres')))('the month of a report', () => {
 
   it('is the old one for a publisher that began before, and the closing waits for it', async () => {
     await world.report({ teamId, at: '2026-01-31T23:00:00.000Z', ms: 1_000 });
-    const publishing = held(async (db) => await publishAll(db.sql));
+    const publishing = held(world.db, async (db) => await publishAll(db.sql));
     await publishing.began;
     const closed = openFrom(sql, '2026-02-01');
     await waitingFor('the closing that waits', '%update open_period%');
@@ -109,9 +98,3 @@ describe.skipIf(!(await has('postgres')))('the month of a report', () => {
     expect(await placed()).toEqual([{ period: '2026-01-01', day: '2026-01-31', ms: 1_000, events: 1 }]);
   });
 });
-
-function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve: () => void = () => undefined;
-  const promise = new Promise<void>((done) => (resolve = done));
-  return { promise, resolve };
-}

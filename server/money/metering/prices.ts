@@ -5,6 +5,7 @@ import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { databaseNow, ms } from '../../base/sql.ts';
+import { wrongField } from '../amounts/index.ts';
 import { DAY_MS } from './days.ts';
 import { METERS, prices } from './schema.ts';
 
@@ -123,7 +124,5 @@ export async function publishPrice(
 
 function tooSoon(fromAt: Date, soonest: Date): ApiError {
   const message = `fromAt is ${fromAt.toISOString()}, a price begins at least ${AHEAD_MS / 1_000} s after it is published: from ${soonest.toISOString()} on`;
-  return apiError('validation_failed', message, {
-    details: { fields: [{ field: 'fromAt', rule: 'ahead', message }] },
-  });
+  return wrongField(message, { field: 'fromAt', rule: 'ahead' });
 }

@@ -111,11 +111,13 @@ interface DayMs {
 const asRows = (groups: readonly Group[]) =>
   groups.flatMap(({ teamIds }, n) => teamIds.map((teamId) => ({ team_id: teamId, n })));
 
+interface Grouped {
+  readonly period: string;
+  readonly groups: readonly Group[];
+}
+
 /** This returns the days of each group, oldest first, in the order of the groups. */
-async function daysOf(
-  sql: SqlTag,
-  { period, groups }: { readonly period: string; readonly groups: readonly Group[] },
-): Promise<ReadonlyArray<readonly DayMs[]>> {
+async function daysOf(sql: SqlTag, { period, groups }: Grouped): Promise<ReadonlyArray<readonly DayMs[]>> {
   const rows = await sql<Array<{ n: number; days: Array<[string, number]> }>>`
     select n, json_agg(json_build_array(day, ms) order by day) as days
     from (
@@ -145,22 +147,20 @@ function endOf(pool: number, { period, days }: { readonly period: string; readon
   return { day: monthAfter(period), left: 0, usedMs };
 }
 
+type LastRow = DayRow & { readonly ms: string };
+
 /** Rows of the days on which pools end, by the places of their groups. */
 async function lastDays(
   sql: SqlTag,
-  {
-    period,
-    groups,
-    ends,
-  }: { readonly period: string; readonly groups: readonly Group[]; readonly ends: readonly End[] },
-): Promise<ReadonlyMap<number, ReadonlyArray<DayRow & { readonly ms: string }>>> {
+  { period, groups, ends }: Grouped & { readonly ends: readonly End[] },
+): Promise<ReadonlyMap<number, readonly LastRow[]>> {
   const asked = asRows(groups).flatMap(({ team_id, n }) => {
     const { day, left } = ends[n] ?? { day: '', left: 0 };
     return left === 0 ? [] : [{ team_id, n, day }];
   });
-  const found = new Map<number, Array<DayRow & { readonly ms: string }>>();
+  const found = new Map<number, LastRow[]>();
   if (asked.length === 0) return found;
-  const rows = await sql<Array<DayRow & { readonly n: number; readonly ms: string }>>`
+  const rows = await sql<Array<LastRow & { readonly n: number }>>`
     select g.n, d.day::text, d.team_id as "teamId", d.meter, d.price_id as "priceId", d.project_id as "projectId", d.environment_id as "environmentId", d.runner_id as "runnerId", d.metered_ms as ms
     from jsonb_to_recordset(${sql.json(asked)}::jsonb) g(team_id text, n int, day date)
     join cost_days d on d.team_id = g.team_id and d.period = ${period}::date and d.day = g.day`;

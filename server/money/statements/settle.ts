@@ -49,27 +49,14 @@ export async function settle(db: Database, pricing: Pricing, month: TeamMonth): 
 
 async function settleLocked(tx: Database, pricing: Pricing, month: TeamMonth): Promise<Figures | undefined> {
   const { teamId, at } = month;
+  const { currency } = pricing;
   const id = newId('stm', at.getTime());
   const { payerId, plan, lines } = await computed(tx, pricing, { ...month, id });
   if (lines.length === 0) return undefined;
   const totals = totalsOf(lines);
-  const creditCents = await useCredit(tx, {
-    teamId,
-    cents: totals.netCents,
-    currency: pricing.currency,
-    source: id,
-    at,
-  });
+  const creditCents = await useCredit(tx, { teamId, cents: totals.netCents, currency, source: id, at });
   const dueCents = totals.netCents - creditCents;
-  const settled = {
-    ...totals,
-    id,
-    payerId,
-    plan: plan.id,
-    currency: pricing.currency,
-    creditCents,
-    dueCents,
-  };
+  const settled = { ...totals, id, payerId, plan: plan.id, currency, creditCents, dueCents };
   await insert(tx, month, settled);
   await insertLines(tx, id, lines);
   await tell(tx, month, settled);

@@ -1,6 +1,6 @@
 /** A team has outgoing webhooks. A secret leaves the server once: when it is made. */
 import { and, eq, sql } from 'drizzle-orm';
-import { apiError } from '@svc/proto/http/errors.ts';
+import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 import {
   DeliverySchema,
   UpdateRequestSchema,
@@ -125,16 +125,18 @@ function assertDelivered(events: readonly string[]): void {
   const unknown = events.filter((event) => !delivered.includes(event));
   if (unknown.length === 0) return;
   const message = `events holds ${unknown.map((event) => `"${event}"`).join(', ')}, expected some of ${delivered.join(', ')}`;
-  const details = { resource: endpoints.kind, fields: [{ field: 'events', rule: 'event', message }] };
-  throw apiError('validation_failed', message, { details });
+  throw wrong('events', 'event', message);
 }
 
 function checkUrl(url: string, allowPrivate: boolean): void {
   const problem = urlProblem(url, allowPrivate);
   if (problem === undefined) return;
-  const message = `url cannot be called: ${problem}`;
-  const details = { resource: endpoints.kind, fields: [{ field: 'url', rule: 'callable', message }] };
-  throw apiError('validation_failed', message, { details });
+  throw wrong('url', 'callable', `url cannot be called: ${problem}`);
+}
+
+function wrong(field: string, rule: string, message: string): ApiError {
+  const details = { resource: endpoints.kind, fields: [{ field, rule, message }] };
+  return apiError('validation_failed', message, { details });
 }
 
 const hostOf = ({ url }: Endpoint): string => new URL(url).host;

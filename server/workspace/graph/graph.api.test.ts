@@ -2,20 +2,21 @@
  * Here the graph is tested over the real door: what hangs together, how far one sees, and that nobody sees
  * more than through the resources themselves.
  */
-import { createSvcSDK, type GraphEdge, type SvcSDK } from '@svc/sdk';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { GraphEdge } from '@svc/sdk';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { newKey, stranger } from '../../../test/setup/people.ts';
+import { newKey } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 import { NODES_MAX, HISTORY_MAX } from './walk.ts';
 
 const SHA = '0123456789abcdef0123456789abcdef01234567';
 
 describe.skipIf(!(await has('postgres')))('the graph', () => {
-  let server: TestServer;
-  let sdk: SvcSDK;
-  let otherSdk: SvcSDK;
+  let here: World;
+  let server: World['server'];
+  let sdk: World['sdk'];
+  let otherSdk: World['sdk'];
   let otherTeamId: string;
   let teamId: string;
   let projectId: string;
@@ -24,7 +25,6 @@ describe.skipIf(!(await has('postgres')))('the graph', () => {
   let runId: string;
   let looseRunId: string;
 
-  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
   const ref = (kind: string, id: string) => `graph:${kind}:${id}`;
   const refs = ({ nodes }: { readonly nodes: readonly { readonly ref: string }[] }) =>
     nodes.map((node) => node.ref);
@@ -32,8 +32,8 @@ describe.skipIf(!(await has('postgres')))('the graph', () => {
     edges.map(({ from, to, relation }) => `${from} ${relation} ${to}`).sort();
 
   beforeAll(async () => {
-    server = await startTestServer();
-    sdk = sdkOf(server.first.apiKey);
+    here = await world();
+    ({ server, sdk } = here);
     teamId = (await sdk.teams.create('graph')).id;
     projectId = (await sdk.projects.create({ name: 'app', teamId })).id;
     environmentId = (await sdk.environments.create(projectId, { name: 'production' })).id;
@@ -41,11 +41,8 @@ describe.skipIf(!(await has('postgres')))('the graph', () => {
     const labels = { environment: environmentId, commit: SHA };
     runId = (await sdk.sandboxRuns.create(teamId, { command: ['make', 'secret=1'], labels })).id;
     looseRunId = (await sdk.sandboxRuns.create(teamId, { command: ['true'] })).id;
-    const other = await stranger(server);
-    otherSdk = sdkOf(other.token);
-    otherTeamId = other.teamId;
+    ({ sdk: otherSdk, teamId: otherTeamId } = await here.stranger());
   });
-  afterAll(async () => await server.stop());
 
   it('shows one node of each kind', async () => {
     const team = { kind: 'team', id: teamId, name: 'graph' };
@@ -139,7 +136,7 @@ describe.skipIf(!(await has('postgres')))('the graph', () => {
 
     // Each is there for whoever may read it, and for nobody else.
     const seenWith = async (...scopes: string[]) =>
-      refs(await sdkOf((await newKey(server, server.first.apiKey, { scopes })).secret).graph.commit(sha));
+      refs(await here.as((await newKey(server, here.owner.token, { scopes })).secret).graph.commit(sha));
     expect(await seenWith('project:read')).toEqual([buildRef, first]);
     expect(await seenWith('ci:read')).toEqual([ciRef]);
     expect(await seenWith('run:read')).toEqual([runRef]);
@@ -212,8 +209,8 @@ describe.skipIf(!(await has('postgres')))('the graph', () => {
   });
 
   it('shows a credential only the kinds that it may read', async () => {
-    const { secret } = await newKey(server, server.first.apiKey, { scopes: ['project:read'] });
-    const poor = sdkOf(secret);
+    const { secret } = await newKey(server, here.owner.token, { scopes: ['project:read'] });
+    const poor = here.as(secret);
     expect(await refused(poor.graph.node(ref('run', runId)))).toBe('403 scope_missing');
     expect(await refused(poor.graph.node(ref('team', teamId)))).toBe('403 scope_missing');
     expect(await refused(poor.graph.node(ref('run', `run_${'0'.repeat(26)}`)))).toBe('404 not_found');
@@ -233,7 +230,7 @@ describe.skipIf(!(await has('postgres')))('the graph', () => {
     const { id } = await sdk.projects.create({ name: 'first', teamId: crowd.id });
     await server.db.sql`
       insert into projects (id, team_id, name, slug, created_at)
-      select 'prj_' || lpad(n::text, 26, '0'), ${crowd.id}, 'p', 'crowd-' || n, now() from generate_series(1, ${NODES_MAX}::int) n`;
+      select 'prj_' || lpad('g' || n, 26, '0'), ${crowd.id}, 'p', 'crowd-' || n, now() from generate_series(1, ${NODES_MAX}::int) n`;
     const many = await sdk.graph.edges(ref('team', crowd.id), 3);
     expect(many.nodes).toHaveLength(NODES_MAX);
     expect(many.truncated).toBe(true);

@@ -22,12 +22,6 @@ export function clampDepth(depth: number | undefined): number {
   return Math.min(DEPTH_MAX, Math.max(0, depth ?? DEPTH_DEFAULT));
 }
 
-export interface Walked {
-  readonly nodes: readonly Node[];
-  readonly edges: readonly Edge[];
-  readonly truncated: boolean;
-}
-
 interface Reach {
   readonly scope: TeamScope;
   /** Kinds of which the caller may read nodes; the others are neither shown nor walked through. */
@@ -38,7 +32,7 @@ export async function walk(
   db: Database,
   start: Node,
   { scope, depth, maySee }: Reach & { readonly depth: number },
-): Promise<Walked> {
+) {
   const nodes = new Map([[refOf(start), start]]);
   const edges = new Map<string, Edge>();
   let truncated = false;
@@ -68,16 +62,11 @@ interface Neighbour {
   readonly edge: Edge;
 }
 
-interface Around {
-  readonly found: readonly Neighbour[];
-  readonly truncated: boolean;
-}
-
 async function neighbours(
   db: Database,
   frontier: readonly Node[],
   { teamId, scope, maySee }: Reach & { readonly teamId: string },
-): Promise<Around> {
+) {
   const found: Neighbour[] = [];
   let truncated = false;
   for (const [kind, asked] of byKind(frontier)) {

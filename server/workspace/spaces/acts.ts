@@ -13,12 +13,10 @@ import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, given } from '../../kit/resource/index.ts';
 import { roleName } from '../../kit/scopes.ts';
-import { spaces } from './schema.ts';
+import { spaceProjects, spaces } from './schema.ts';
 import {
   countOwnedSpaces,
-  countSpaceProjects,
-  deleteSpaceProject,
-  hasProject,
+  inSpace,
   insertSpace,
   insertSpaceProject,
   lockSpace,
@@ -117,8 +115,9 @@ export async function addProject(ctx: Ctx, { id: spaceId }: Space, project: Proj
   const act = { action: 'space.project_added', on: project, details: () => ({ spaceId }) };
   await change(ctx, act, async ({ db }) => {
     if (!(await lockSpace(db, spaceId))) throw notFound('space');
-    if (await hasProject(db, spaceId, project)) return undefined;
-    const current = await countSpaceProjects(db, spaceId);
+    if ((await db.orm.$count(spaceProjects, inSpace(spaceId, project))) > 0) return undefined;
+    // All projects count, also those that the caller does not see.
+    const current = await db.orm.$count(spaceProjects, eq(spaceProjects.spaceId, spaceId));
     const held = `the space holds ${current} projects`;
     refuseFull({ resource: 'project of a space', held, current, limit: PROJECTS_PER_SPACE_MAX });
     const { id: projectId, teamId } = project;
@@ -130,7 +129,8 @@ export async function addProject(ctx: Ctx, { id: spaceId }: Space, project: Proj
 export async function removeProject(ctx: Ctx, { id: spaceId }: Space, project: ProjectRef): Promise<void> {
   const act = { action: 'space.project_removed', on: project, details: () => ({ spaceId }) };
   await change(ctx, act, async ({ db }) => {
-    if (!(await deleteSpaceProject(db, spaceId, project))) throw notFound('project');
+    const { count } = await db.orm.delete(spaceProjects).where(inSpace(spaceId, project));
+    if (count === 0) throw notFound('project');
     return project;
   });
 }

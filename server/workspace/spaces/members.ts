@@ -3,21 +3,16 @@
  * takes a role above the own one; admins and owners are changed by owners alone; a space keeps at least one
  * owner. All of it runs under the lock of the space's row.
  */
+import { and, eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { requireRole } from '../../kit/authorise.ts';
 import type { Ctx, Role } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change } from '../../kit/resource/index.ts';
+import { spaceMembers } from './schema.ts';
 import { assertMayGrantSpaceRole, refuseFull, refuseNarrowed } from './acts.ts';
-import {
-  countSpaceMembers,
-  deleteSpaceMember,
-  findSpaceMember,
-  lockSpace,
-  putSpaceMember,
-  teammatesAmong,
-} from './store.ts';
+import { countSpaceMembers, findSpaceMember, lockSpace, teammatesAmong } from './store.ts';
 import type { SpaceMember } from './store.ts';
 
 export const MEMBERS_MAX = 100;
@@ -77,7 +72,9 @@ export async function setMember(
     member = before;
     if (before?.role === role) return undefined;
     assertMayGrantSpaceRole(ctx.caller, role);
-    await putSpaceMember(db, { spaceId, userId, role, joinedAt: ctx.clock.now() });
+    const target = [spaceMembers.spaceId, spaceMembers.userId];
+    const put = db.orm.insert(spaceMembers).values({ spaceId, userId, role, joinedAt: ctx.clock.now() });
+    await put.onConflictDoUpdate({ target, set: { role } });
     member = await findSpaceMember(db, spaceId, userId);
     return { userId, from: before?.role ?? null, to: role };
   });
@@ -111,7 +108,8 @@ export async function removeMember(ctx: Ctx, spaceId: string, userId: string): P
     if (member === undefined) throw notFound('member');
     if (userId !== actor.userId) requireRole(actor.role, neededFor(member.role), inSpace);
     await assertOwnerLeft(db, spaceId, member);
-    await deleteSpaceMember(db, { spaceId, userId });
+    const one = and(eq(spaceMembers.spaceId, spaceId), eq(spaceMembers.userId, userId));
+    await db.orm.delete(spaceMembers).where(one);
     return member;
   });
 }

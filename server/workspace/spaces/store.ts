@@ -126,31 +126,9 @@ export async function countSpaceMembers({ orm }: Database, spaceId: string, role
   return await orm.$count(spaceMembers, and(eq(spaceMembers.spaceId, spaceId), ofRole));
 }
 
-export async function putSpaceMember({ orm }: Database, member: Membership): Promise<void> {
-  const target = [spaceMembers.spaceId, spaceMembers.userId];
-  const { role } = member;
-  await orm.insert(spaceMembers).values(member).onConflictDoUpdate({ target, set: { role } });
-}
-
-export async function deleteSpaceMember(
-  { orm }: Database,
-  { spaceId, userId }: Pick<Membership, 'spaceId' | 'userId'>,
-): Promise<void> {
-  const one = and(eq(spaceMembers.spaceId, spaceId), eq(spaceMembers.userId, userId));
-  await orm.delete(spaceMembers).where(one);
-}
-
-const inSpace = (spaceId: string, { id, teamId }: ProjectRef) =>
+/** The project is in the space. */
+export const inSpace = (spaceId: string, { id, teamId }: ProjectRef) =>
   and(eq(spaceProjects.spaceId, spaceId), eq(spaceProjects.projectId, id), eq(spaceProjects.teamId, teamId));
-
-/** It is called under `lockSpace`. All projects count, also those that the caller does not see. */
-export async function countSpaceProjects({ orm }: Database, spaceId: string): Promise<number> {
-  return await orm.$count(spaceProjects, eq(spaceProjects.spaceId, spaceId));
-}
-
-export async function hasProject({ orm }: Database, spaceId: string, project: ProjectRef): Promise<boolean> {
-  return (await orm.$count(spaceProjects, inSpace(spaceId, project))) > 0;
-}
 
 export async function insertSpaceProject(
   { orm }: Database,
@@ -162,15 +140,6 @@ export async function insertSpaceProject(
     if (isForeignKeyViolation(error, 'space_projects_project_fk')) throw notFound('project'); // It was deleted at this very moment.
     throw error;
   }
-}
-
-/** False when it was not in there. */
-export async function deleteSpaceProject(
-  { orm }: Database,
-  spaceId: string,
-  project: ProjectRef,
-): Promise<boolean> {
-  return (await orm.delete(spaceProjects).where(inSpace(spaceId, project))).count === 1;
 }
 
 /** They are the projects that the scope's teams have in the space. */
