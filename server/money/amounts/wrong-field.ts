@@ -2,7 +2,7 @@
 import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 
 export interface WrongField {
-  /** What the field is of, where that is not said by the call: `costs`. */
+  /** Kind of thing that the field is of, such as `costs`, where the call does not say it. */
   readonly resource?: string;
   readonly field: string;
   readonly rule: string;

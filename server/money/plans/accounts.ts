@@ -24,7 +24,7 @@ export const NOTHING_BOUGHT: AccountPlan = {
   pastDueSince: null,
 };
 
-/** `isLocked`: until the transaction ends, nobody else changes the plan. */
+/** With `isLocked` nobody else changes the plan until the transaction ends. */
 export async function accountPlanOf(
   { sql }: Pick<Database, 'sql'>,
   userId: string,

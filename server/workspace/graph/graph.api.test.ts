@@ -106,7 +106,8 @@ describe.skipIf(!(await has('postgres')))('the graph', () => {
       projectId: webId,
     });
     const report = { ciConnectionId: connection.id, externalRunId: '1', branch: 'main', commitSha: sha };
-    const ciRun = await sdk.ci.report({ ...report, pipelineName: 'CI' });
+    const { secret } = await newKey(server, here.owner.token, { scopes: ['ci:read', 'ci:write'] });
+    const ciRun = await here.as(secret).ci.report({ ...report, pipelineName: 'CI' });
     const build = await sdk.builds.create(firstId, { commit: sha });
     const labelled = await sdk.sandboxRuns.create(teamId, {
       command: ['true'],
