@@ -1,5 +1,9 @@
-/** A name and what is known under it, of a list of facts. */
+/** What is known of something: a fact of a list under its name, and how it stands. */
 import type { ComponentChildren } from 'preact';
+
+export type Tone = 'good' | 'quiet' | 'warn' | 'bad' | 'busy';
+
+export type StateWord = readonly [word: string, tone: Tone];
 
 interface FactProps {
   readonly name: string;
@@ -14,5 +18,15 @@ export function Fact({ name, of, children = of }: FactProps) {
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>
+  );
+}
+
+/** A word beside a mark. */
+export function Standing({ of: [word, tone] }: { readonly of: StateWord }) {
+  return (
+    <span class={`standing tone-${tone}`}>
+      <span class="dot" aria-hidden="true" />
+      <strong>{word}</strong>
+    </span>
   );
 }

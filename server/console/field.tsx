@@ -34,6 +34,39 @@ export function TextField({ id, label, hint, value, ...rest }: TextFieldProps) {
   );
 }
 
+interface TextAreaProps {
+  readonly id: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly value: Signal<string>;
+  readonly rows: number;
+  readonly maxLength: number;
+  readonly required?: boolean;
+  readonly 'data-first-focus'?: boolean;
+}
+
+export function TextArea({ id, label, hint, value, ...rest }: TextAreaProps) {
+  return (
+    <div class="field">
+      <label htmlFor={id}>{label}</label>
+      {hint !== undefined && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      <textarea
+        id={id}
+        {...(hint !== undefined && { 'aria-describedby': `${id}-hint` })}
+        value={value.value}
+        onInput={(event) => {
+          value.value = event.currentTarget.value;
+        }}
+        {...rest}
+      />
+    </div>
+  );
+}
+
 interface CheckProps {
   readonly of: Signal<boolean>;
   readonly children: string;

@@ -7,10 +7,12 @@ interface UnreadProps<T> {
   /** A text such as `the builds`. */
   readonly what: string;
   readonly rows?: number;
+  /** It stands in a dialog, as a text alone. */
+  readonly plain?: boolean;
 }
 
 /** Says that something is read. `what` is a text such as `the builds`. */
-export function Reading({ what, rows = 4 }: { readonly what: string; readonly rows?: number }) {
+function Reading({ what, rows = 4 }: { readonly what: string; readonly rows?: number }) {
   return (
     <div class="skeleton" role="status" aria-busy="true">
       <span class="visually-hidden">Reading {what}…</span>
@@ -39,8 +41,15 @@ export function Failed({
 }
 
 /** Stands in the place of what was never read: says that it is read, or why it could not be. */
-export function Unread<T>({ of, what, rows }: UnreadProps<T>) {
+export function Unread<T>({ of, what, rows, plain = false }: UnreadProps<T>) {
   const unknown = of.unknown.value;
+  if (unknown === undefined && plain) {
+    return (
+      <p class="muted" role="status">
+        Reading {what}…
+      </p>
+    );
+  }
   if (unknown === undefined) return <Reading what={what} {...(rows !== undefined && { rows })} />;
   const name = what.charAt(0).toUpperCase() + what.slice(1);
   return <Failed what={name} why={unknown.why} again={() => void of.load()} />;

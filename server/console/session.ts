@@ -128,3 +128,13 @@ export function offers({ resolved }: SignedIn, key: string): boolean {
   const feature = resolved[key];
   return typeof feature === 'object' ? feature.enabled : feature === true;
 }
+
+type Role = string | undefined;
+
+/** Staff who look on have none. */
+export const roleIn = ({ who }: SignedIn, team: string): Role =>
+  who.teams.find(({ teamId }) => teamId === team)?.role;
+
+export const isOwner = (role: Role): boolean => role === undefined || role === 'owner';
+
+export const isAdmin = (role: Role): boolean => isOwner(role) || role === 'admin';

@@ -1,7 +1,8 @@
-/** Data that a part of a page reads while it is shown, and forgets when it is not. */
+/** Data that a part of a page reads while it is shown, once or now and then, and forgets when it is not. */
 import { useEffect, useMemo } from 'preact/hooks';
 import { lastGood } from './last-good.ts';
 import type { LastGood } from './last-good.ts';
+import { createLive, every } from './live.ts';
 
 /** `read` stays the one of the first drawing: give what reads something else another `key`. */
 export function useLastGood<T>(read: () => Promise<T>): LastGood<T> {
@@ -12,3 +13,18 @@ export function useLastGood<T>(read: () => Promise<T>): LastGood<T> {
   }, []);
   return kept;
 }
+
+/** The same, read anew now and then because no stream tells of it. */
+export function usePolled<T>(read: () => Promise<T>, everyMs: number): LastGood<T> {
+  const kept = useLastGood(read);
+  useEffect(() => followPolled(kept, everyMs), []);
+  return kept;
+}
+
+/** Reads anew from now on. Returns how it ends. */
+export const followPolled = <T>({ load, markStale }: LastGood<T>, everyMs: number): (() => void) =>
+  createLive().follow({
+    open: (ending) => every(everyMs, ending),
+    onEvent: async () => await load(),
+    onLost: markStale,
+  });

@@ -1,5 +1,6 @@
 /** Work that somebody asked for: done once at a time, and what went wrong is kept to be shown. */
-import { useSignal } from '@preact/signals';
+import { useSignal, useSignalEffect } from '@preact/signals';
+import { announce } from './announce.ts';
 import { explain, isUnauthenticated } from './api.ts';
 
 export function useWork() {
@@ -19,4 +20,13 @@ export function useWork() {
     }
   };
   return { busy, problem, run };
+}
+
+/** The same, where what went wrong is announced. */
+export function useAnnouncedWork() {
+  const work = useWork();
+  useSignalEffect(() => {
+    if (work.problem.value !== undefined) announce(work.problem.value);
+  });
+  return work;
 }

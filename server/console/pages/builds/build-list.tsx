@@ -1,8 +1,8 @@
 /** Builds of an environment, newest first. */
 import type { Build, Environment } from '@svc/sdk';
-import { usePolled } from '../../use-polled.ts';
+import { usePolled } from '../../use-last-good.ts';
 import { CardTable, Cell } from '../../table.tsx';
-import { useOlder } from '../../use-older.tsx';
+import { useOlder } from '../../load-older.tsx';
 import { Unread } from '../../reading.tsx';
 import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';

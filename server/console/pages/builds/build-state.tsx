@@ -1,26 +1,25 @@
 import type { Build } from '@svc/sdk';
+import { pageHref } from '../../router.ts';
+import { Standing } from '../../fact.tsx';
 import { STATE } from './words.ts';
 
-/** The state is a word beside a mark. */
-export function State({ build: { state } }: { readonly build: Pick<Build, 'state'> }) {
-  const [word, tone] = STATE[state] ?? [state, 'quiet'];
-  return (
-    <span class={`build-state tone-${tone}`}>
-      <span class="dot" aria-hidden="true" />
-      <strong>{word}</strong>
-    </span>
-  );
-}
+export const State = ({ build: { state } }: { readonly build: Pick<Build, 'state'> }) => (
+  <Standing of={STATE[state] ?? [state, 'quiet']} />
+);
 
 /** Says which machine does the build. */
 export function Via({ build: { runnerName, teamId, runnerId } }: { readonly build: Build }) {
   if (runnerName === undefined) return null;
   return (
-    <a
-      class="via"
-      href={`/console/runners?team=${encodeURIComponent(teamId)}${runnerId === undefined ? '' : `&runner=${encodeURIComponent(runnerId)}`}`}
-    >
+    <a class="via" href={pageHref('runners', { team: teamId, runner: runnerId })}>
       via {runnerName}
     </a>
   );
 }
+
+export const Image = ({ of: { image, digest } }: { readonly of: Pick<Build, 'image' | 'digest'> }) => (
+  <code>
+    {image}
+    {digest !== undefined && `@${digest}`}
+  </code>
+);

@@ -1,22 +1,22 @@
 /** One build: how it stands, where its time went, what it wrote, and what can be done with it. */
 import { useEffect } from 'preact/hooks';
 import type { Build, Environment } from '@svc/sdk';
-import { followPolled } from '../../use-polled.ts';
+import { followPolled, useLastGood } from '../../use-last-good.ts';
 import { Button } from '../../button.tsx';
 import { ifMissing, sentence } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
 import { Missing } from '../../missing.tsx';
 import { Notice } from '../../notice.tsx';
 import { Unread } from '../../reading.tsx';
-import { follow } from '../../router.ts';
+import { follow, pageHref } from '../../router.ts';
+import { isAdmin, roleIn } from '../../session.ts';
 import type { SignedIn } from '../../session.ts';
 import { Ago } from '../../time.tsx';
 import { useTitlePart } from '../../title.ts';
-import { useLastGood } from '../../use-last-good.ts';
 import { counted, duration } from '../../words.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { Address } from './address.tsx';
-import { State, Via } from './build-state.tsx';
+import { Image, State, Via } from './build-state.tsx';
 import { builds } from './calls.ts';
 import { Dialogs } from './dialogs.tsx';
 import { LogView } from './log-view.tsx';
@@ -82,7 +82,7 @@ export function BuildView({ environment, buildId, session }: BuildViewProps) {
 
 function Back({ to }: { readonly to: Environment }) {
   return (
-    <a class="back" href={`/console/builds?env=${encodeURIComponent(to.id)}`} onClick={follow}>
+    <a class="back" href={pageHref('builds', { env: to.id })} onClick={follow}>
       ‹ Builds of {to.name}
     </a>
   );
@@ -134,10 +134,9 @@ function Flaws({ build: { logMissingBytes, logMismatch } }: { readonly build: Bu
 }
 
 function Actions({ build, session }: { readonly build: Build; readonly session: SignedIn }) {
-  const role = session.who.teams.find(({ teamId }) => teamId === build.teamId)?.role;
-  const decides = role === undefined || role === 'admin' || role === 'owner';
-  const changes = role !== 'viewer';
-  if (!changes) return null;
+  const role = roleIn(session, build.teamId);
+  if (role === 'viewer') return null;
+  const decides = isAdmin(role);
   return (
     <div class="build-actions">
       {build.state === 'awaiting_approval' && decides && (
@@ -180,14 +179,7 @@ function Facts({ build, now }: { readonly build: Build; readonly now: number }) 
           of={<span aria-live="off">{took === undefined ? 'has not begun' : duration(took)}</span>}
         />
         {build.attempt > 1 && <Fact name="Attempts">{build.attempt}</Fact>}
-        {build.image !== undefined && (
-          <Fact name="Image">
-            <code>
-              {build.image}
-              {build.digest !== undefined && `@${build.digest}`}
-            </code>
-          </Fact>
-        )}
+        {build.image !== undefined && <Fact name="Image" of={<Image of={build} />} />}
         {build.tag !== undefined && <Fact name="Tag" of={<code>{build.tag}</code>} />}
         <Fact name="Address" of={<Address address={build.address} />} />
       </dl>

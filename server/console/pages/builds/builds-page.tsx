@@ -1,11 +1,10 @@
 /** Builds of an environment, and one of them with its phases and its output. */
+import type { ComponentChildren } from 'preact';
 import { Button } from '../../button.tsx';
-import { StaleNotice } from '../../stale-notice.tsx';
-import { Missing } from '../../missing.tsx';
+import { PlacePage } from '../../place-page.tsx';
 import { NoEnvironment, PlacePickers } from '../../place-pickers.tsx';
-import { usePlace } from '../../place.ts';
-import { Unread } from '../../reading.tsx';
-import { follow, param } from '../../router.ts';
+import type { Place } from '../../place.ts';
+import { follow, pageHref, param } from '../../router.ts';
 import type { SignedIn } from '../../session.ts';
 import { BuildList } from './build-list.tsx';
 import { BuildView } from './build-view.tsx';
@@ -13,33 +12,29 @@ import { Dialogs } from './dialogs.tsx';
 import { ask, dialog } from './store.ts';
 
 export function BuildsPage({ session }: { readonly session: SignedIn }) {
-  const place = usePlace();
-  const [env, build] = [param('env'), param('build')];
-  const known = place.data.value;
-  if (known === undefined) {
-    return (
-      <>
-        <h1>Builds</h1>
-        <Unread of={place} what="your projects" />
-      </>
-    );
-  }
-  if (known.missing) return <Missing />;
-  const { environment } = known;
-  if (build !== undefined && environment !== undefined && environment.id === (env ?? environment.id))
-    return <BuildView key={build} environment={environment} buildId={build} session={session} />;
+  return (
+    <PlacePage title="Builds">
+      {(place, stale) => {
+        const [env, build] = [param('env'), param('build')];
+        const { environment } = place;
+        if (build !== undefined && environment !== undefined && environment.id === (env ?? environment.id))
+          return <BuildView key={build} environment={environment} buildId={build} session={session} />;
+        return <Builds place={place} stale={stale} />;
+      }}
+    </PlacePage>
+  );
+}
+
+function Builds({ place, stale }: { readonly place: Place; readonly stale: ComponentChildren }) {
+  const { environment } = place;
   return (
     <div class="builds">
       <h1>Builds</h1>
       <div class="bar">
-        <PlacePickers place={known} />
+        <PlacePickers place={place} />
         {environment !== undefined && (
           <div class="bar-buttons">
-            <a
-              class="button"
-              href={`/console/timeline?env=${encodeURIComponent(environment.id)}`}
-              onClick={follow}
-            >
+            <a class="button" href={pageHref('timeline', { env: environment.id })} onClick={follow}>
               Timeline
             </a>
             <Button onClick={() => ask({ kind: 'unlock', environment })}>Unlock</Button>
@@ -47,9 +42,9 @@ export function BuildsPage({ session }: { readonly session: SignedIn }) {
           </div>
         )}
       </div>
-      <StaleNotice of={place} />
+      {stale}
       {environment === undefined ? (
-        <NoEnvironment place={known} />
+        <NoEnvironment place={place} />
       ) : (
         <BuildList key={environment.id} environment={environment} />
       )}

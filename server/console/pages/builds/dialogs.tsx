@@ -4,6 +4,7 @@ import type { Build, Environment } from '@svc/sdk';
 import { Check } from '../../field.tsx';
 import { Ask } from '../../ask.tsx';
 import { setParams } from '../../router.ts';
+import { Image } from './build-state.tsx';
 import { builds } from './calls.ts';
 import { closeDialog } from './store.ts';
 import type { Dialog } from './store.ts';
@@ -33,17 +34,15 @@ export function Dialogs({ dialog, onDone = () => undefined }: DialogsProps) {
   }
 }
 
-/** Goes to the build that was begun. */
-function open(build: Build): void {
-  setParams({ env: build.environmentId, project: undefined, build: build.id });
+/** Goes to the build that was begun, and says what it is. */
+async function opened(beginning: Promise<Build>, what: string): Promise<string> {
+  const { environmentId, id, number } = await beginning;
+  setParams({ env: environmentId, project: undefined, build: id });
+  return `Build ${number} ${what}.`;
 }
 
 function BuildNow({ environment }: { readonly environment: Environment }) {
-  const build = async (): Promise<string> => {
-    const begun = await builds.create(environment.id);
-    open(begun);
-    return `Build ${begun.number} is submitted.`;
-  };
+  const build = async (): Promise<string> => await opened(builds.create(environment.id), 'is submitted');
   return (
     <Ask title={`Build ${environment.name} now?`} verb="Build" act={build} onClose={closeDialog}>
       <p>
@@ -66,11 +65,8 @@ function BuildNow({ environment }: { readonly environment: Environment }) {
 
 function Again({ build }: { readonly build: Build }) {
   const commit = build.commit ?? '';
-  const again = async (): Promise<string> => {
-    const begun = await builds.create(build.environmentId, { commit });
-    open(begun);
-    return `Build ${begun.number} is submitted.`;
-  };
+  const again = async (): Promise<string> =>
+    await opened(builds.create(build.environmentId, { commit }), 'is submitted');
   return (
     <Ask title={`Build ${shortCommit(commit)} again?`} verb="Build again" act={again} onClose={closeDialog}>
       <p>
@@ -105,11 +101,8 @@ function Cancel({ build, onDone }: { readonly build: Build; readonly onDone: (bu
 }
 
 function Rollback({ build }: { readonly build: Build }) {
-  const rollback = async (): Promise<string> => {
-    const begun = await builds.rollback(build.environmentId, build.id);
-    open(begun);
-    return `Build ${begun.number} rolls back to build ${build.number}.`;
-  };
+  const rollback = async (): Promise<string> =>
+    await opened(builds.rollback(build.environmentId, build.id), `rolls back to build ${build.number}`);
   return (
     <Ask
       title={`Roll back to build ${build.number}?`}
@@ -123,10 +116,7 @@ function Rollback({ build }: { readonly build: Build }) {
         those that the environment has now.
       </p>
       <p>
-        <code>
-          {build.image}
-          {build.digest !== undefined && `@${build.digest}`}
-        </code>
+        <Image of={build} />
       </p>
     </Ask>
   );
@@ -162,10 +152,7 @@ function Decide({
           : 'The build ends as cancelled. Its image stays in the registry; what runs now goes on.'}
       </p>
       <p>
-        <code>
-          {build.image}
-          {build.digest !== undefined && `@${build.digest}`}
-        </code>
+        <Image of={build} />
       </p>
     </Ask>
   );

@@ -1,7 +1,6 @@
 /** Keeps what is asked at the moment. */
-import { signal } from '@preact/signals';
 import type { Build, Environment } from '@svc/sdk';
-import { onForget } from '../../session.ts';
+import { createQuestion } from '../../question.ts';
 
 /**
  * Time between two readings of what no stream tells: builds that others begin, and a state while the build's
@@ -13,14 +12,4 @@ export type Dialog =
   | { readonly kind: 'build' | 'unlock'; readonly environment: Environment }
   | { readonly kind: 'cancel' | 'rollback' | 'approve' | 'reject' | 'again'; readonly build: Build };
 
-export const dialog = signal<Dialog | undefined>(undefined);
-
-export function ask(next: Dialog): void {
-  dialog.value = next;
-}
-
-export function closeDialog(): void {
-  dialog.value = undefined;
-}
-
-onForget(closeDialog);
+export const { dialog, ask, closeDialog } = createQuestion<Dialog>();

@@ -1,9 +1,8 @@
 /** Says what the page tells about a build, in plain words. */
 import type { Build, BuildPhaseTimes, BuildState, Phase } from '@svc/sdk';
+import type { StateWord } from '../../fact.tsx';
 
-export type Tone = 'good' | 'quiet' | 'warn' | 'bad' | 'busy';
-
-export const STATE: Readonly<Record<BuildState, readonly [word: string, tone: Tone]>> = {
+export const STATE: Readonly<Record<BuildState, StateWord>> = {
   queued: ['Waiting', 'quiet'],
   running: ['Building', 'busy'],
   publishing: ['Publishing', 'busy'],

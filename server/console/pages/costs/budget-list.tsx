@@ -1,7 +1,7 @@
 /** This view lists the budgets of a team, each as a meter that has its figures. */
 import type { Budget, CostSummary, Team } from '@svc/sdk';
 import { Button } from '../../button.tsx';
-import { dialog, mayBill } from './store.ts';
+import { ask, mayBill } from './store.ts';
 import { amount, scopeName } from './words.ts';
 
 interface Props {
@@ -20,7 +20,7 @@ export function BudgetList({ team, budgets, summary }: Props) {
           <Button
             text="Set a budget"
             look="small"
-            onClick={() => (dialog.value = { kind: 'budget', budget: undefined })}
+            onClick={() => ask({ kind: 'budget', budget: undefined })}
           />
         )}
       </div>
@@ -70,13 +70,13 @@ function BudgetView({ team, budget, summary, scope }: ViewProps) {
               text="Change"
               look="small"
               label={`Change the budget: ${scope}`}
-              onClick={() => (dialog.value = { kind: 'budget', budget })}
+              onClick={() => ask({ kind: 'budget', budget })}
             />
             <Button
               text="Delete"
               look="small"
               label={`Delete the budget: ${scope}`}
-              onClick={() => (dialog.value = { kind: 'delete', budget })}
+              onClick={() => ask({ kind: 'delete', budget })}
             />
           </span>
         )}

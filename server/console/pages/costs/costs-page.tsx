@@ -2,19 +2,15 @@
  * This view shows what a team's work costs: the month so far and where it goes, days that stand out, budgets,
  * and for admins credit, statements and the plan.
  */
-import { useSignal, useSignalEffect } from '@preact/signals';
-import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
 import type { Team } from '@svc/sdk';
 import type { LastGood } from '../../last-good.ts';
-import { every } from '../../live.ts';
 import { Missing } from '../../missing.tsx';
 import { Unread } from '../../reading.tsx';
 import { setParams } from '../../router.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { TeamPage } from '../../team-page.tsx';
-import { useLastGood } from '../../use-last-good.ts';
+import { usePolled } from '../../use-last-good.ts';
 import { Anomalies } from './anomalies.tsx';
 import { BudgetList } from './budget-list.tsx';
 import { Credit } from './credit.tsx';
@@ -31,8 +27,6 @@ import type { CostsAnswer, TeamCosts } from './store.ts';
 const READ_EVERY_MS = 30_000;
 
 export function CostsPage() {
-  const absent = useSignal(false);
-  if (absent.value) return <Missing />;
   return (
     <TeamPage
       title="Costs"
@@ -41,7 +35,7 @@ export function CostsPage() {
         setParams({ team });
       }}
     >
-      {(team, picker) => <CostsOf key={team.id} team={team} picker={picker} absent={absent} />}
+      {(team, picker) => <CostsOf key={team.id} team={team} picker={picker} />}
     </TeamPage>
   );
 }
@@ -49,24 +43,12 @@ export function CostsPage() {
 interface CostsOfProps {
   readonly team: Team;
   readonly picker: ComponentChildren;
-  readonly absent: Signal<boolean>;
 }
 
-function CostsOf({ team, picker, absent }: CostsOfProps) {
-  const costs = useLastGood(async () => await readCosts(team.id));
-  useEffect(() => {
-    const ending = new AbortController();
-    void (async () => {
-      for await (const _ of every(READ_EVERY_MS, ending.signal))
-        if (document.visibilityState !== 'hidden') await costs.load();
-    })();
-    return () => ending.abort();
-  }, []);
-  useSignalEffect(() => {
-    absent.value = costs.data.value === 'absent';
-  });
+function CostsOf({ team, picker }: CostsOfProps) {
+  const costs = usePolled(async () => await readCosts(team.id), READ_EVERY_MS);
   const known = costs.data.value;
-  if (known === 'absent') return null;
+  if (known === 'absent') return <Missing />;
   return (
     <div class="costs">
       <h1>Costs</h1>

@@ -5,10 +5,10 @@ import { Button } from '../../button.tsx';
 import { LoadOlder } from '../../load-older.tsx';
 import { Failed, Unread } from '../../reading.tsx';
 import { Ago } from '../../time.tsx';
-import { explain } from '../../api.ts';
 import { useLastGood } from '../../use-last-good.ts';
+import { useWork } from '../../use-work.ts';
 import { costs } from './calls.ts';
-import { dialog, maySpend } from './store.ts';
+import { ask, maySpend } from './store.ts';
 import type { Money } from './store.ts';
 import { creditWords, ofCents } from './words.ts';
 import type { Currency } from './words.ts';
@@ -26,7 +26,7 @@ export function Credit({ team, money: { credit, billing } }: Props) {
       <div class="panel-head">
         <h2 id="credit-title">Credit</h2>
         {maySpend(team) && billing.standing !== 'self_hosted' && (
-          <Button text="Buy credit" look="small" onClick={() => (dialog.value = { kind: 'credit' })} />
+          <Button text="Buy credit" look="small" onClick={() => ask({ kind: 'credit' })} />
         )}
       </div>
       <p>
@@ -45,31 +45,23 @@ function Ledger({ team, currency }: { readonly team: Team; readonly currency: Cu
   const more = useSignal<
     { readonly entries: readonly CreditEntry[]; readonly cursor: string | undefined } | undefined
   >(undefined);
-  const busy = useSignal(false);
-  const failure = useSignal<string | undefined>(undefined);
+  const { busy, problem, run } = useWork();
   const known = first.data.value;
   if (known === undefined) return <Unread of={first} what="the ledger" rows={2} />;
   const cursor = more.value === undefined ? known.nextCursor : more.value.cursor;
-  const load = async (): Promise<void> => {
-    if (busy.value || cursor === undefined) return;
-    busy.value = true;
-    failure.value = undefined;
-    try {
+  const load = async (): Promise<void> =>
+    await run(async () => {
+      if (cursor === undefined) return;
       const page = await costs.listCreditLedgerPage(team.id, { limit: 20, cursor });
       more.value = { entries: [...(more.value?.entries ?? []), ...page.entries], cursor: page.nextCursor };
-    } catch (error) {
-      failure.value = explain(error);
-    } finally {
-      busy.value = false;
-    }
-  };
+    });
   const entries = [...known.entries, ...(more.value?.entries ?? [])];
   if (entries.length === 0) return <p class="muted">No credit came or went yet.</p>;
   return (
     <>
       <Entries entries={entries} currency={currency} />
-      {failure.value !== undefined && (
-        <Failed what="Older entries" why={failure.value} again={() => void load()} />
+      {problem.value !== undefined && (
+        <Failed what="Older entries" why={problem.value} again={() => void load()} />
       )}
       {cursor !== undefined && <LoadOlder busy={busy.value} load={load} apart />}
     </>

@@ -1,12 +1,11 @@
 /** The plan that pays for a team, and the others there are. */
-import { useSignal } from '@preact/signals';
 import type { Plan } from '@svc/sdk';
 import { Button } from '../../button.tsx';
-import { explain } from '../../api.ts';
 import { Problem } from '../../notice.tsx';
 import { Ago } from '../../time.tsx';
+import { useWork } from '../../use-work.ts';
 import { billing as calls } from './calls.ts';
-import { dialog } from './store.ts';
+import { ask } from './store.ts';
 import type { Money } from './store.ts';
 import { ofCents, standingWords, time } from './words.ts';
 
@@ -46,16 +45,12 @@ export function PlanView({ money: { billing, plans } }: { readonly money: Money 
 }
 
 function Change({ plans, decimals }: { readonly plans: readonly Plan[]; readonly decimals: number }) {
-  const failure = useSignal<string | undefined>(undefined);
-  const portal = async (): Promise<void> => {
-    failure.value = undefined;
-    try {
+  const { problem, run } = useWork();
+  const portal = async (): Promise<void> =>
+    await run(async () => {
       const { url } = await calls.portal(window.location.href.split(/[?#]/)[0]);
       window.location.assign(url);
-    } catch (error) {
-      failure.value = explain(error);
-    }
-  };
+    });
   return (
     <>
       <ul class="plans">
@@ -76,7 +71,7 @@ function Change({ plans, decimals }: { readonly plans: readonly Plan[]; readonly
                   text="Change to it"
                   look="small"
                   label={`Change to ${plan.name}`}
-                  onClick={() => (dialog.value = { kind: 'plan', plan })}
+                  onClick={() => ask({ kind: 'plan', plan })}
                 />
               )
             )}
@@ -86,7 +81,7 @@ function Change({ plans, decimals }: { readonly plans: readonly Plan[]; readonly
       <p>
         <Button text="Invoices, card and cancelling" look="small" onClick={() => void portal()} />
       </p>
-      <Problem of={failure.value} />
+      <Problem of={problem.value} />
     </>
   );
 }

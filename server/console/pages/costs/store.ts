@@ -1,5 +1,4 @@
 /** One team's costs, and what only admins and owners see of them: credit, statements, the plan. */
-import { signal } from '@preact/signals';
 import { SvcApiError } from '@svc/sdk';
 import type {
   Budget,
@@ -11,7 +10,7 @@ import type {
   TeamBilling,
 } from '@svc/sdk';
 import { ifMissing } from '../../api.ts';
-import { onForget } from '../../session.ts';
+import { createQuestion } from '../../question.ts';
 import { billingOf, budgets, costs, plans } from './calls.ts';
 
 export interface Money {
@@ -63,12 +62,7 @@ export type Dialog =
   | { readonly kind: 'credit' }
   | { readonly kind: 'plan'; readonly plan: Plan };
 
-export const dialog = signal<Dialog | undefined>(undefined);
-export function closeDialog(): void {
-  dialog.value = undefined;
-}
-
-onForget(closeDialog);
+export const { dialog, ask, closeDialog } = createQuestion<Dialog>();
 
 export const mayBill = ({ role }: Team): boolean => role === 'admin' || role === 'owner';
 export const maySpend = ({ role }: Team): boolean => role === 'owner';

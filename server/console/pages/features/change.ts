@@ -13,7 +13,8 @@ import { announce } from '../../announce.ts';
 import { explain, isUnauthenticated, platformFeatures } from '../../api.ts';
 import { onForget } from '../../session.ts';
 import { applyFeature, byKey, list, markFresh, ownChange, whenMovedElsewhere } from './feature-store.ts';
-import { counted, other, position } from './words.ts';
+import { counted } from '../../words.ts';
+import { other, position } from './words.ts';
 
 /** Characters of a reason after trimming; the server's own limit. */
 export const REASON_MAX = 500;

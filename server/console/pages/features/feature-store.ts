@@ -8,7 +8,8 @@ import { announce } from '../../announce.ts';
 import { platformFeatures } from '../../api.ts';
 import { lastGood } from '../../last-good.ts';
 import { onForget } from '../../session.ts';
-import { actorName, counted, position } from './words.ts';
+import { counted } from '../../words.ts';
+import { actorName, position } from './words.ts';
 
 const FRESH_MS = 6_000;
 

@@ -15,7 +15,8 @@ import { clearFilter, currentFilter, isFiltering, matches } from './filter.ts';
 import { HistoryDrawer } from './history-drawer.tsx';
 import { followChanges, live } from './live.ts';
 import { goToRow } from './rows.ts';
-import { counted, isBlocked } from './words.ts';
+import { counted } from '../../words.ts';
+import { isBlocked } from './words.ts';
 
 export function FeaturesPage() {
   useEffect(() => {

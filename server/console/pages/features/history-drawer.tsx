@@ -2,7 +2,6 @@
  * This drawer tells who moved a switch, when, why, and what changed with it. Its place is in the address, so
  * that it can be linked to.
  */
-import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ChangeSource, FeatureChange } from '@svc/sdk';
 import { Button } from '../../button.tsx';
@@ -11,10 +10,12 @@ import { Drawer } from '../../modal.tsx';
 import { Problem } from '../../notice.tsx';
 import { hrefWith, setParams } from '../../router.ts';
 import { Ago } from '../../time.tsx';
+import { useCopy } from '../../use-copy.ts';
 import { Affected, Arrow } from './affected.tsx';
 import { byKey } from './feature-store.ts';
 import { history, loadOlder, openHistory } from './history.ts';
-import { actorName, counted, position } from './words.ts';
+import { counted } from '../../words.ts';
+import { actorName, position } from './words.ts';
 
 const TITLE = 'history-title';
 
@@ -62,27 +63,14 @@ export function HistoryDrawer({ of }: { readonly of: string }) {
   );
 }
 
-/** Says what came of it itself: what is outside of an open dialog is neither seen nor announced. */
 function CopyLink({ of }: { readonly of: string }) {
-  const result = useSignal<'copied' | 'refused' | undefined>(undefined);
-  const copy = async (): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(hrefWith({ history: of }));
-      result.value = 'copied';
-    } catch {
-      // The browser's settings forbid it. The address bar is still there.
-      result.value = 'refused';
-    }
-  };
+  const { result, copy } = useCopy('Copy it from the address bar');
+  const link = hrefWith({ history: of });
   return (
     <>
-      <Button text="Copy link" look="quiet small" onClick={() => void copy()} />
+      <Button text="Copy link" look="quiet small" onClick={() => void copy(link)} />
       <span class="copy-result" role="status">
-        {result.value === 'copied'
-          ? 'Copied'
-          : result.value === 'refused'
-            ? 'Copy it from the address bar'
-            : ''}
+        {result.value}
       </span>
     </>
   );
@@ -106,7 +94,7 @@ function Change({ change }: { readonly change: FeatureChange }) {
         <span class="change-revision"> · revision {change.revisionTo}</span>
       </p>
       {others.length > 0 && (
-        <details class="change-affected">
+        <details class="fold">
           <summary>{counted(others.length, 'more feature', 'more features')} changed with it</summary>
           <ul class="affected">
             {others.map((feature) => (

@@ -1,6 +1,6 @@
 import type { PlatformFeature } from '@svc/sdk';
 import { describe, expect, it } from 'vitest';
-import { actorName, counted, isBlocked, lockReason, outcome, effectiveState } from './words.ts';
+import { actorName, isBlocked, lockReason, outcome, effectiveState } from './words.ts';
 
 const feature = (changes: Partial<PlatformFeature>): PlatformFeature => ({
   key: 'host.a',
@@ -57,13 +57,9 @@ describe('words', () => {
     expect(outcome(false, 'cycle_detected', ['host.a'])).toBe('blocked by its own dependencies');
   });
 
-  it('name who did it, and count', () => {
+  it('name who did it', () => {
     expect(actorName({ kind: 'user', id: 'user_1', display: 'ada@example.com' })).toBe('ada@example.com');
     expect(actorName({ kind: 'user', id: 'user_1', display: '' })).toBe('user_1');
     expect(actorName({ kind: 'environment', id: 'X', display: 'X' })).toBe('the environment (X)');
-    expect([counted(1, 'feature', 'features'), counted(2, 'feature', 'features')]).toEqual([
-      '1 feature',
-      '2 features',
-    ]);
   });
 });

@@ -60,7 +60,3 @@ export function outcome(
   if (reason === 'dependency_disabled') return `blocked by ${blockedBy.join(' and ')}`;
   return reason === 'cycle_detected' ? 'blocked by its own dependencies' : 'off';
 }
-
-export function counted(count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`;
-}

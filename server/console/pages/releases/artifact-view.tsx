@@ -11,8 +11,8 @@ import type {
 } from '@svc/sdk';
 import { Button } from '../../button.tsx';
 import { ifMissing, sentence } from '../../api.ts';
-import { Fact } from '../../fact.tsx';
-import { Failed } from '../../reading.tsx';
+import { Fact, Standing } from '../../fact.tsx';
+import { Unread } from '../../reading.tsx';
 import { setParams } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { useLastGood } from '../../use-last-good.ts';
@@ -20,7 +20,6 @@ import { artifacts } from './calls.ts';
 import { LineageDrawing } from './lineage-drawing.tsx';
 import { RemovalDialog, removalOfList, removalOfStatement } from './removal.tsx';
 import type { Removal } from './removal.tsx';
-import { Standing } from './standing.tsx';
 import {
   cameOf,
   differenceOf,
@@ -65,7 +64,6 @@ export interface ArtifactViewProps {
 export function ArtifactView({ teamId, artifactId, version }: ArtifactViewProps) {
   const read = useLastGood(async () => await readArtifact(teamId, artifactId));
   const known = read.data.value;
-  const unknown = read.unknown.value;
   const removing = useSignal<Removal | undefined>(undefined);
   return (
     <>
@@ -74,10 +72,8 @@ export function ArtifactView({ teamId, artifactId, version }: ArtifactViewProps)
       </Button>
       {known !== undefined ? (
         <Parts of={known} remove={(removal) => (removing.value = removal)} />
-      ) : unknown === undefined ? (
-        <p class="muted">Reading the artifact…</p>
       ) : (
-        <Failed what="The artifact" why={unknown.why} again={() => void read.load()} />
+        <Unread of={read} what="the artifact" plain />
       )}
       {removing.value !== undefined && (
         <RemovalDialog

@@ -2,7 +2,7 @@
 import type { ArtifactsLineageResponse, LineageNode } from '@svc/sdk';
 import { drawingOf } from './lineage.ts';
 import type { LineageLine, LineageRow } from './lineage.ts';
-import { Standing } from './standing.tsx';
+import { Standing } from '../../fact.tsx';
 import { KIND, plain, promotionState } from './words.ts';
 
 const ROW_PX = 34;

@@ -5,11 +5,11 @@
 import type { ComponentChildren } from 'preact';
 import type { Project, Promotion, Release, RunningImage } from '@svc/sdk';
 import { CardTable } from '../../table.tsx';
-import { useOlder } from '../../use-older.tsx';
-import { follow, hrefWith } from '../../router.ts';
+import { useOlder } from '../../load-older.tsx';
+import { follow, hrefWith, pageHref } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { releases } from './calls.ts';
-import { Standing } from './standing.tsx';
+import { Standing } from '../../fact.tsx';
 import { RELEASES_PAGE } from './store.ts';
 import type { Delivery } from './store.ts';
 import { cellOf, HOW, isNewest, shortDigest, sinceOf, standing, unlisted } from './words.ts';
@@ -202,10 +202,7 @@ const BuildLink = ({ environmentId, buildId }: BuildLinkProps) =>
   buildId === undefined ? null : (
     <>
       {' · '}
-      <a
-        href={`/console/builds?env=${encodeURIComponent(environmentId)}&build=${encodeURIComponent(buildId)}`}
-        onClick={follow}
-      >
+      <a href={pageHref('builds', { env: environmentId, build: buildId })} onClick={follow}>
         build
       </a>
     </>

@@ -4,10 +4,11 @@ import { CardTable, Cell } from '../../table.tsx';
 import { Button } from '../../button.tsx';
 import { sentence } from '../../api.ts';
 import { follow, hrefWith } from '../../router.ts';
+import { roleIn } from '../../session.ts';
 import type { SignedIn } from '../../session.ts';
 import { Ago } from '../../time.tsx';
-import { Standing } from './standing.tsx';
-import { asked } from './store.ts';
+import { Standing } from '../../fact.tsx';
+import { ask } from './store.ts';
 import { standing, waitingIn, whyNot } from './words.ts';
 import type { Column } from './words.ts';
 
@@ -70,19 +71,17 @@ function Row({ promotion, environment, session }: RowProps) {
   );
 }
 
-function Decision({ promotion, environment, session: { who } }: RowProps) {
-  const role = who.teams.find(({ teamId }) => teamId === promotion.teamId)?.role;
+function Decision({ promotion, environment, session }: RowProps) {
+  const person = { userId: session.who.userId, role: roleIn(session, promotion.teamId) };
   return (
     <>
       <Button
         text="Review"
         look="small"
         label={`Review ${promotion.version} for ${environment.name}`}
-        onClick={() => {
-          asked.value = { promotionId: promotion.id, kind: 'review' };
-        }}
+        onClick={() => ask({ promotionId: promotion.id, kind: 'review' })}
       />
-      <span class="muted">{whyNot(promotion, environment, { userId: who.userId, role })}</span>
+      <span class="muted">{whyNot(promotion, environment, person)}</span>
     </>
   );
 }

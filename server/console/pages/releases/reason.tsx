@@ -1,5 +1,6 @@
 /** Why somebody decides so, in their own words. */
 import type { Signal } from '@preact/signals';
+import { TextArea } from '../../field.tsx';
 
 const CHARS_MAX = 500;
 
@@ -10,28 +11,9 @@ export interface ReasonProps {
   readonly text: Signal<string>;
 }
 
-export function Reason({ id, label, hint, text }: ReasonProps) {
-  return (
-    <div class="field">
-      <label htmlFor={id}>{label}</label>
-      <p class="hint" id={`${id}-hint`}>
-        {hint}
-      </p>
-      <textarea
-        id={id}
-        rows={3}
-        required
-        data-first-focus
-        maxLength={CHARS_MAX}
-        aria-describedby={`${id}-hint`}
-        value={text.value}
-        onInput={(event) => {
-          text.value = event.currentTarget.value;
-        }}
-      />
-    </div>
-  );
-}
+export const Reason = ({ text, ...rest }: ReasonProps) => (
+  <TextArea {...rest} value={text} rows={3} maxLength={CHARS_MAX} required data-first-focus />
+);
 
 /** Without blanks around it; throws when it is too short, in words for the person. */
 export function given(text: Signal<string>, charsMin: number): string {

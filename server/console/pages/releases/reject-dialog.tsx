@@ -5,7 +5,7 @@ import type { Environment, Promotion } from '@svc/sdk';
 import { Ask } from '../../ask.tsx';
 import { promotions } from './calls.ts';
 import { given, Reason } from './reason.tsx';
-import { asked, closeDialog } from './store.ts';
+import { ask, closeDialog } from './store.ts';
 
 export interface RejectDialogProps {
   readonly promotion: Promotion;
@@ -33,7 +33,7 @@ export function RejectDialog({ promotion, environment, onAnswer, onRefusal }: Re
   };
   const close = (): void => {
     if (isDone.current) closeDialog();
-    else asked.value = { promotionId, kind: 'review' };
+    else ask({ promotionId, kind: 'review' });
   };
   return (
     <Ask

@@ -7,7 +7,7 @@ import { ifMissing } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
 import { Fetched } from '../../fetched.tsx';
 import { Drawer } from '../../modal.tsx';
-import { Failed } from '../../reading.tsx';
+import { Unread } from '../../reading.tsx';
 import { follow, hrefWith, param, setParams } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { useLastGood } from '../../use-last-good.ts';
@@ -30,7 +30,6 @@ export function ReleaseDrawer({ project, releaseId }: ReleaseDrawerProps) {
     async () => await ifMissing('absent' as const, async () => await releases.get(project.id, releaseId)),
   );
   const known = read.data.value;
-  const unknown = read.unknown.value;
   const artifactId = param('artifact');
   const release = known === 'absent' ? undefined : known;
   const artifact = release?.artifacts.find(({ id }) => id === artifactId);
@@ -45,11 +44,7 @@ export function ReleaseDrawer({ project, releaseId }: ReleaseDrawerProps) {
       {known === 'absent' ? (
         <p>There is no such release in {project.name}.</p>
       ) : release === undefined ? (
-        unknown === undefined ? (
-          <p class="muted">Reading the release…</p>
-        ) : (
-          <Failed what="The release" why={unknown.why} again={() => void read.load()} />
-        )
+        <Unread of={read} what="the release" plain />
       ) : artifact === undefined ? (
         <Contents release={release} isLost={artifactId !== undefined} />
       ) : (

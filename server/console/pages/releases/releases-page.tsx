@@ -3,12 +3,12 @@
  */
 import { useEffect } from 'preact/hooks';
 import type { Environment, Project } from '@svc/sdk';
-import { usePolled } from '../../use-polled.ts';
-import { Missing } from '../../missing.tsx';
+import { usePolled } from '../../use-last-good.ts';
+import { PlacePage } from '../../place-page.tsx';
 import { NoEnvironment, ProjectPicker } from '../../place-pickers.tsx';
-import { usePlace } from '../../place.ts';
 import { Unread } from '../../reading.tsx';
-import { follow, param } from '../../router.ts';
+import { follow, pageHref, param } from '../../router.ts';
+import { roleIn } from '../../session.ts';
 import type { SignedIn } from '../../session.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { Matrix } from './matrix.tsx';
@@ -17,55 +17,50 @@ import { RejectDialog } from './reject-dialog.tsx';
 import { ReleaseDrawer } from './release-drawer.tsx';
 import { ReviewDialog } from './review-dialog.tsx';
 import type { ReviewDialogProps } from './review-dialog.tsx';
-import { asked, closeDialog, ENVIRONMENTS_MAX, POLL_MS, readDelivery, withPromotion } from './store.ts';
+import { closeDialog, dialog, ENVIRONMENTS_MAX, POLL_MS, readDelivery, withPromotion } from './store.ts';
 import type { Column } from './words.ts';
 
 export function ReleasesPage({ session }: { readonly session: SignedIn }) {
-  const place = usePlace();
-  const env = param('env');
-  const known = place.data.value;
-  if (known?.missing === true) return <Missing />;
-  if (known === undefined) {
-    return (
-      <>
-        <h1>Releases</h1>
-        <Unread of={place} what="your projects" />
-      </>
-    );
-  }
-  const all = known.environments;
-  // One environment by its address, such as those that have no column.
-  const shown = env === undefined ? all.slice(0, ENVIRONMENTS_MAX) : all.filter(({ id }) => id === env);
   return (
-    <div class="releases">
-      <h1>Releases</h1>
-      <div class="bar">
-        <div class="pickers">
-          <ProjectPicker place={known} />
-        </div>
-        {known.project !== undefined && shown.length < all.length && (
-          <p class="muted">
-            {env === undefined
-              ? `The first ${ENVIRONMENTS_MAX} of ${all.length} environments; `
-              : 'One environment; '}
-            <a href={`/console/releases?project=${encodeURIComponent(known.project.id)}`} onClick={follow}>
-              show the project
-            </a>
-          </p>
-        )}
-      </div>
-      <StaleNotice of={place} />
-      {known.project === undefined || shown.length === 0 ? (
-        <NoEnvironment place={known} />
-      ) : (
-        <ProjectReleases
-          key={`${known.project.id} ${env ?? ''}`}
-          project={known.project}
-          environments={shown}
-          session={session}
-        />
-      )}
-    </div>
+    <PlacePage title="Releases">
+      {(place, stale) => {
+        const env = param('env');
+        const { project, environments: all } = place;
+        // One environment by its address, such as those that have no column.
+        const shown = env === undefined ? all.slice(0, ENVIRONMENTS_MAX) : all.filter(({ id }) => id === env);
+        return (
+          <div class="releases">
+            <h1>Releases</h1>
+            <div class="bar">
+              <div class="pickers">
+                <ProjectPicker place={place} />
+              </div>
+              {project !== undefined && shown.length < all.length && (
+                <p class="muted">
+                  {env === undefined
+                    ? `The first ${ENVIRONMENTS_MAX} of ${all.length} environments; `
+                    : 'One environment; '}
+                  <a href={pageHref('releases', { project: project.id })} onClick={follow}>
+                    show the project
+                  </a>
+                </p>
+              )}
+            </div>
+            {stale}
+            {project === undefined || shown.length === 0 ? (
+              <NoEnvironment place={place} />
+            ) : (
+              <ProjectReleases
+                key={`${project.id} ${env ?? ''}`}
+                project={project}
+                environments={shown}
+                session={session}
+              />
+            )}
+          </div>
+        );
+      }}
+    </PlacePage>
   );
 }
 
@@ -103,8 +98,8 @@ interface DialogsProps extends Pick<ReviewDialogProps, 'onAnswer' | 'onRefusal'>
   readonly session: SignedIn;
 }
 
-function Dialogs({ columns, session: { who }, ...on }: DialogsProps) {
-  const about = asked.value;
+function Dialogs({ columns, session, ...on }: DialogsProps) {
+  const about = dialog.value;
   // As it was read last: others may have approved it while it is asked about.
   const column = columns.find(({ promotions }) => promotions.some(({ id }) => id === about?.promotionId));
   const promotion = column?.promotions.find(({ id }) => id === about?.promotionId);
@@ -113,13 +108,12 @@ function Dialogs({ columns, session: { who }, ...on }: DialogsProps) {
   const { id, state, approvals, teamId } = promotion;
   if (about.kind === 'reject')
     return <RejectDialog key={`${id} reject`} promotion={promotion} environment={environment} {...on} />;
-  const role = who.teams.find((team) => team.teamId === teamId)?.role;
   return (
     <ReviewDialog
       key={id}
       promotion={promotion}
       environment={environment}
-      person={{ userId: who.userId, role }}
+      person={{ userId: session.who.userId, role: roleIn(session, teamId) }}
       as={`${state} ${approvals.length} ${column.running?.image.since}`}
       {...on}
     />

@@ -6,8 +6,9 @@ import type { Environment, Promotion, PromotionRule } from '@svc/sdk';
 import { Button } from '../../button.tsx';
 import { Ask } from '../../ask.tsx';
 import { Fact } from '../../fact.tsx';
+import { Check } from '../../field.tsx';
 import { Notice } from '../../notice.tsx';
-import { Failed } from '../../reading.tsx';
+import { Unread } from '../../reading.tsx';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { Ago } from '../../time.tsx';
 import { useLastGood } from '../../use-last-good.ts';
@@ -18,7 +19,7 @@ import { given, Reason } from './reason.tsx';
 import { isOutdated, refusal, refusedBy } from './refusal.ts';
 import { readReview } from './review.ts';
 import type { Review } from './review.ts';
-import { asked, closeDialog } from './store.ts';
+import { ask, closeDialog } from './store.ts';
 import { decides, whyNot } from './words.ts';
 import type { Person } from './words.ts';
 
@@ -49,7 +50,6 @@ export function ReviewDialog({ promotion, environment, person, as, ...on }: Revi
   const overrides = useSignal(false);
   const reason = useSignal('');
   const review = read.data.value;
-  const unknown = read.unknown.value;
   const hindrance =
     state === 'pending' ? whyNot(promotion, environment, person) : 'It does not wait for approvals any more.';
   const refused = review !== undefined && hindrance === undefined && isRefused(review);
@@ -95,12 +95,8 @@ export function ReviewDialog({ promotion, environment, person, as, ...on }: Revi
           <Rules of={review} />
           {canOverride && <Override on={overrides} reason={reason} />}
         </>
-      ) : unknown === undefined ? (
-        <p class="muted" role="status">
-          Reading what it changes…
-        </p>
       ) : (
-        <Failed what="What it changes" why={unknown.why} again={() => void read.load()} />
+        <Unread of={read} what="what it changes" plain />
       )}
     </Ask>
   );
@@ -135,13 +131,7 @@ function consequence({ deploy }: Environment, review: Review): string {
 }
 
 const RejectInstead = ({ promotionId }: { readonly promotionId: string }) => (
-  <Button
-    text="Reject…"
-    look="quiet"
-    onClick={() => {
-      asked.value = { promotionId, kind: 'reject' };
-    }}
-  />
+  <Button text="Reject…" look="quiet" onClick={() => ask({ promotionId, kind: 'reject' })} />
 );
 
 interface FactsProps {
@@ -216,16 +206,7 @@ const RuleList = ({ of }: { readonly of: readonly PromotionRule[] }) => (
 function Override({ on, reason }: { readonly on: Signal<boolean>; readonly reason: Signal<string> }) {
   return (
     <>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={on.value}
-          onChange={(event) => {
-            on.value = event.currentTarget.checked;
-          }}
-        />
-        <span>Override the policies, as an owner</span>
-      </label>
+      <Check of={on}>Override the policies, as an owner</Check>
       {on.value && (
         <Reason
           id="override-reason"

@@ -1,7 +1,6 @@
 /** Releases of a project, what was promoted to each of its environments, and what runs there. */
-import { signal } from '@preact/signals';
 import type { Environment, Promotion, Release } from '@svc/sdk';
-import { onForget } from '../../session.ts';
+import { createQuestion } from '../../question.ts';
 import { promotions, releases } from './calls.ts';
 import type { Column } from './words.ts';
 
@@ -51,10 +50,4 @@ export interface PromotionDialog {
   readonly kind: 'review' | 'reject';
 }
 
-export const asked = signal<PromotionDialog | undefined>(undefined);
-
-export function closeDialog(): void {
-  asked.value = undefined;
-}
-
-onForget(closeDialog);
+export const { dialog, ask, closeDialog } = createQuestion<PromotionDialog>();

@@ -13,9 +13,7 @@ import type {
   SbomDifference,
   VerificationStatus,
 } from '@svc/sdk';
-
-export type Tone = 'good' | 'quiet' | 'warn' | 'bad' | 'busy';
-type StateWord = readonly [word: string, tone: Tone];
+import type { StateWord } from '../../fact.tsx';
 
 /** An environment with its promotions, newest first. */
 export interface Column {

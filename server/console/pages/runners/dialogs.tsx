@@ -1,6 +1,6 @@
 /** Dialogs ask before something is done to a runner. */
 import type { Runner, Team } from '@svc/sdk';
-import { TextField } from '../../field.tsx';
+import { TextArea, TextField } from '../../field.tsx';
 import { Ask } from '../../ask.tsx';
 import type { LastGood } from '../../last-good.ts';
 import { setParams } from '../../router.ts';
@@ -65,18 +65,13 @@ function PauseDialog({ roster, runner }: OneProps) {
         It gets no new work.{' '}
         {runner.leases > 0 && `It finishes the ${counted(runner.leases, 'item', 'items')} that it holds.`}
       </p>
-      <div class="field">
-        <label htmlFor="pause-note">Why (your team reads it)</label>
-        <textarea
-          id="pause-note"
-          rows={2}
-          maxLength={NOTE_MAX}
-          value={pauseNote.value}
-          onInput={(event) => {
-            pauseNote.value = event.currentTarget.value;
-          }}
-        />
-      </div>
+      <TextArea
+        id="pause-note"
+        label="Why (your team reads it)"
+        value={pauseNote}
+        rows={2}
+        maxLength={NOTE_MAX}
+      />
       <TextField
         id="pause-minutes"
         label="Minutes until it resumes by itself"

@@ -13,6 +13,7 @@ import { Icon } from '../../icons.tsx';
 import type { LastGood } from '../../last-good.ts';
 import { Modal } from '../../modal.tsx';
 import { Notice, Problem } from '../../notice.tsx';
+import { useTick } from '../../tick.ts';
 import { runners } from './calls.ts';
 import { closeDialog } from './store.ts';
 import type { RosterAnswer } from './store.ts';
@@ -114,15 +115,9 @@ function Steps({
   readonly name: string;
   readonly arrived: Runner | undefined;
 }) {
-  const now = useSignal(Date.now());
-  useEffect(() => {
-    const timer = window.setInterval(() => {
-      now.value = Date.now();
-    }, 1_000);
-    return () => window.clearInterval(timer);
-  }, []);
+  const now = useTick(true);
   const until = Date.parse(expiresAt);
-  const over = now.value >= until;
+  const over = now >= until;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), [token]);
   return (
@@ -150,7 +145,7 @@ function Steps({
             <span class="spinner" aria-hidden="true" /> Waiting for the runner. The token is shown this once,
             and good for{' '}
             <span role="timer" aria-live="off" class="countdown">
-              {countdown(until, now.value)}
+              {countdown(until, now)}
             </span>{' '}
             more.
           </p>

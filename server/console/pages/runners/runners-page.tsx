@@ -9,7 +9,7 @@ import { LiveMark } from '../../live-mark.tsx';
 import type { LiveStatus } from '../../live.ts';
 import { Missing } from '../../missing.tsx';
 import { Notice } from '../../notice.tsx';
-import { Failed, Reading } from '../../reading.tsx';
+import { Unread } from '../../reading.tsx';
 import { param, setParams } from '../../router.ts';
 import { TeamPage } from '../../team-page.tsx';
 import { useLastGood } from '../../use-last-good.ts';
@@ -65,15 +65,13 @@ function TeamRunners({ team, absent }: { readonly team: Team; readonly absent: S
   const opened = known?.runners.find(({ id }) => id === runnerId);
   return (
     <>
-      {known !== undefined && <Summary roster={known} status={status} />}
       {known === undefined ? (
-        unknown === undefined ? (
-          <Reading what="the runners" rows={3} />
-        ) : (
-          <Failed what="The runners" why={unknown.why} again={() => void roster.load()} />
-        )
+        <Unread of={roster} what="the runners" rows={3} />
       ) : (
-        <Known team={team} roster={known} doubtful={unknown !== undefined} of={roster} />
+        <>
+          <Summary roster={known} status={status} />
+          <Known team={team} roster={known} doubtful={unknown !== undefined} of={roster} />
+        </>
       )}
       {opened !== undefined && <RunnerDrawer key={opened.id} team={team} runner={opened} of={roster} />}
       {dialog.value !== undefined && <Dialogs team={team} roster={roster} dialog={dialog.value} />}

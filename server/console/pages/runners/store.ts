@@ -4,7 +4,8 @@ import type { Runner, RunnersEvent, Team, TeamHealth } from '@svc/sdk';
 import { ifMissing } from '../../api.ts';
 import type { LastGood } from '../../last-good.ts';
 import type { StateSource } from '../../live.ts';
-import { onForget } from '../../session.ts';
+import { createQuestion } from '../../question.ts';
+import { isAdmin, isOwner, onForget } from '../../session.ts';
 import { runners } from './calls.ts';
 
 export interface Roster {
@@ -30,21 +31,18 @@ export function rosterSource(teamId: string, roster: LastGood<RosterAnswer>): St
   };
 }
 
+/** Question that the page asks at the moment. */
 export type Dialog =
   | { readonly kind: 'enroll' }
   | { readonly kind: 'pause' | 'revoke' | 'clear'; readonly runner: Runner };
 
-/** Keeps what is asked at the moment, so that a session that ends takes no text away. */
-export const dialog = signal<Dialog | undefined>(undefined);
+const question = createQuestion<Dialog>();
+export const { dialog, ask } = question;
 export const pauseNote = signal('');
 export const pauseMinutes = signal('');
 
-export function ask(next: Dialog): void {
-  dialog.value = next;
-}
-
 export function closeDialog(): void {
-  dialog.value = undefined;
+  question.closeDialog();
   pauseNote.value = '';
   pauseMinutes.value = '';
 }
@@ -52,6 +50,5 @@ export function closeDialog(): void {
 onForget(closeDialog);
 
 /** Returns what the person may do. The server decides, and this only spares them the refusal. */
-export const mayManage = ({ role }: Team): boolean =>
-  role === undefined || role === 'admin' || role === 'owner';
-export const mayClear = ({ role }: Team): boolean => role === undefined || role === 'owner';
+export const mayManage = ({ role }: Team): boolean => isAdmin(role);
+export const mayClear = ({ role }: Team): boolean => isOwner(role);

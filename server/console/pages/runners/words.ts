@@ -1,8 +1,7 @@
 /** Says what the page tells about a runner, in plain words: how it is, and what to do about it. */
 import type { Runner, StuckWork } from '@svc/sdk';
+import type { Tone } from '../../fact.tsx';
 import { counted } from '../../words.ts';
-
-export type Tone = 'good' | 'quiet' | 'warn' | 'bad';
 
 export interface HealthWords {
   readonly word: string;

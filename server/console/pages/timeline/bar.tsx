@@ -2,8 +2,9 @@
  * Shows how long an entry waited and ran, as words and as a bar on the page's own scale. The bar says nothing
  * that the words do not.
  */
+import type { Tone } from '../../fact.tsx';
 import { timesWords } from './words.ts';
-import type { Times, Tone } from './words.ts';
+import type { Times } from './words.ts';
 
 export interface BarProps {
   readonly times: Times;

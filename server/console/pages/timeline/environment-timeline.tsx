@@ -1,18 +1,16 @@
 /** Shows what was built and run of an environment's commits, as it happens. */
-import { useSignal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Environment, TimelineEntry } from '@svc/sdk';
 import { Button } from '../../button.tsx';
 import { LoadOlder } from '../../load-older.tsx';
-import { announce } from '../../announce.ts';
-import { explain, isUnauthenticated } from '../../api.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { LiveMark } from '../../live-mark.tsx';
 import type { LiveStatus } from '../../live.ts';
 import { Unread } from '../../reading.tsx';
 import { useTick } from '../../tick.ts';
 import { useLiveState } from '../../use-live-state.ts';
+import { useAnnouncedWork } from '../../use-work.ts';
 import { counted, duration } from '../../words.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { clearFilter, currentFilter, matches } from './filter.ts';
@@ -121,21 +119,10 @@ function Legend({ entries, now }: { readonly entries: readonly TimelineEntry[]; 
 }
 
 function Older({ load }: { readonly load: () => Promise<void> }) {
-  const busy = useSignal(false);
-  const more = async (): Promise<void> => {
-    if (busy.value) return;
-    busy.value = true;
-    try {
-      await load();
-    } catch (error) {
-      if (!isUnauthenticated(error)) announce(explain(error));
-    } finally {
-      busy.value = false;
-    }
-  };
+  const { busy, run } = useAnnouncedWork();
   return (
     <div class="older">
-      <LoadOlder busy={busy.value} load={more} />
+      <LoadOlder busy={busy.value} load={() => run(load)} />
       <p class="hint">The newest {WATCHED} follow changes; what is loaded below them stays as it was then.</p>
     </div>
   );

@@ -3,7 +3,7 @@
  */
 import type { Environment } from '@svc/sdk';
 import { CopyLine } from '../../copy.tsx';
-import { follow } from '../../router.ts';
+import { follow, pageHref } from '../../router.ts';
 
 export function NoneYet({ environment }: { readonly environment: Environment }) {
   return (
@@ -28,7 +28,7 @@ export function NoneYet({ environment }: { readonly environment: Environment }) 
           />
         </li>
       </ol>
-      <a class="button" href={`/console/builds?env=${encodeURIComponent(environment.id)}`} onClick={follow}>
+      <a class="button" href={pageHref('builds', { env: environment.id })} onClick={follow}>
         Build it here
       </a>
     </div>

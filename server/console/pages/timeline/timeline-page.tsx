@@ -1,43 +1,31 @@
 /** This page shows the timeline of the environment that the address names. */
-import { StaleNotice } from '../../stale-notice.tsx';
-import { Missing } from '../../missing.tsx';
+import { PlacePage } from '../../place-page.tsx';
 import { NoEnvironment, PlacePickers } from '../../place-pickers.tsx';
-import { usePlace } from '../../place.ts';
-import { Unread } from '../../reading.tsx';
-import { follow } from '../../router.ts';
+import { follow, pageHref } from '../../router.ts';
 import { EnvironmentTimeline } from './environment-timeline.tsx';
 
 export function TimelinePage() {
-  const place = usePlace();
-  const known = place.data.value;
-  if (known?.missing === true) return <Missing />;
   return (
-    <div class="timeline">
-      <h1>Timeline</h1>
-      {known === undefined ? (
-        <Unread of={place} what="your projects" />
-      ) : (
-        <>
+    <PlacePage title="Timeline">
+      {(place, stale) => (
+        <div class="timeline">
+          <h1>Timeline</h1>
           <div class="bar">
-            <PlacePickers place={known} />
-            {known.environment !== undefined && (
-              <a
-                class="button"
-                href={`/console/builds?env=${encodeURIComponent(known.environment.id)}`}
-                onClick={follow}
-              >
+            <PlacePickers place={place} />
+            {place.environment !== undefined && (
+              <a class="button" href={pageHref('builds', { env: place.environment.id })} onClick={follow}>
                 Builds
               </a>
             )}
           </div>
-          <StaleNotice of={place} />
-          {known.environment === undefined ? (
-            <NoEnvironment place={known} />
+          {stale}
+          {place.environment === undefined ? (
+            <NoEnvironment place={place} />
           ) : (
-            <EnvironmentTimeline key={known.environment.id} environment={known.environment} />
+            <EnvironmentTimeline key={place.environment.id} environment={place.environment} />
           )}
-        </>
+        </div>
       )}
-    </div>
+    </PlacePage>
   );
 }

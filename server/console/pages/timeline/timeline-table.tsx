@@ -5,7 +5,8 @@ import type { ReadonlySignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Environment, TimelineEntry } from '@svc/sdk';
 import { CardTable, Cell } from '../../table.tsx';
-import { follow } from '../../router.ts';
+import { follow, pageHref } from '../../router.ts';
+import { Standing } from '../../fact.tsx';
 import { Ago } from '../../time.tsx';
 import { linkOf, shortCommit } from '../builds/words.ts';
 import { Bar } from './bar.tsx';
@@ -117,9 +118,9 @@ function Row({ environment, entry, now, scaleMs, fresh }: RowProps) {
 /** A build has its page here, a run has one at its CI system. */
 function Name({ entry, environment }: { readonly entry: TimelineEntry; readonly environment: Environment }) {
   if (entry.kind === 'build') {
-    const query = new URLSearchParams({ env: environment.id, build: entry.id });
+    const href = pageHref('builds', { env: environment.id, build: entry.id });
     return (
-      <a class="entry-name" href={`/console/builds?${query}`} onClick={follow}>
+      <a class="entry-name" href={href} onClick={follow}>
         {entry.name.charAt(0).toUpperCase() + entry.name.slice(1)}
       </a>
     );
@@ -134,14 +135,10 @@ function Name({ entry, environment }: { readonly entry: TimelineEntry; readonly 
 }
 
 function Status({ entry }: { readonly entry: TimelineEntry }) {
-  const [word, tone] = statusOf(entry);
   const reason = reasonOf(entry);
   return (
     <>
-      <span class={`build-state tone-${tone}`}>
-        <span class="dot" aria-hidden="true" />
-        <strong>{word}</strong>
-      </span>
+      <Standing of={statusOf(entry)} />
       {entry.blocked && entry.buildState !== 'awaiting_approval' && (
         <span class="mark-warn">waits for a person</span>
       )}
@@ -159,11 +156,7 @@ function By({ entry, environment }: { readonly entry: TimelineEntry; readonly en
     <>
       {words !== '' && <span class="entry-by">{words}</span>}
       {chip !== undefined && (
-        <a
-          class="via"
-          href={`/console/runners?team=${encodeURIComponent(environment.teamId)}`}
-          onClick={follow}
-        >
+        <a class="via" href={pageHref('runners', { team: environment.teamId })} onClick={follow}>
           {chip}
         </a>
       )}

@@ -1,10 +1,8 @@
 /** Says what the page tells about an entry, in plain words: what it is, how it stands, how long it took. */
 import type { CiProvider, CiStatus, TimelineEntry } from '@svc/sdk';
 import { counted, duration } from '../../words.ts';
+import type { StateWord } from '../../fact.tsx';
 import { STATE } from '../builds/words.ts';
-import type { Tone } from '../builds/words.ts';
-
-export type { Tone } from '../builds/words.ts';
 
 export const PROVIDER: Readonly<Record<CiProvider, string>> = {
   github: 'GitHub Actions',
@@ -18,7 +16,7 @@ export const PROVIDER: Readonly<Record<CiProvider, string>> = {
   generic: 'Other CI',
 };
 
-const STATUS: Readonly<Record<CiStatus, readonly [word: string, tone: Tone]>> = {
+const STATUS: Readonly<Record<CiStatus, StateWord>> = {
   queued: ['Waiting', 'quiet'],
   running: ['Running', 'busy'],
   success: ['Succeeded', 'good'],
@@ -34,12 +32,7 @@ export const sourceOf = ({ kind, provider }: TimelineEntry): string =>
 export const sourceName = (source: string): string =>
   source === 'build' ? 'Built here' : (PROVIDER[source as CiProvider] ?? source);
 
-export function statusOf({
-  buildState,
-  ciStatus,
-  status,
-  blocked,
-}: TimelineEntry): readonly [word: string, tone: Tone] {
+export function statusOf({ buildState, ciStatus, status, blocked }: TimelineEntry): StateWord {
   const known = buildState !== undefined ? STATE[buildState] : STATUS[ciStatus ?? 'unknown'];
   // A word that a newer server knows is shown as it is.
   const [word, tone] = known ?? [status, 'quiet'];
