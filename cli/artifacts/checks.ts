@@ -1,11 +1,12 @@
 /** Checks each thing that must be right about a signed statement, and says what it saw. */
 import { verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { defined } from '../shell/paths.ts';
 import { checkedPayloadType, paeOf, readEnvelope, readStatement } from './envelope.ts';
 import type { Envelope, Statement } from './envelope.ts';
 import type { KeyState, VerificationKey } from './keys.ts';
 
-const PROVENANCE_TYPE = 'https://slsa.dev/provenance/v1';
+export const PROVENANCE_TYPE = 'https://slsa.dev/provenance/v1';
 
 export interface Check {
   readonly check: string;
@@ -62,13 +63,9 @@ export function verifyBundle(
     if (purpose !== undefined) look('purpose', () => [checkedPurpose(purpose, statement), undefined]);
     if (state !== undefined) look('revocation', () => [checkedState(state, statement), undefined]);
   }
-  return {
-    ok: checks.every(({ ok }) => ok),
-    checks,
-    ...(statement === undefined ? {} : { predicateType: statement.predicateType }),
-    subject,
-    ...(key === undefined ? {} : { keyId: key.id }),
-  };
+  const ok = checks.every((check) => check.ok);
+  const predicateType = statement?.predicateType;
+  return defined({ ok, checks, predicateType, subject, keyId: key?.id });
 }
 
 /** A good signature about something else is the classic hole. */

@@ -2,7 +2,7 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import type { JsonWebKey, KeyObject } from 'node:crypto';
 import { UsageError } from '../shell/errors.ts';
-import { isRecord, type Json } from '../shell/paths.ts';
+import { defined, isRecord, type Json } from '../shell/paths.ts';
 import { parseTime } from '../shell/time.ts';
 
 /** Many times what the service will ever have; each may be tried once. */
@@ -93,15 +93,13 @@ function ofJwk(jwk: Json): VerificationKey {
 
 function ofService(key: Json, pem: string): VerificationKey {
   const { id, hints, publicKey } = ofPem(pem);
-  const purpose = textOf(key, 'purpose');
-  const state = stateOf(key);
-  return {
+  return defined({
     id: textOf(key, 'id') ?? id,
     hints,
     publicKey,
-    ...(purpose === undefined ? {} : { purpose }),
-    ...(state === undefined ? {} : { state }),
-  };
+    purpose: textOf(key, 'purpose'),
+    state: stateOf(key),
+  });
 }
 
 function stateOf(key: Json): KeyState | undefined {

@@ -3,7 +3,8 @@ import { Artifacts } from '@svc/sdk';
 import type { Artifact, ArtifactSbom, ArtifactSource, Attestation, SbomList } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import type { Paint } from '../shell/color.ts';
-import { neutraliseLine, padEnd } from '../shell/text.ts';
+import { labelled, neutraliseLine } from '../shell/text.ts';
+import { PROVENANCE_TYPE } from './checks.ts';
 import { formatRelative } from '../shell/time.ts';
 
 export function show(generated: GeneratedSpec): Own {
@@ -37,8 +38,6 @@ async function showArtifact(context: Context): Promise<void> {
     );
 }
 
-const PROVENANCE_TYPE = 'https://slsa.dev/provenance/v1';
-
 /** A build of the platform made it, and nothing says so yet. */
 function isUnstated({ sources }: Artifact, attestations: readonly Attestation[]): boolean {
   const isStated = attestations.some(({ predicateType }) => predicateType === PROVENANCE_TYPE);
@@ -46,7 +45,7 @@ function isUnstated({ sources }: Artifact, attestations: readonly Attestation[])
 }
 
 /** `text` is harmless already. */
-const line = (label: string, text: string): string => `${padEnd(label, 9)}  ${text}`;
+const line = labelled(9);
 
 const NO_PROVENANCE = line(
   'statement',

@@ -6,6 +6,7 @@ import type { AdminAuditServiceVerifyResponse, AuditVerifyResponse, ChainReport 
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';
 import { answerOf } from '../shell/operation.ts';
+import { isJson } from '../shell/output.ts';
 
 const EXPLAINED = 'Ends with 0 when everything is intact, and with 1 when something was found.';
 
@@ -14,8 +15,7 @@ export function verifyTeam(generated: GeneratedSpec): Own {
     const { output } = context;
     const answer = await ask<AuditVerifyResponse>(context);
     const { report } = answer;
-    const isForPeople = output.format === 'table' || output.format === 'tsv';
-    await output.value(isForPeople ? report : answer);
+    await output.value(isJson(output) ? answer : report);
     const isIntact = report.finding === 'intact';
     await (isIntact ? output.progress(describe(report)) : output.note(describe(report)));
     return isIntact;

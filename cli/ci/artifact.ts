@@ -13,7 +13,7 @@ import {
 } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
 import { ID_TOKEN, reportingClient } from './id-token.ts';
-import { detectJob, JOB_ARGS } from './job.ts';
+import { detectJob, JOB_ARGS, withDefaults } from './job.ts';
 
 const ARGS = {
   connection: {
@@ -34,10 +34,6 @@ type Reporting = ContextOf<typeof ARGS>;
 
 export function artifact(generated: GeneratedSpec): Own {
   const named = new Set(['runId', 'digest']);
-  const defaults: Readonly<Record<string, string>> = {
-    name: 'Default: the name of the file without its folder, of an image the name without tag and digest.',
-    kind: 'Default: file, or image.',
-  };
   const flags = [...generated.positionals, ...generated.flags].filter(({ name }) => !named.has(name));
   return defineOwn({
     description: [
@@ -53,10 +49,9 @@ export function artifact(generated: GeneratedSpec): Own {
         description: 'A file, or an image with its digest, name@sha256:….',
       }),
     ],
-    flags: flags.map((field) => {
-      const without = defaults[field.name];
-      if (without === undefined) return field;
-      return { ...field, required: false, description: `${field.description} ${without}` };
+    flags: withDefaults(flags, {
+      name: 'Default: the name of the file without its folder, of an image the name without tag and digest.',
+      kind: 'Default: file, or image.',
     }),
     locals: [],
     args: ARGS,

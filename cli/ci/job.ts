@@ -1,6 +1,6 @@
 /** The CI job that a command runs in, as the variables of its CI system tell it. */
 import { readFileSync } from 'node:fs';
-import type { ContextOf, OwnArgs } from '../shell/command.ts';
+import type { ContextOf, OwnArgs, ShellField } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
 import { detectCi, PROVIDERS, type Detected } from './detect.ts';
 import { AUDIENCE } from './id-token.ts';
@@ -17,6 +17,17 @@ export const JOB_ARGS = {
     description: `Audience of the id_tokens that are asked for at GitHub. Default: ${AUDIENCE}, else the base URL.`,
   },
 } satisfies OwnArgs;
+
+/** Fields of a request that need not be given: what stands for them is said behind their descriptions. */
+export const withDefaults = (
+  fields: readonly ShellField[],
+  defaults: Readonly<Record<string, string>>,
+): readonly ShellField[] =>
+  fields.map((field) => {
+    const without = defaults[field.name];
+    if (without === undefined) return field;
+    return { ...field, required: false, description: `${field.description} ${without}` };
+  });
 
 /**
  * Returns undefined where no CI system is told. Of several one is chosen and the choice is told, unless

@@ -13,11 +13,12 @@ import {
   type Own,
   type OwnArgs,
 } from '../shell/command.ts';
-import { UsageError } from '../shell/errors.ts';
+import { messageOf, UsageError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
+import { defined } from '../shell/paths.ts';
 import type { Detected } from './detect.ts';
 import { ID_TOKEN, reportingClient } from './id-token.ts';
-import { detectJob, JOB_ARGS } from './job.ts';
+import { detectJob, JOB_ARGS, withDefaults } from './job.ts';
 import { runProgram } from './program.ts';
 
 /** Time limit of one report with its retries; a job should not stand still because nobody answers. */
@@ -67,15 +68,7 @@ export function report(generated: GeneratedSpec): Own {
       'The end of the program is the end of the run. In a pipeline with several jobs give --job-only to all but the last job, or to all but one of those that end it together: otherwise the run ends with the first job that does.',
     ].join('\n\n'),
     flags: [
-      ...generated.flags.map((field) =>
-        field.name === 'externalRunId'
-          ? {
-              ...field,
-              required: false,
-              description: `${field.description} Default: told by the CI system.`,
-            }
-          : field,
-      ),
+      ...withDefaults(generated.flags, { externalRunId: 'Default: told by the CI system.' }),
       describeFlag({
         flag: 'command',
         type: 'string',
@@ -146,21 +139,19 @@ function ofDetected(detected: Detected): Partial<CiReportParams> {
   const { provider, runId, attempt, branch, tag, mergeQueueOf, url, event, actor } = detected;
   const commit = detected.commit === 'HEAD' ? headHere() : detected.commit;
   const pipeline = UNNAMED.has(provider) ? undefined : detected.pipeline;
-  return Object.fromEntries(
-    Object.entries({
-      externalRunId: runId,
-      externalAttempt: attempt,
-      // A symbolic HEAD is no commit; the server waits for one.
-      commitSha: commit !== undefined && /^[0-9a-f]{40}([0-9a-f]{24})?$/i.test(commit) ? commit : undefined,
-      branch,
-      tag,
-      mergeQueueOf,
-      externalUrl: url !== undefined && /^https?:\/\/\S+$/.test(url) && url.length <= 2_000 ? url : undefined,
-      pipelineName: pipeline?.slice(0, 255),
-      trigger: event?.slice(0, 100),
-      actor: actor?.slice(0, 255),
-    }).filter(([, value]) => value !== undefined),
-  );
+  return defined({
+    externalRunId: runId,
+    externalAttempt: attempt,
+    // A symbolic HEAD is no commit; the server waits for one.
+    commitSha: commit !== undefined && /^[0-9a-f]{40}([0-9a-f]{24})?$/i.test(commit) ? commit : undefined,
+    branch,
+    tag,
+    mergeQueueOf,
+    externalUrl: url !== undefined && /^https?:\/\/\S+$/.test(url) && url.length <= 2_000 ? url : undefined,
+    pipelineName: pipeline?.slice(0, 255),
+    trigger: event?.slice(0, 100),
+    actor: actor?.slice(0, 255),
+  });
 }
 
 /** Their variables do not hold the name that their webhooks give, and one run cannot be of two pipelines. */
@@ -184,8 +175,7 @@ async function wrap(
       return await work();
     } catch (error) {
       problems.push(what);
-      const why = error instanceof Error ? error.message : String(error);
-      await context.output.note(`warning: ${what} was not reported: ${why}`);
+      await context.output.note(`warning: ${what} was not reported: ${messageOf(error)}`);
       return undefined;
     }
   };
@@ -267,13 +257,7 @@ function jobOf(
   detected: Detected | undefined,
   [program = 'job']: readonly string[],
 ): ReportedJob {
-  const { jobId, job, jobIndex, stage } = detected ?? {};
-  const id = args.jobId ?? jobId;
-  const name = args.jobName ?? job ?? program;
-  return {
-    ...(id === undefined ? {} : { externalJobId: id }),
-    ...(jobIndex === undefined ? {} : { index: jobIndex }),
-    ...(stage === undefined ? {} : { stage }),
-    name: name.slice(0, 500),
-  };
+  const { jobId, job, jobIndex: index, stage } = detected ?? {};
+  const name = (args.jobName ?? job ?? program).slice(0, 500);
+  return defined({ externalJobId: args.jobId ?? jobId, index, stage, name });
 }

@@ -22,7 +22,7 @@ import {
   type ParsedDefinition,
 } from '@svc/sdk/ci-definitions';
 import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';
-import { UsageError } from '../shell/errors.ts';
+import { messageOf, UsageError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
 import { neutraliseLine } from '../shell/text.ts';
 import { isJson } from '../shell/output.ts';
@@ -120,7 +120,7 @@ async function checkNamed(
   const link = await linkOnTheWay(root, path);
   if (link !== undefined) {
     const message = link === path ? notFollowed('link') : `${link} is ${notFollowed('link')}`;
-    return { path, pipelines: [], problems: [errorAtStart(message)] };
+    return unread(path, message);
   }
   const text = await read(absolute);
   const isLookedAt = provider !== undefined || isCandidatePath(path);
@@ -128,7 +128,8 @@ async function checkNamed(
   if (discovered !== undefined) return discovered;
   const reason =
     providerOfPath(path) === undefined ? 'no CI system has its file there' : 'its content is no pipeline';
-  const checked = text === undefined ? tooLarge(path) : { path, ...parseDefinition({ path, text }) };
+  const checked =
+    text === undefined ? unread(path, tooManyBytes()) : { path, ...parseDefinition({ path, text }) };
   const message = `discovery does not look at ${path}: ${reason}`;
   return { ...checked, problems: [errorAtStart(message), ...checked.problems] };
 }
@@ -152,16 +153,10 @@ async function linkOnTheWay(root: string, path: string): Promise<string | undefi
 async function checkAll(root: string): Promise<readonly Checked[]> {
   const found: FoundFiles = { paths: [], skipped: [] };
   const top = await readdir(root, { withFileTypes: true }).catch((error: unknown) => {
-    throw new UsageError(
-      `${root} cannot be listed: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new UsageError(`${root} cannot be listed: ${messageOf(error)}`);
   });
   await lookThrough(root, { folder: '', entries: top }, found);
-  const checked = found.skipped.map(({ path, kind }): Checked => ({
-    path,
-    pipelines: [],
-    problems: [errorAtStart(notFollowed(kind))],
-  }));
+  const checked = found.skipped.map(({ path, kind }) => unread(path, notFollowed(kind)));
   for (const path of found.paths) {
     const one = check(path, await read(join(root, path)), undefined);
     if (one !== undefined) checked.push(one);
@@ -200,7 +195,7 @@ async function read(path: string): Promise<Uint8Array | undefined> {
     if (!found.isFile()) throw new Error('it is no file');
     return found.size > BYTES_MAX ? undefined : await readFile(path);
   } catch (error) {
-    throw new UsageError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(`${path} cannot be read: ${messageOf(error)}`);
   }
 }
 
@@ -211,13 +206,14 @@ function check(
   provider: CiDefinitionProvider | undefined,
 ): Checked | undefined {
   const known = provider ?? providerOfPath(path);
-  if (text === undefined) return known === undefined ? undefined : tooLarge(path);
+  if (text === undefined) return known === undefined ? undefined : unread(path, tooManyBytes());
   const found = discoverDefinition({ path, text, ...(known && { provider: known }) });
   return found && { path, ...found };
 }
 
-function tooLarge(path: string): Checked {
-  return { path, pipelines: [], problems: [errorAtStart(tooManyBytes())] };
+/** A file that nothing was read of, and why. */
+function unread(path: string, why: string): Checked {
+  return { path, pipelines: [], problems: [errorAtStart(why)] };
 }
 
 function errorAtStart(message: string): DefinitionProblem {

@@ -1,5 +1,7 @@
 /** This file prints completion for bash 3.2 and later, without the bash-completion package. */
 import {
+  choiceFlags,
+  choiceWords,
   flagWords,
   knownPaths,
   nextWords,
@@ -7,7 +9,6 @@ import {
   spellings,
   valueFlags,
   type CompletionTree,
-  type Flag,
 } from './completion-tree.ts';
 
 export function bashScript(tree: CompletionTree): string {
@@ -57,21 +58,11 @@ complete -F _svc svc
 `;
 }
 
-function valueCases({ commands, globals }: CompletionTree): string[] {
-  const choice = (prefix: string, flag: Flag): string[] =>
-    flag.values.length === 0
-      ? []
-      : [
-          `    ${spellings(flag)
-            .map((name) => `${prefix}${name}`)
-            .join('|')}) words=${quote(flag.values.join(' '))} ;;`,
-        ];
-  return [
-    ...commands.flatMap(({ path, flags }) =>
-      flags.flatMap((flag) => choice(`${quote(path.join(' '))}:`, flag)),
-    ),
-    ...globals.flatMap((flag) => choice('*:', flag)),
-  ];
+function valueCases(tree: CompletionTree): string[] {
+  return choiceFlags(tree).map(([prefix, flag]) => {
+    const names = spellings(flag).map((name) => prefix + name);
+    return `    ${names.join('|')}) words=${quote(flag.values.join(' '))} ;;`;
+  });
 }
 
 function flagCases({ commands }: CompletionTree): string[] {
@@ -85,8 +76,7 @@ function flagCases({ commands }: CompletionTree): string[] {
 
 function wordCases(tree: CompletionTree): string[] {
   const words = [...nextWords(tree)].map(([prefix, next]) => [prefix, next.map(({ word }) => word)] as const);
-  const choices = tree.commands.filter((command) => command.choices.length > 0);
-  return [...words, ...choices.map(({ path, choices: values }) => [path.join(' '), values] as const)].map(
+  return [...words, ...choiceWords(tree)].map(
     ([prefix, values]) => `      ${quote(prefix)}) words=${quote(values.join(' '))} ;;`,
   );
 }

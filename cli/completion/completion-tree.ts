@@ -58,6 +58,23 @@ export function flagWords(flags: readonly Flag[]): string[] {
   return flags.map(({ flag }) => `--${flag}`);
 }
 
+/** Returns the flags with a fixed choice, each with the pattern of the commands so far that have it. */
+export function choiceFlags({ commands, globals }: CompletionTree): readonly (readonly [string, Flag])[] {
+  return [
+    ...commands.flatMap(({ path, flags }) =>
+      flags.map((flag) => [`${quote(path.join(' '))}:`, flag] as const),
+    ),
+    ...globals.map((flag) => ['*:', flag] as const),
+  ].filter(([, { values }]) => values.length > 0);
+}
+
+/** Returns the choices of first positionals, each with its command. */
+export function choiceWords({ commands }: CompletionTree): readonly (readonly [string, readonly string[]])[] {
+  return commands.flatMap(({ path, choices }) =>
+    choices.length === 0 ? [] : [[path.join(' '), choices] as const],
+  );
+}
+
 /** Returns every spelling of a flag that takes a value. */
 export function valueFlags({ commands, globals }: CompletionTree): string[] {
   const all = [...globals, ...commands.flatMap(({ flags }) => flags)].filter(({ takesValue }) => takesValue);

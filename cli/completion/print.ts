@@ -1,6 +1,8 @@
 /** `svc completion` */
-import { GLOBAL_FLAGS } from '../shell/globals.ts';
+import type { FieldSpec } from '../command.ts';
+import { GLOBAL_FLAGS, type GlobalFlag } from '../shell/globals.ts';
 import { defineOwn, type ContextOf, type OwnArgs, type Spec } from '../shell/command.ts';
+import { defined } from '../shell/paths.ts';
 import { commandTree, leavesOf } from '../shell/tree.ts';
 import { bashScript } from './bash.ts';
 import { fishScript } from './fish.ts';
@@ -46,26 +48,23 @@ export async function completionTree(): Promise<CompletionTree> {
       flags: flagsOf(spec),
       choices: spec.positionals[0]?.values ?? [],
     })),
-    globals: GLOBAL_FLAGS.map(({ flag, short, placeholder, optionalValue, values, description }) => ({
-      flag,
-      ...(short === undefined ? {} : { short }),
-      takesValue: placeholder !== undefined && optionalValue !== true,
-      values: values ?? [],
-      description: firstSentence(description),
-    })),
+    globals: GLOBAL_FLAGS.map((global) =>
+      flagOf(global, global.placeholder !== undefined && global.optionalValue !== true),
+    ),
   };
 }
 
 function flagsOf(spec: Spec): readonly Flag[] {
   return [...spec.flags, ...spec.locals]
     .filter(({ hidden }) => !hidden)
-    .map(({ flag, short, type, values, description }) => ({
-      flag,
-      ...(short === undefined ? {} : { short }),
-      takesValue: type !== 'boolean',
-      values: values ?? [],
-      description: firstSentence(description),
-    }));
+    .map((field) => flagOf(field, field.type !== 'boolean'));
+}
+
+function flagOf(
+  { flag, short, values = [], description }: GlobalFlag | FieldSpec,
+  takesValue: boolean,
+): Flag {
+  return defined({ flag, short, takesValue, values, description: firstSentence(description) });
 }
 
 function firstSentence(text: string): string {

@@ -1,5 +1,7 @@
 /** This file prints completion for zsh: words and flags with their descriptions. */
 import {
+  choiceFlags,
+  choiceWords,
   knownPaths,
   nextWords,
   quote,
@@ -54,19 +56,11 @@ function described({ flag, description }: Flag): string {
   return quote(`--${flag}:${description.replaceAll('\\', '\\\\')}`);
 }
 
-function valueCases({ commands, globals }: CompletionTree): string[] {
-  const choice = (prefix: string, flag: Flag): string[] => {
-    const { values } = flag;
-    if (values.length === 0) return [];
+function valueCases(tree: CompletionTree): string[] {
+  return choiceFlags(tree).map(([prefix, flag]) => {
     const names = spellings(flag).map((name) => prefix + name);
-    return [`    ${names.join('|')}) compadd -- ${values.map(quote).join(' ')}; return ;;`];
-  };
-  return [
-    ...commands.flatMap(({ path, flags }) =>
-      flags.flatMap((flag) => choice(`${quote(path.join(' '))}:`, flag)),
-    ),
-    ...globals.flatMap((flag) => choice('*:', flag)),
-  ];
+    return `    ${names.join('|')}) compadd -- ${flag.values.map(quote).join(' ')}; return ;;`;
+  });
 }
 
 function wordCases(tree: CompletionTree): string[] {
@@ -74,10 +68,7 @@ function wordCases(tree: CompletionTree): string[] {
     ([prefix, next]) =>
       [prefix, next.map(({ word, summary }) => `${word}:${summary.replaceAll('\\', '\\\\')}`)] as const,
   );
-  const choices = tree.commands
-    .filter((command) => command.choices.length > 0)
-    .map(({ path, choices: values }) => [path.join(' '), values] as const);
-  return [...words, ...choices].map(
+  return [...words, ...choiceWords(tree)].map(
     ([prefix, values]) => `    ${quote(prefix)}) next=(${values.map(quote).join(' ')}) ;;`,
   );
 }

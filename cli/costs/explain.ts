@@ -2,7 +2,7 @@
 import type { Receipt, ReceiptLine } from '@svc/sdk';
 import type { GeneratedSpec, Own } from '../shell/command.ts';
 import { answerOf } from '../shell/operation.ts';
-import { neutraliseLine, padEnd } from '../shell/text.ts';
+import { labelled, neutraliseLine } from '../shell/text.ts';
 import { formatDuration } from '../shell/time.ts';
 
 export function explain(generated: GeneratedSpec): Own {
@@ -18,7 +18,7 @@ export function explain(generated: GeneratedSpec): Own {
   };
 }
 
-const line = (label: string, text: string): string => `${padEnd(label, 8)}  ${text}`;
+const line = labelled(8);
 
 function describe({ itemId, currency, cost, lines }: Receipt): string[] {
   const code = currency.toUpperCase();

@@ -2,6 +2,7 @@
 import { Costs } from '@svc/sdk';
 import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';
 import { deliver } from '../shell/download.ts';
+import { defined } from '../shell/paths.ts';
 
 const ARGS = {
   team: { type: 'string', required: true, valueHint: 'team-id', description: 'Team id.' },
@@ -49,12 +50,7 @@ export const command = defineOwn({
 async function exportCosts(context: ContextOf<typeof ARGS>): Promise<void> {
   const { args, signal } = context;
   const { team, format, since, until } = args;
-  const detail = args.detail as 'days' | 'items' | undefined;
-  const params = {
-    ...(since !== undefined && { since }),
-    ...(until !== undefined && { until }),
-    ...(detail !== undefined && { detail }),
-  };
+  const params = defined({ since, until, detail: args.detail as 'days' | 'items' | undefined });
   await deliver(context, { flag: 'out', file: args.out }, async () => {
     const costs = new Costs(await context.client());
     return format === 'json'

@@ -2,7 +2,7 @@
 import type { CostPart, CostSummary } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { answerOf } from '../shell/operation.ts';
-import { neutraliseLine, padEnd } from '../shell/text.ts';
+import { labelled, neutraliseLine, padEnd } from '../shell/text.ts';
 import { formatDuration, formatRelative } from '../shell/time.ts';
 import { amount, cents } from '../shell/money.ts';
 
@@ -22,7 +22,7 @@ export function summary(generated: GeneratedSpec): Own {
   };
 }
 
-const line = (label: string, text: string): string => `${padEnd(label, 8)}  ${text}`;
+const line = labelled(8);
 
 function describe(answer: CostSummary, { output: { paint } }: Context, nowMs: number): string[] {
   const { usage, forecast, since, until } = answer;

@@ -3,6 +3,7 @@ import type { CostsVerifyResponse } from '@svc/sdk';
 import type { GeneratedSpec, Own } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';
 import { answerOf } from '../shell/operation.ts';
+import { isJson } from '../shell/output.ts';
 
 /** As long as the server tries. */
 const ANSWER_MS = 125_000;
@@ -17,11 +18,10 @@ export function verify(generated: GeneratedSpec): Own {
       const options = { signal, timeoutMs: ANSWER_MS };
       const answer = await answerOf<CostsVerifyResponse>(context, input, options);
       const { intact, events, days, statements, entries, differences } = answer;
-      const isForPeople = output.format === 'table' || output.format === 'tsv';
-      if (!isForPeople) await output.value(answer);
       const read = `${events} events, ${days} rows of days, ${statements} statements, ${entries} entries of credit`;
       // A file that it is written to says so too.
-      if (isForPeople && differences.length > 0) await output.rows([differences], COLUMNS);
+      if (isJson(output)) await output.value(answer);
+      else if (differences.length > 0) await output.rows([differences], COLUMNS);
       else if (output.format === 'tsv') await output.rows([[{ problem: `intact: ${read}` }]], COLUMNS);
       if (intact) await output.note(`intact: ${read}`);
       else await output.note(`not intact: ${differences.length} differences in ${read}`);

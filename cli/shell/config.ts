@@ -7,7 +7,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CliError } from './errors.ts';
 import type { Io } from './io.ts';
-import { isRecord } from './paths.ts';
+import { defined, isRecord } from './paths.ts';
 import { writePrivateFile } from './private-file.ts';
 
 export interface Profile {
@@ -28,10 +28,19 @@ export interface Config {
 export const DEFAULT_PROFILE = 'default';
 
 export function configPath(io: Pick<Io, 'env' | 'homeFolder'>): string {
-  const xdg = io.env['XDG_CONFIG_HOME'];
+  return xdgPath(io, ['XDG_CONFIG_HOME', '.config'], 'config.json');
+}
+
+/** A file of this program in the folder that the variable names, or else in that of the home folder. */
+export function xdgPath(
+  { env, homeFolder }: Pick<Io, 'env' | 'homeFolder'>,
+  [variable, folder]: readonly [variable: string, folder: string],
+  file: string,
+): string {
+  const xdg = env[variable];
   // By the XDG rules a relative path is to be ignored.
-  const base = xdg !== undefined && xdg.startsWith('/') ? xdg : join(io.homeFolder, '.config');
-  return join(base, 'svc', 'config.json');
+  const base = xdg !== undefined && xdg.startsWith('/') ? xdg : join(homeFolder, folder);
+  return join(base, 'svc', file);
 }
 
 export async function readConfig(io: Pick<Io, 'env' | 'homeFolder' | 'stderr'>): Promise<Config> {
@@ -104,12 +113,7 @@ function checkedProfile(name: string, value: unknown): Profile {
     (kind !== 'session' && kind !== 'api_key')
   )
     throw new Error(`profile "${name}" lacks baseUrl, kind or credential`);
-  return {
-    baseUrl,
-    kind,
-    credential,
-    ...(typeof email === 'string' ? { email } : {}),
-    ...(typeof userId === 'string' ? { userId } : {}),
-    ...(typeof expiresAt === 'string' ? { expiresAt } : {}),
-  };
+  const text = (given: unknown): string | undefined => (typeof given === 'string' ? given : undefined);
+  const whose = defined({ email: text(email), userId: text(userId), expiresAt: text(expiresAt) });
+  return { baseUrl, kind, credential, ...whose };
 }

@@ -10,7 +10,7 @@ import { UsageError } from './errors.ts';
 import type { Globals } from './globals.ts';
 import type { Io } from './io.ts';
 import { fetchOf } from './proxied-fetch.ts';
-import { nearest } from './suggest.ts';
+import { meantHints } from './suggest.ts';
 import { neutraliseLine } from './text.ts';
 
 export const DEFAULT_BASE_URL = 'http://localhost:8080';
@@ -131,10 +131,9 @@ function findProfile(config: Config, name: string): Profile | undefined {
 
 function unknownProfile(name: string, config: Config): UsageError {
   const known = Object.keys(config.profiles).sort();
-  const meant = nearest(name, known);
   return new UsageError(`there is no profile "${name}"`, {
     hints: [
-      ...(meant === undefined ? [] : [`did you mean ${meant}?`]),
+      ...meantHints(name, known),
       known.length === 0
         ? `no profile is stored; "svc auth login --profile ${name}" makes one`
         : `profiles: ${known.join(', ')}`,

@@ -17,6 +17,11 @@ export class UsageError extends Error {
   }
 }
 
+/** Says what was thrown, whatever that is. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Anything else that ends a command, with a word for programs. */
 export class CliError extends Error {
   override readonly name = 'CliError';

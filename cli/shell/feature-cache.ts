@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { xdgPath } from './config.ts';
 import type { Connection } from './connection.ts';
 import type { Io } from './io.ts';
 import { isRecord } from './paths.ts';
@@ -39,11 +39,8 @@ export interface CachedFeatures {
 type Place = Pick<Io, 'env' | 'homeFolder'>;
 type Whose = Pick<Connection, 'baseUrl' | 'credential'>;
 
-export function featureCachePath({ env, homeFolder }: Place): string {
-  const xdg = env['XDG_CACHE_HOME'];
-  // By the XDG rules a relative path is to be ignored.
-  const base = xdg !== undefined && xdg.startsWith('/') ? xdg : join(homeFolder, '.cache');
-  return join(base, 'svc', 'features.json');
+export function featureCachePath(io: Place): string {
+  return xdgPath(io, ['XDG_CACHE_HOME', '.cache'], 'features.json');
 }
 
 /** An answer from the future is none: the clock was set back, and nobody knows how old it is. */

@@ -12,7 +12,7 @@
 import { SvcApiError, type Client } from '@svc/sdk';
 import { commandLine, type Spec } from './command.ts';
 import type { Connection } from './connection.ts';
-import { CliError } from './errors.ts';
+import { CliError, messageOf } from './errors.ts';
 import {
   cacheFeatures,
   isFresh,
@@ -101,18 +101,9 @@ async function ask(
 ): Promise<CachedFeatures> {
   const etag = known?.etag;
   try {
-    const { data, response } = await client
-      .call<unknown>(
-        RESOLVED,
-        {},
-        {
-          timeoutMs: RESOLVER_LIMIT_MS,
-          maxRetries: 0,
-          signal,
-          ...(etag === undefined ? {} : { headers: { 'if-none-match': etag } }),
-        },
-      )
-      .withResponse();
+    const headers = etag === undefined ? {} : { 'if-none-match': etag };
+    const options = { timeoutMs: RESOLVER_LIMIT_MS, maxRetries: 0, signal, headers };
+    const { data, response } = await client.call<unknown>(RESOLVED, {}, options).withResponse();
     const features = readFeatures(data);
     if (features === undefined || response.status !== 200)
       throw new Error(`the resolver answered ${response.status} with something else than a map of features`);
@@ -122,8 +113,4 @@ async function ask(
     if (known === undefined || !(error instanceof SvcApiError) || error.status !== 304) throw error;
     return { ...known, atMs: io.now() };
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -5,7 +5,7 @@
 import { runCommand, type CommandDef, type SubCommandsDef } from 'citty';
 import { UsageError } from './errors.ts';
 import { GLOBAL_FLAGS, isFlag, type Token } from './globals.ts';
-import { nearest } from './suggest.ts';
+import { meantHints } from './suggest.ts';
 import type { Leaf, Node } from './tree.ts';
 
 /** `tokens` is what stands behind the words that led to the node. */
@@ -73,10 +73,9 @@ function isArgument({ subCommands, load }: Node, word: string | undefined): bool
  */
 function refuseUnknown({ meta: { name }, subCommands, load }: Node, typed: string | undefined): void {
   if (load !== undefined || typed === undefined || Object.hasOwn(subCommands, typed)) return;
-  const meant = nearest(typed, Object.keys(subCommands));
   throw new UsageError(`unknown command "${name} ${typed}"`, {
     hints: [
-      ...(meant === undefined ? [] : [`did you mean "${name} ${meant}"?`]),
+      ...meantHints(typed, Object.keys(subCommands), (meant) => `"${name} ${meant}"`),
       name === 'svc' ? 'run "svc --help" for all commands' : `run "${name} --help" for its commands`,
     ],
   });
@@ -90,13 +89,10 @@ function leadingWords(tokens: readonly Token[]): readonly string[] {
   const [first] = tokens;
   if (first !== undefined && isFlag(first.text)) {
     const name = first.text.split('=')[0] ?? first.text;
-    const meant = nearest(
-      name,
-      GLOBAL_FLAGS.map(({ flag }) => `--${flag}`),
-    );
+    const known = GLOBAL_FLAGS.map(({ flag }) => `--${flag}`);
     throw new UsageError(`unknown flag ${name} before the command`, {
       hints: [
-        ...(meant === undefined ? [] : [`did you mean ${meant}?`]),
+        ...meantHints(name, known),
         'the flags of a command stand behind it; run "svc --help" for all commands',
       ],
     });

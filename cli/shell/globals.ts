@@ -5,7 +5,8 @@
  */
 import { parseArgs, type ArgsDef, type ParsedArgs } from 'citty';
 import { UsageError } from './errors.ts';
-import { nearest } from './suggest.ts';
+import { defined } from './paths.ts';
+import { meantHints } from './suggest.ts';
 import { camelCase } from './text.ts';
 import { parseDuration } from './time.ts';
 
@@ -216,31 +217,28 @@ function readGlobals(args: ParsedArgs<typeof GLOBAL_ARGS>): Globals {
     const value = args[name];
     return typeof value === 'string' ? value : undefined;
   };
-  const profile = text('profile');
-  const baseUrl = text('baseUrl');
-  const apiKey = text('apiKey');
   const json = text('json');
   const fields = json === '' ? undefined : json?.split(',').map((field) => field.trim());
-  const output = text('output');
   const timeout = text('timeout');
   if (fields?.includes('') === true)
     throw new UsageError('--json names an empty field; write --json=id,state');
-  return {
-    ...(profile === undefined ? {} : { profile }),
-    ...(baseUrl === undefined ? {} : { baseUrl }),
-    ...(apiKey === undefined ? {} : { apiKey }),
+  const isOn = (name: string): boolean => args[name] === true;
+  return defined({
+    profile: text('profile'),
+    baseUrl: text('baseUrl'),
+    apiKey: text('apiKey'),
     json: json !== undefined,
-    ...(fields === undefined ? {} : { fields }),
-    ...(output === undefined ? {} : { output }),
-    ...(timeout === undefined ? {} : { timeoutMs: readTimeout(timeout) }),
-    yes: args['yes'] === true,
-    noInput: args['noInput'] === true,
-    ...(args['color'] === undefined ? {} : { color: args['color'] === true }),
-    verbose: args['verbose'] === true,
-    debug: args['debug'] === true,
-    help: args['help'] === true,
-    version: args['version'] === true,
-  };
+    fields,
+    output: text('output'),
+    timeoutMs: timeout === undefined ? undefined : readTimeout(timeout),
+    yes: isOn('yes'),
+    noInput: isOn('noInput'),
+    color: args['color'] === undefined ? undefined : isOn('color'),
+    verbose: isOn('verbose'),
+    debug: isOn('debug'),
+    help: isOn('help'),
+    version: isOn('version'),
+  });
 }
 
 /** The format that `--output` and `--json` name; nothing where neither was given. */
@@ -250,11 +248,10 @@ export function formatOf({ output: text, json }: Pick<Globals, 'json' | 'output'
   if (json && (format === 'table' || format === 'tsv'))
     throw new UsageError(`--json and --output ${format} contradict each other`);
   if (format !== undefined) return format;
-  const meant = nearest(text, FORMATS);
   // `-o` may be the beginning of a value that stands where no flag does.
   const got = /^[a-z]{1,8}$/.test(text) ? `, got "${text}"` : '';
   throw new UsageError(`--output must be one of ${FORMATS.join(', ')}${got}`, {
-    hints: meant === undefined ? [] : [`did you mean ${meant}?`],
+    hints: meantHints(text, FORMATS),
   });
 }
 

@@ -28,8 +28,8 @@ export function rootHelp(tree: Node, page: Page): string {
     [`svc: ${tree.meta.description}`],
     section('Usage', ['  svc <command> [arguments] [flags]'], page),
     ...byArea(tree, page),
-    section('Flags of every command', twoColumns(GLOBAL_FLAGS.map(globalRow), page), page),
-    section('Exit codes', twoColumns(EXIT_CODES, page), page),
+    table('Flags of every command', GLOBAL_FLAGS.map(globalRow), page),
+    table('Exit codes', EXIT_CODES, page),
     ['Run "svc <command> --help" for one command, "svc completion bash|zsh|fish" for completion.'],
   ]);
 }
@@ -39,7 +39,7 @@ function byArea({ subCommands }: Node, page: Page): string[][] {
   const groups = Object.entries(subCommands);
   const left = leftWidth(groups.map(([group]) => group));
   const listed = (title: string, area: string | undefined): string[] => {
-    const rows = groups.flatMap(([group, node]): [string, string][] =>
+    const rows = groups.flatMap(([group, node]): Row[] =>
       node.area === area ? [[group, node.meta.description]] : [],
     );
     return section(title, twoColumns(rows, page, left), page);
@@ -50,7 +50,7 @@ function byArea({ subCommands }: Node, page: Page): string[][] {
   ];
 }
 
-const EXIT_CODES: readonly (readonly [string, string])[] = [
+const EXIT_CODES: readonly Row[] = [
   ['0', 'Done.'],
   ['1', 'The API refused, or the operation failed.'],
   ['2', 'Wrong command line.'],
@@ -64,17 +64,14 @@ const EXIT_CODES: readonly (readonly [string, string])[] = [
 /** Lists commands of a group, or of those in it that begin alike. */
 export function groupHelp(node: Node, page: Page): string {
   const { name: named, description } = node.meta;
+  const commands = leavesOf(node).map(({ meta }): Row => [
+    meta.name.slice(named.length + 1),
+    meta.description,
+  ]);
   return join([
     [description === '' ? named : `${named}: ${description}`],
     section('Usage', [`  ${named} <command> [arguments] [flags]`], page),
-    section(
-      'Commands',
-      twoColumns(
-        leavesOf(node).map(({ meta }) => [meta.name.slice(named.length + 1), meta.description]),
-        page,
-      ),
-      page,
-    ),
+    table('Commands', commands, page),
     [`Run "${named} <command> --help" for one command.`],
   ]);
 }
@@ -90,16 +87,9 @@ export function commandHelp(spec: Spec, page: Page): string {
       ? []
       : spec.description.split('\n\n').map((text) => wrap(text, page.width))),
     notes(spec).flatMap((text) => wrap(text, page.width)),
-    section(
-      'Arguments',
-      twoColumns(
-        spec.positionals.map((field) => [`<${field.placeholder}>`, describe(field)]),
-        page,
-      ),
-      page,
-    ),
-    section('Required', twoColumns(required.map(flagRow), page), page),
-    section('Flags', twoColumns(optional.map(flagRow), page), page),
+    table('Arguments', spec.positionals.map(argumentRow), page),
+    table('Required', required.map(flagRow), page),
+    table('Flags', optional.map(flagRow), page),
     section(
       'Examples',
       spec.examples.flatMap(({ title, cli }) => [`  # ${title}`, `  svc ${cli}`]),
@@ -143,7 +133,11 @@ function notes(spec: Spec): string[] {
   ];
 }
 
-function flagRow(field: FieldSpec): readonly [string, string] {
+export type Row = readonly [name: string, description: string];
+
+const argumentRow = (field: FieldSpec): Row => [`<${field.placeholder}>`, describe(field)];
+
+function flagRow(field: FieldSpec): Row {
   const short = field.short === undefined ? '' : `-${field.short}, `;
   if (field.rest === true) return [`-- <${field.placeholder}>...`, describe(field)];
   const isSwitch = field.type === 'boolean' && !field.repeated;
@@ -172,13 +166,7 @@ function fromElsewhere({ document, format, sensitive, type }: FieldSpec): string
   return sensitive && (type === 'string' || type === 'map') ? ['With - it is read from standard input.'] : [];
 }
 
-export function globalRow({
-  flag,
-  short,
-  placeholder,
-  optionalValue,
-  description,
-}: GlobalFlag): readonly [string, string] {
+export function globalRow({ flag, short, placeholder, optionalValue, description }: GlobalFlag): Row {
   const value =
     placeholder === undefined ? '' : optionalValue === true ? `[=<${placeholder}>]` : ` <${placeholder}>`;
   const name = flag === 'color' ? '--[no-]color' : `--${flag}`;
@@ -190,7 +178,7 @@ function leftWidth(texts: readonly string[]): number {
 }
 
 function twoColumns(
-  rows: readonly (readonly [string, string])[],
+  rows: readonly Row[],
   page: Page,
   left = leftWidth(rows.map(([text]) => text)),
 ): string[] {
@@ -204,6 +192,10 @@ function twoColumns(
       displayWidth(text) > left ? [`  ${text}`, gap + first] : [`  ${padEnd(text, left)}  ${first}`];
     return [...head, ...more.map((line) => gap + line)].map((line) => line.trimEnd());
   });
+}
+
+function table(title: string, rows: readonly Row[], page: Page): string[] {
+  return section(title, twoColumns(rows, page), page);
 }
 
 function section(title: string, lines: readonly string[], page: Page): string[] {

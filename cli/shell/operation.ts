@@ -2,6 +2,7 @@
 import type { CallOptions, Client, Operation } from '@svc/sdk';
 import { commandLine, type Context } from './command.ts';
 import { UsageError } from './errors.ts';
+import { isJson } from './output.ts';
 import { isRecord } from './paths.ts';
 
 export async function runOperation(context: Context): Promise<void> {
@@ -38,9 +39,8 @@ export function operationOf({ spec }: Pick<Context, 'spec'>): Operation {
 
 /** Prints a list as rows when a table is wanted, and as the API answered it otherwise. */
 export async function printAnswer({ spec, output }: Context, answer: unknown): Promise<void> {
-  const isTable = output.format === 'table' || output.format === 'tsv';
   const inner = isRecord(answer) && spec.rows !== undefined ? answer[spec.rows] : answer;
-  if (Array.isArray(answer) || (isTable && Array.isArray(inner))) {
+  if (Array.isArray(answer) || (!isJson(output) && Array.isArray(inner))) {
     await output.rows([Array.isArray(inner) ? inner : []], spec.columns);
   } else await output.value(answer);
 }

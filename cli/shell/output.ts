@@ -19,8 +19,6 @@ const GUESSED_COLUMNS_MAX = 6;
 
 export interface Output {
   readonly format: Format;
-  /** Standard error is a terminal: progress may be shown. */
-  readonly lively: boolean;
   readonly paint: Paint;
   /** One object of the API. */
   value(value: unknown): Promise<void>;
@@ -52,7 +50,6 @@ export function createOutput(io: Io, globals: Pick<Globals, 'json' | 'output' | 
   const note = (text: string): Promise<void> => io.stderr.write(`${neutralise(text)}\n`);
   return {
     format,
-    lively: io.stderr.isTerminal,
     paint,
     value: (value) => writer.value(value),
     rows: (pages, columns) => writer.rows(pages, columns),

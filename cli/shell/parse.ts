@@ -6,7 +6,7 @@ import { UsageError } from './errors.ts';
 import { GLOBAL_FLAGS, isFlag, type Token } from './globals.ts';
 import { setPath } from './paths.ts';
 import { isAsked, oneOf, Source, sourceOf, wordOf } from './source.ts';
-import { nearest } from './suggest.ts';
+import { meantHints } from './suggest.ts';
 import { combine, readValue } from './values.ts';
 
 export interface Parsed {
@@ -201,14 +201,14 @@ function findFlag(
   const negated = spoken.find(({ flag, type }) => type === 'boolean' && name === `--no-${flag}`);
   if (negated !== undefined) return { field: negated, negated: true };
   const known = [...spoken.filter(({ hidden }) => !hidden), ...GLOBAL_FLAGS].map(({ flag }) => `--${flag}`);
-  const meant = nearest(name, known);
-  const isKnown = meant !== undefined || fields.some(({ flag }) => name === `--${flag}`);
+  const meant = meantHints(name, known);
+  const isKnown = meant.length > 0 || fields.some(({ flag }) => name === `--${flag}`);
   if (!isKnown && takesSecret(spec))
     throw new UsageError(`unknown flag for "${commandLine(spec)}": ${hiddenWord(index)}`, {
       hints: [...secretHints(spec), helpHint(spec)],
     });
   throw new UsageError(`unknown flag ${name} for "${commandLine(spec)}"`, {
-    hints: [...(meant === undefined ? [] : [`did you mean ${meant}?`]), helpHint(spec)],
+    hints: [...meant, helpHint(spec)],
   });
 }
 

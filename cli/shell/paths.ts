@@ -6,6 +6,15 @@ export function isRecord(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+type Optional<T> = { [K in keyof T]: undefined extends T[K] ? K : never }[keyof T];
+type Defined<T> = Omit<T, Optional<T>> & { [K in Optional<T>]?: Exclude<T[K], undefined> };
+
+/** Leaves out what is undefined, so that a field is there with a value alone. */
+export function defined<T extends object>(object: T): Defined<T> {
+  const entries = Object.entries(object).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Defined<T>;
+}
+
 export function getPath(value: unknown, path: string): unknown {
   let found = value;
   for (const key of path.split('.')) {

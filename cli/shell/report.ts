@@ -2,7 +2,7 @@
  * This is the one place where errors become text, on standard error and never with a stack without `--debug`.
  */
 import { SvcAbortError, SvcApiError, SvcConnectionError } from '@svc/sdk';
-import { CliError, UsageError } from './errors.ts';
+import { CliError, messageOf, UsageError } from './errors.ts';
 import { Interrupted, type Io } from './io.ts';
 import { isRecord } from './paths.ts';
 import { neutralise, neutraliseLine } from './text.ts';
@@ -27,10 +27,10 @@ export async function reportError(error: unknown, io: Io, how: Reported): Promis
     return;
   }
   const hints = hintsFor(error, how);
-  const text = [`svc: ${headline(error)}`, ...detailLines(error), ...hints.map((hint) => `  ${hint}`)].join(
-    '\n',
+  const lines = [`svc: ${headline(error)}`, ...detailLines(error), ...hints.map((hint) => `  ${hint}`)];
+  await io.stderr.write(
+    `${neutralise(lines.join('\n'))}\n${how.listing === undefined ? '' : `\n${how.listing}`}`,
   );
-  await io.stderr.write(`${neutralise(text)}\n${how.listing === undefined ? '' : `\n${how.listing}`}`);
   if (how.debug && error instanceof Error && error.stack !== undefined)
     await io.stderr.write(`${neutralise(error.stack)}\n`);
 }
@@ -50,7 +50,7 @@ export function errorBody(error: unknown): unknown {
     const { code, message, retryable, requestId } = error;
     return { error: { code, message, ...(requestId === undefined ? {} : { requestId }), retryable } };
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (error instanceof UsageError)
     return {
       error: {
@@ -64,8 +64,7 @@ export function errorBody(error: unknown): unknown {
 }
 
 function headline(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (!(error instanceof SvcApiError)) return error.message;
+  if (!(error instanceof SvcApiError)) return messageOf(error);
   const request = error.requestId === undefined ? '' : `, request ${error.requestId}`;
   return neutraliseLine(`${error.message} (${error.code}${request})`);
 }

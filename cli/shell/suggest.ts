@@ -36,6 +36,16 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best ?? onlyContinuation(lower, known);
 }
 
+/** Says it as a hint, where there is a word to say; `shown` is how somebody types it. */
+export function meantHints(
+  word: string,
+  known: readonly string[],
+  shown = (meant: string): string => meant,
+): readonly string[] {
+  const meant = nearest(word, known);
+  return meant === undefined ? [] : [`did you mean ${shown(meant)}?`];
+}
+
 /** Finds `developer` for `dev`: a beginning that only one word has. */
 function onlyContinuation(beginning: string, known: readonly string[]): string | undefined {
   if (beginning.length < 3) return undefined;

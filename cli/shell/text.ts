@@ -67,6 +67,12 @@ export function padEnd(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - displayWidth(text)));
 }
 
+/** `net       30.01 USD`: names of `width` columns at most stand above each other, and so do the values. */
+export const labelled =
+  (width: number) =>
+  (label: string, text: string): string =>
+    `${padEnd(label, width)}  ${text}`;
+
 /** Puts words onto lines of at most `width` columns; existing line breaks stay. */
 export function wrap(text: string, width: number): string[] {
   return text.split('\n').flatMap((paragraph) => {

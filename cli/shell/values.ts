@@ -4,7 +4,7 @@
  */
 import type { FieldSpec } from '../command.ts';
 import { UsageError } from './errors.ts';
-import { nearest } from './suggest.ts';
+import { meantHints } from './suggest.ts';
 import { parseTime } from './time.ts';
 
 /** `name` is what the user wrote, such as `--state` or `<run-id>`. */
@@ -50,10 +50,8 @@ function readInteger(field: FieldSpec, text: string, name: string): number {
 function readEnum(field: FieldSpec, text: string, name: string): string {
   const values = field.values ?? [];
   if (values.includes(text)) return text;
-  const meant = nearest(text, values);
-  throw new UsageError(refusal(field, { name, text }, `one of ${values.join(', ')}`).message, {
-    hints: meant === undefined ? [] : [`did you mean ${meant}?`],
-  });
+  const { message } = refusal(field, { name, text }, `one of ${values.join(', ')}`);
+  throw new UsageError(message, { hints: meantHints(text, values) });
 }
 
 function readEntry(field: FieldSpec, text: string, name: string): readonly [string, string] {
