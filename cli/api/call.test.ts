@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { apiError, useFakeApi } from '../testing/fake-api.ts';
-import { svc } from '../testing/session.ts';
+import { ends, svc } from '../testing/session.ts';
 
 const api = await useFakeApi();
 
@@ -52,9 +52,7 @@ describe('svc api', () => {
     ['api GET /teams/{teamId}', 'put a value in place of {teamId}'],
     ['api GET /x --data {}', 'a GET request has no body'],
   ])('refuses "%s"', async (line, message) => {
-    const { code, err } = await svc(api, line);
-    expect(code).toBe(2);
-    expect(err).toContain(message);
+    await ends(api, line, { code: 2, says: message });
     expect(api.asked).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { apiError, useFakeApi, useFolder } from '../testing/fake-api.ts';
-import { svc } from '../testing/session.ts';
+import { ends, svc } from '../testing/session.ts';
 import { paeOf } from './envelope.ts';
 
 const PROVENANCE = 'https://slsa.dev/provenance/v1';
@@ -309,8 +309,10 @@ describe('svc artifacts verify', () => {
       ['/theirs.pem', undefined],
     ]);
     api.on('GET /theirs.pem', { status: 302, headers: { location: `${api.url}/signing-keys` } });
-    const moved = await svc(api, `${line} --keys ${api.url}/theirs.pem`);
-    expect([moved.code, moved.err]).toEqual([7, expect.stringContaining('it answered 302, expected 200')]);
+    await ends(api, `${line} --keys ${api.url}/theirs.pem`, {
+      code: 7,
+      says: 'it answered 302, expected 200',
+    });
     api.on('GET /theirs.pem', (response) => void response.end(Buffer.alloc(2_000_000, ' ')));
     expect((await svc(api, `${line} --keys ${api.url}/theirs.pem`)).err).toContain('more than 1048576 bytes');
     api.on('GET /signing-keys', apiError(404, 'not_found', 'no such path'));

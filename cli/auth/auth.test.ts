@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { apiError, useFakeApi, useFolder } from '../testing/fake-api.ts';
 import type { FakeIoOptions } from '../testing/fake-io.ts';
-import { svc, type Outcome } from '../testing/session.ts';
+import { ends, svc, type End, type Outcome } from '../testing/session.ts';
 
 const api = await useFakeApi();
 const folder = useFolder('auth');
@@ -23,11 +23,17 @@ const account = {
 };
 
 /** There is no credential in the environment. */
+const unsigned = (options: FakeIoOptions): FakeIoOptions => ({
+  ...options,
+  env: { XDG_CONFIG_HOME: folder, SVC_API_KEY: '', ...options.env },
+});
+
 function auth(line: string, options: FakeIoOptions = {}): Promise<Outcome> {
-  return svc(api, `auth ${line}`, {
-    ...options,
-    env: { XDG_CONFIG_HOME: folder, SVC_API_KEY: '', ...options.env },
-  });
+  return svc(api, `auth ${line}`, unsigned(options));
+}
+
+function authEnds(line: string, { code, says, ...options }: End): Promise<Outcome> {
+  return ends(api, `auth ${line}`, { code, says, ...unsigned(options) });
 }
 
 async function stored(): Promise<unknown> {
@@ -89,31 +95,21 @@ describe('svc auth login', () => {
   });
 
   it('says what is missing where nobody can be asked', async () => {
-    expect(await auth('login')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('needs --email') as string,
-    });
-    expect(await auth('login --email a@b.c')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('needs --password-stdin') as string,
-    });
-    expect(await auth('login --email a@b.c --password-stdin')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('password is empty') as string,
-    });
+    await authEnds('login', { code: 2, says: 'needs --email' });
+    await authEnds('login --email a@b.c', { code: 2, says: 'needs --password-stdin' });
+    await authEnds('login --email a@b.c --password-stdin', { code: 2, says: 'password is empty' });
     api.on('POST /auth/login', apiError(401, 'totp_required', 'a one-time code is needed'));
-    const noCode = await auth('login --email a@b.c --password-stdin', { input: 'x' });
-    expect(noCode).toMatchObject({
+    await authEnds('login --email a@b.c --password-stdin', {
       code: 4,
-      err: expect.stringContaining('add --totp with the code') as string,
+      says: 'add --totp with the code',
+      input: 'x',
     });
   });
 
   it('stores nothing when the server refuses', async () => {
     api.on('POST /auth/login', apiError(401, 'credentials_invalid', 'wrong e-mail address or password'));
-    const { code, err } = await auth('login --email a@b.c --password-stdin', { input: 'wrong' });
-    expect(code).toBe(4);
-    expect(err).toContain('wrong e-mail address or password (credentials_invalid');
+    const said = 'wrong e-mail address or password (credentials_invalid';
+    await authEnds('login --email a@b.c --password-stdin', { code: 4, says: said, input: 'wrong' });
     await expect(stored()).rejects.toThrow('ENOENT');
   });
 
@@ -178,10 +174,7 @@ describe('svc auth status', () => {
   });
 
   it('ends with 4 when nobody is signed in or the session is over', async () => {
-    expect(await auth('status')).toMatchObject({
-      code: 4,
-      err: expect.stringContaining('not signed in') as string,
-    });
+    await authEnds('status', { code: 4, says: 'not signed in' });
     await signIn();
     api.on('GET /account', apiError(401, 'credentials_invalid', 'the session is over'));
     expect((await auth('status')).code).toBe(4);
@@ -189,9 +182,10 @@ describe('svc auth status', () => {
 
   it('says that a stored credential was not sent elsewhere', async () => {
     await signIn();
-    const { code, err } = await auth('status --base-url http://localhost:1');
-    expect(code).toBe(4);
-    expect(err).toContain(`profile "default" is for ${api.url}`);
+    await authEnds('status --base-url http://localhost:1', {
+      code: 4,
+      says: `profile "default" is for ${api.url}`,
+    });
   });
 });
 
@@ -199,9 +193,7 @@ describe('svc auth logout', () => {
   it('ends the session at the server, then forgets it', async () => {
     await signIn();
     api.on('POST /auth/logout', { status: 204 });
-    const { code, err } = await auth('logout');
-    expect(code).toBe(0);
-    expect(err).toContain('signed out');
+    await authEnds('logout', { code: 0, says: 'signed out' });
     expect(api.asked.at(-1)?.headers['authorization']).toBe('Bearer ses_1');
     expect(await stored()).toEqual({ profiles: {} });
   });
@@ -209,9 +201,7 @@ describe('svc auth logout', () => {
   it('forgets it also when the server cannot be told', async () => {
     await signIn();
     api.on('POST /auth/logout', apiError(500, 'internal', 'broken'));
-    const { code, err } = await auth('logout');
-    expect(code).toBe(0);
-    expect(err).toContain('could not be ended at the server (broken)');
+    await authEnds('logout', { code: 0, says: 'could not be ended at the server (broken)' });
     expect(await stored()).toEqual({ profiles: {} });
   });
 

@@ -44,6 +44,13 @@ function ended(state: string, more: object = {}): void {
   });
 }
 
+it('submits the build and prints it', async () => {
+  api.on('POST /environments/env_1/builds', { status: 201, body: { id: 'bld_1', state: 'queued' } });
+  const { code, out } = await svc(api, 'builds create env_1 --json');
+  expect([code, JSON.parse(out)]).toMatchObject([0, { id: 'bld_1', state: 'queued' }]);
+  expect(api.asked).toHaveLength(1);
+});
+
 describe('svc builds logs', () => {
   beforeEach(() => ended('succeeded'));
 

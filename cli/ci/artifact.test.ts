@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { apiError, useFakeApi, useFolder } from '../testing/fake-api.ts';
-import { svc } from '../testing/session.ts';
+import { ends, svc } from '../testing/session.ts';
 
 const digest = `sha256:${createHash('sha256').update('bytes').digest('hex')}`;
 const GITHUB = { GITHUB_ACTIONS: 'true', GITHUB_RUN_ID: '5', GITHUB_RUN_ATTEMPT: '2' };
@@ -71,8 +71,7 @@ describe('svc ci artifact', () => {
       'Bearer cijt_secret',
       'Bearer minted.token.1',
     ]);
-    const nameless = await svc(api, `ci artifact ${path} --run cir_1`, { env: gitlab });
-    expect([nameless.code, nameless.err]).toEqual([2, expect.stringContaining('give --connection')]);
+    await ends(api, `ci artifact ${path} --run cir_1`, { code: 2, says: 'give --connection', env: gitlab });
   });
 
   it('says what to do where no run is known', async () => {
@@ -80,14 +79,18 @@ describe('svc ci artifact', () => {
       `POST /ci/runs/${encodeURIComponent('cic_1:2:5')}/artifacts`,
       apiError(404, 'not_found', 'there is no such CI run'),
     );
-    const unknown = await svc(api, `ci artifact ${path} --connection cic_1`, { env: GITHUB });
-    expect([unknown.code, unknown.err]).toEqual([5, expect.stringContaining('svc ci report')]);
-    const nobody = await svc(api, `ci artifact ${path} --connection cic_1`);
-    expect([nobody.code, nobody.err]).toEqual([2, expect.stringContaining('give --run')]);
-    const nothing = await svc(api, `ci artifact ${path}`, { env: GITHUB });
-    expect([nothing.code, nothing.err]).toEqual([2, expect.stringContaining('give --connection or --run')]);
-    const missing = await svc(api, `ci artifact ${folder}/none --connection cic_1`, { env: GITHUB });
-    expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('ENOENT')]);
+    await ends(api, `ci artifact ${path} --connection cic_1`, {
+      code: 5,
+      says: 'svc ci report',
+      env: GITHUB,
+    });
+    await ends(api, `ci artifact ${path} --connection cic_1`, { code: 2, says: 'give --run' });
+    await ends(api, `ci artifact ${path}`, { code: 2, says: 'give --connection or --run', env: GITHUB });
+    await ends(api, `ci artifact ${folder}/none --connection cic_1`, {
+      code: 2,
+      says: 'ENOENT',
+      env: GITHUB,
+    });
     expect(sent()).toHaveLength(1);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useFakeApi } from '../testing/fake-api.ts';
-import { svc } from '../testing/session.ts';
+import { ends, svc } from '../testing/session.ts';
 import { splitRepository } from './connect.ts';
 
 const api = await useFakeApi();
@@ -47,9 +47,10 @@ describe('svc ci connect', () => {
   });
 
   it('asks for a host where there is none', async () => {
-    const { code, err } = await svc(api, 'ci connect --team team_1 --provider github --repo acme/app');
-    expect(code).toBe(2);
-    expect(err).toContain('expected host/owner/name');
+    await ends(api, 'ci connect --team team_1 --provider github --repo acme/app', {
+      code: 2,
+      says: 'expected host/owner/name',
+    });
   });
 });
 
@@ -86,11 +87,7 @@ describe('lists of runs and deliveries', () => {
       '/ci/connections/cic_1/runs?limit=200&cursor=next',
     ]);
     for (const line of ['ci runs list', 'ci runs list --connection cic_1 --pipeline cip_1']) {
-      const refused = await svc(api, line);
-      expect([refused.code, refused.err]).toEqual([
-        2,
-        expect.stringContaining('either --pipeline or --connection'),
-      ]);
+      await ends(api, line, { code: 2, says: 'either --pipeline or --connection' });
     }
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { run } from '../shell/run.ts';
 import { apiError, useFakeApi } from '../testing/fake-api.ts';
 import { fakeIo } from '../testing/fake-io.ts';
-import { svc } from '../testing/session.ts';
+import { ends, svc } from '../testing/session.ts';
 
 const PATH = { PATH: process.env['PATH'] ?? '', SVC_API_KEY: '' };
 const GITLAB = { ...PATH, GITLAB_CI: 'true', CI_PIPELINE_ID: '9', SVC_ID_TOKEN: 'eyJ.the.idtoken' };
@@ -102,8 +102,8 @@ describe('at GitHub', () => {
     async (_what, breaks) => {
       takesReports();
       breaks();
-      const { code, err } = await svc(api, [...base, '--', 'sh', '-c', 'exit 4'], { env: github });
-      expect([code, err]).toEqual([4, expect.stringContaining('gave none')]);
+      const line = [...base, '--', 'sh', '-c', 'exit 4'];
+      const { err } = await ends(api, line, { code: 4, says: 'gave none', env: github });
       expect(err).not.toContain('secret');
     },
     30_000,
@@ -151,8 +151,11 @@ describe('at GitLab', () => {
   it('leaves the exit code of the program alone when the exchange is refused', async () => {
     takesReports();
     api.on('POST /ci/id-tokens/exchange', apiError(401, 'id_token_used', 'was taken before'));
-    const { code, err } = await svc(api, [...base, '--', 'sh', '-c', 'exit 7'], { env: GITLAB });
-    expect([code, err]).toEqual([7, expect.stringContaining('was taken before')]);
+    await ends(api, [...base, '--', 'sh', '-c', 'exit 7'], {
+      code: 7,
+      says: 'was taken before',
+      env: GITLAB,
+    });
     const fails = await svc(api, base, { env: GITLAB });
     expect(fails.code).not.toBe(0);
   });
@@ -162,6 +165,5 @@ it.each([
   ['GITHUB_ACTIONS', 'GITHUB_RUN_ID', 'id-token: write'],
   ['GITLAB_CI', 'CI_PIPELINE_ID', 'id_tokens: { SVC_ID_TOKEN'],
 ])('says with %s how to report without a key', async (marker, id, hint) => {
-  const { code, err } = await svc(api, base, { env: { ...PATH, [marker]: 'true', [id]: '1' } });
-  expect([code, err]).toEqual([1, expect.stringContaining(hint)]);
+  await ends(api, base, { code: 1, says: hint, env: { ...PATH, [marker]: 'true', [id]: '1' } });
 });

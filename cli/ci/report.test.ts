@@ -1,15 +1,14 @@
 import { spawn } from 'node:child_process';
-import { access, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { apiError, useFakeApi } from '../testing/fake-api.ts';
+import { apiError, useFakeApi, useFolder } from '../testing/fake-api.ts';
 import { Interrupted } from '../shell/io.ts';
 import { INTERRUPTED_AGAIN } from '../shell/process-io.ts';
 import { run } from '../shell/run.ts';
-import { bundleCli } from '../testing/bundle.ts';
+import { useBundledCli } from '../testing/bundle.ts';
 import { fakeIo } from '../testing/fake-io.ts';
-import { svc } from '../testing/session.ts';
+import { ends, svc } from '../testing/session.ts';
 import { runProgram } from './program.ts';
 
 const SHA = 'a'.repeat(40);
@@ -21,10 +20,15 @@ const CI = {
   CI_JOB_ID: '4',
   CI_JOB_NAME: 'unit',
 };
+/** A program that says by a file that it listens, and does so when it gets the signal. */
+const listening = (signal: string, then: string): string =>
+  `process.on('${signal}', () => ${then}); setInterval(() => {}, 1_000); require('node:fs').writeFileSync(process.argv[1], '')`;
 const PATH = { PATH: process.env['PATH'] ?? '' };
+const INSIDE = { ...CI, ...PATH };
 const base = ['ci', 'report', '--connection', 'cic_1'];
 
-const api = await useFakeApi();
+const [api, cli] = await Promise.all([useFakeApi(), useBundledCli()]);
+const folder = useFolder('report');
 
 const takesReports = () => {
   api.on('POST /ci/runs', { status: 201, body: { id: 'cir_1' } });
@@ -55,7 +59,7 @@ describe('svc ci report', () => {
     api.on('POST /ci/runs/cir_1/jobs', { body: { jobs: [] } });
     const plain = await svc(api, base, { env: CI });
     expect([plain.code, plain.err]).toEqual([0, `${unplaced}\n`]);
-    const wrapped = await svc(api, [...base, '--', 'true'], { env: { ...CI, ...PATH } });
+    const wrapped = await svc(api, [...base, '--', 'true'], { env: INSIDE });
     expect([wrapped.code, wrapped.err]).toEqual([0, `${unplaced}\n`]);
   });
 
@@ -97,7 +101,7 @@ describe('svc ci report -- program', () => {
   ])('passes exit code %i on and reports %s', async (code, status) => {
     takesReports();
     const line = [...base, '--', 'sh', '-c', `exit ${code}`];
-    expect((await svc(api, line, { env: { ...CI, ...PATH } })).code).toBe(code);
+    expect((await svc(api, line, { env: INSIDE })).code).toBe(code);
     const bodies = reports().map(({ body }) => body);
     expect(bodies).toMatchObject([
       { externalRunId: '9', status: 'running', startedAt: expect.any(String) },
@@ -109,7 +113,7 @@ describe('svc ci report -- program', () => {
   it('runs the program also when nothing can be reported', async () => {
     api.on('POST /ci/runs', apiError(403, 'forbidden', 'no'));
     const wrapped = (more: readonly string[], script: string) =>
-      svc(api, [...base, ...more, '--', 'sh', '-c', script], { env: { ...CI, ...PATH } });
+      svc(api, [...base, ...more, '--', 'sh', '-c', script], { env: INSIDE });
     const lenient = await wrapped([], 'exit 0');
     expect([lenient.code, lenient.err]).toEqual([0, expect.stringContaining('the end was not reported: ')]);
     expect((await wrapped(['--strict-report'], 'exit 0')).code).toBe(1);
@@ -119,14 +123,14 @@ describe('svc ci report -- program', () => {
 
   it('leaves the run open with --job-only', async () => {
     takesReports();
-    await svc(api, [...base, '--job-only', '--', 'true'], { env: { ...CI, ...PATH } });
+    await svc(api, [...base, '--job-only', '--', 'true'], { env: INSIDE });
     expect(reports().map(({ target }) => target)).toEqual(['/ci/runs', '/ci/runs/cir_1/jobs']);
   });
 
   it('names the job as it is told to', async () => {
     takesReports();
     const line = [...base, '--job-only', '--job-name', 'unit (arm)', '--job-id', '4b', '--', 'true'];
-    await svc(api, line, { env: { ...CI, ...PATH } });
+    await svc(api, line, { env: INSIDE });
     expect(reports().at(-1)?.body).toMatchObject({ jobs: [{ externalJobId: '4b', name: 'unit (arm)' }] });
   });
 
@@ -154,14 +158,12 @@ describe('svc ci report -- program', () => {
     takesReports();
     api.on('POST /ci/runs/cir_1/jobs', apiError(403, 'claim_refused', 'no jobs here'));
     const line = [...base, '--strict-report', '--', 'true'];
-    const { code, err } = await svc(api, line, { env: { ...CI, ...PATH } });
+    const { code, err } = await svc(api, line, { env: INSIDE });
     expect([code, err]).toEqual([1, 'warning: the job was not reported: no jobs here\n']);
     expect(reports().at(-1)).toMatchObject({ target: '/ci/runs', body: { status: 'success' } });
     const both = apiError(403, 'forbidden', 'no');
     api.on('POST /ci/runs', { status: 201, body: { id: 'cir_1' } }, both);
-    expect((await svc(api, line, { env: { ...CI, ...PATH } })).err.match(/was not reported/g)).toHaveLength(
-      2,
-    );
+    expect((await svc(api, line, { env: INSIDE })).err.match(/was not reported/g)).toHaveLength(2);
   });
 
   it('takes it for no failure that the run had ended otherwise', async () => {
@@ -169,29 +171,25 @@ describe('svc ci report -- program', () => {
     takesReports();
     api.on('POST /ci/runs', { status: 201, body: { id: 'cir_1' } }, ended);
     const line = [...base, '--strict-report', '--', 'true'];
-    const { code, err } = await svc(api, line, { env: { ...CI, ...PATH } });
-    expect([code, err]).toEqual([0, expect.stringContaining('the run had ended already')]);
+    const { err } = await ends(api, line, { code: 0, says: 'the run had ended already', env: INSIDE });
     expect(err).not.toContain('warning');
   });
 
   it('waits for an interrupted program, longer than for a command, and reports it as cancelled', async () => {
     takesReports();
-    const folder = await mkdtemp(join(tmpdir(), 'svc-report-'));
-    const ready = join(folder, 'ready');
+    const ready = join(folder, 'first');
     const env = { ...CI, ...PATH, SVC_BASE_URL: api.url, SVC_API_KEY: 'key_1' };
     const io = fakeIo({ env });
-    const script = `process.on('SIGINT', () => setTimeout(() => process.exit(5), 1_300)); setInterval(() => {}, 1_000); require('node:fs').writeFileSync(process.argv[1], '')`;
+    const script = listening('SIGINT', 'setTimeout(() => process.exit(5), 1_300)');
     const running = run([...base, '--', process.execPath, '-e', script, ready], io);
     await vi.waitFor(() => access(ready), { timeout: 10_000 });
     io.interrupt();
     expect(await running).toBe(5);
     expect(reports().at(-1)?.body).toMatchObject({ status: 'cancelled' });
-    await rm(folder, { recursive: true });
   });
 
   it('passes every signal on and does not end before the program', async () => {
     takesReports();
-    const cli = await bundleCli();
     const script = `process.on('SIGINT', () => console.log('one')); process.on('SIGTERM', () => process.exit(5)); setTimeout(() => {}, 20_000); console.log('ready')`;
     const child = spawn(process.execPath, [cli.main, ...base, '--', process.execPath, '-e', script], {
       env: { ...CI, ...PATH, HOME: cli.folder, SVC_BASE_URL: api.url, SVC_API_KEY: 'key_1' },
@@ -202,7 +200,6 @@ describe('svc ci report -- program', () => {
     );
     const code = await new Promise((resolve) => child.once('exit', resolve));
     expect([code, reports().at(-1)?.body]).toEqual([5, expect.objectContaining({ status: 'cancelled' })]);
-    await cli.remove();
   });
 
   it('ends as shells do for a program that is not there or was killed', async () => {
@@ -216,21 +213,18 @@ describe('svc ci report -- program', () => {
 describe('runProgram()', () => {
   it('passes Ctrl-C on and waits for the program to end by itself', async () => {
     const io = fakeIo({ env: PATH });
-    const script = `process.on('SIGINT', () => setTimeout(() => process.exit(5), 50)); setInterval(() => {}, 1000); require('node:fs').writeFileSync(process.argv[1], '')`;
-    const folder = await mkdtemp(join(tmpdir(), 'svc-program-'));
-    const ready = join(folder, 'ready');
+    const script = listening('SIGINT', 'setTimeout(() => process.exit(5), 50)');
+    const ready = join(folder, 'second');
     const running = runProgram([process.execPath, '-e', script, ready], io);
     await vi.waitFor(() => access(ready), { timeout: 10_000 });
     io.interrupt();
     expect(await running).toBe(5);
-    await rm(folder, { recursive: true });
   });
 
   it('leaves a second Ctrl-C on a terminal to the program, which has it already', async () => {
     const io = fakeIo({ env: PATH, terminal: true });
-    const folder = await mkdtemp(join(tmpdir(), 'svc-program-'));
-    const ready = join(folder, 'ready');
-    const script = `process.on('SIGTERM', () => process.exit(5)); setInterval(() => {}, 1000); require('node:fs').writeFileSync(process.argv[1], '')`;
+    const ready = join(folder, 'third');
+    const script = listening('SIGTERM', 'process.exit(5)');
     const running = runProgram([process.execPath, '-e', script, ready], io);
     await vi.waitFor(() => access(ready), { timeout: 10_000 });
     const again = (exitCode: number): boolean => {
@@ -241,6 +235,5 @@ describe('runProgram()', () => {
     expect([again(130), again(143)]).toEqual([false, false]);
     expect(await running).toBe(5);
     expect(again(130)).toBe(true); // It ends svc from here on.
-    await rm(folder, { recursive: true });
   });
 });

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { run } from '../shell/run.ts';
-import { bundleCli } from '../testing/bundle.ts';
+import { useBundledCli } from '../testing/bundle.ts';
 import { fakeIo } from '../testing/fake-io.ts';
 
 const examples = join(import.meta.dirname, '..', '..', 'test', 'fixtures', 'connect', 'ci-files');
+const cli = await useBundledCli();
 let tree = '';
 
 beforeEach(async () => {
@@ -165,13 +166,8 @@ describe('svc ci validate', () => {
 
   it('runs in the program as it is shipped, which holds the reader of YAML', async () => {
     await put('.github/workflows/ci.yml', 'github/starter-workflows__ci__go.yml');
-    const cli = await bundleCli();
-    try {
-      const { code, stdout, stderr } = await cli.run(['ci', 'validate', '--dir', tree]);
-      expect([code, stderr]).toEqual([0, '']);
-      expect(stdout).toContain('pipeline  Go\n');
-    } finally {
-      await cli.remove();
-    }
+    const { code, stdout, stderr } = await cli.run(['ci', 'validate', '--dir', tree]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('pipeline  Go\n');
   });
 });

@@ -1,24 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { paeOf } from '../artifacts/envelope.ts';
+import { useFolder } from '../testing/fake-api.ts';
 import { svc } from '../testing/session.ts';
 
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex');
 
-let folder: string;
+const folder = useFolder('package');
 let packages = 0;
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'svc-package-'));
-  writeFileSync(join(folder, 'key.pem'), publicKey.export({ format: 'pem', type: 'spki' }));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+writeFileSync(join(folder, 'key.pem'), publicKey.export({ format: 'pem', type: 'spki' }));
 
 interface Making {
   /** Files that the manifest names. Default: NAMED. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { useFakeApi, useFolder } from '../testing/fake-api.ts';
 import { NOW_MS } from '../testing/fake-io.ts';
-import { svc } from '../testing/session.ts';
+import { ends, svc } from '../testing/session.ts';
 import { amount, cents, readAmount } from '../shell/money.ts';
 
 const api = await useFakeApi();
@@ -178,9 +178,10 @@ describe('svc costs buy-credit', () => {
       status: 201,
       body: { id: 'chk_1', url: 'https://pay.example/1', kind: 'payment' },
     });
-    const { code, err } = await svc(api, 'costs buy-credit 50 --team team_1');
-    expect(code).toBe(0);
-    expect(err).toContain('Pay 50.00 USD here:\n\n  https://pay.example/1');
+    await ends(api, 'costs buy-credit 50 --team team_1', {
+      code: 0,
+      says: 'Pay 50.00 USD here:\n\n  https://pay.example/1',
+    });
     expect(api.asked.find(({ method }) => method === 'POST')!.body).toEqual({
       amountCents: 5_000,
       successUrl: `${api.url}/console/costs`,
@@ -196,8 +197,7 @@ describe('svc costs buy-credit', () => {
     });
     expect(await svc(api, 'costs buy-credit 50 --team team_1 --timeout 100ms')).toMatchObject({ code: 8 });
     for (const wrong of ['1.234', '1e3', 'fifty']) {
-      const { code, err } = await svc(api, `costs buy-credit ${wrong} --team team_1`);
-      expect([code, err]).toEqual([2, expect.stringContaining('is no amount in USD')]);
+      await ends(api, `costs buy-credit ${wrong} --team team_1`, { code: 2, says: 'is no amount in USD' });
     }
   });
 });

@@ -1,11 +1,11 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { apiError, useFakeApi, type Answer } from '../testing/fake-api.ts';
-import { svc } from '../testing/session.ts';
+import { apiError, useFakeApi, useFolder, type Answer } from '../testing/fake-api.ts';
+import { ends, svc } from '../testing/session.ts';
 
 const api = await useFakeApi();
+const cache = useFolder('features');
 
 const change = {
   id: 'fch_1',
@@ -196,9 +196,7 @@ describe('svc features set', () => {
   });
 
   it.each([['on'], ['Enabled']])('takes no other state, such as "%s"', async (state) => {
-    const { code, err } = await svc(api, `features set host.ci ${state} --reason because-of-it`);
-    expect(code).toBe(2);
-    expect(err).toContain('enabled');
+    await ends(api, `features set host.ci ${state} --reason because-of-it`, { code: 2, says: 'enabled' });
     expect(api.asked).toEqual([]);
   });
 
@@ -240,10 +238,9 @@ describe('svc features set', () => {
   });
 
   it('forgets what the gate remembered, unless nothing was written', async () => {
-    const cache = await mkdtemp(join(tmpdir(), 'svc-cache-'));
     const env = { XDG_CACHE_HOME: cache };
     const remembered = async (): Promise<boolean> =>
-      await readFile(join(cache, 'svc', 'features.json')).then(
+      await access(join(cache, 'svc', 'features.json')).then(
         () => true,
         () => false,
       );
@@ -256,7 +253,6 @@ describe('svc features set', () => {
     expect(await remembered()).toBe(true);
     await svc(api, line, { env });
     expect(await remembered()).toBe(false);
-    await rm(cache, { recursive: true });
   });
 
   it('never lets a reason or a name move the cursor of whoever reads it', async () => {

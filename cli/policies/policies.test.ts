@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { useFakeApi, useFolder } from '../testing/fake-api.ts';
-import { svc } from '../testing/session.ts';
+import { ends, svc } from '../testing/session.ts';
 
 const api = await useFakeApi();
 const folder = useFolder('policies');
@@ -66,14 +66,12 @@ describe('svc policies create and update-document', () => {
     ],
   ])('refuse %s and ask nothing', async (_what, source, said) => {
     const line = ['policies', 'create', 'main', '--team', 'team_1', '--document', source()];
-    const { code, err } = await svc(api, line);
-    expect([code, err]).toEqual([2, expect.stringMatching(said)]);
+    await ends(api, line, { code: 2, says: said });
     expect(api.asked).toEqual([]);
   });
 
   it('need a document', async () => {
-    const { code, err } = await svc(api, 'policies create main --team team_1');
-    expect([code, err]).toEqual([2, expect.stringContaining('needs --document')]);
+    await ends(api, 'policies create main --team team_1', { code: 2, says: 'needs --document' });
   });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { run } from '../shell/run.ts';
 import { apiError, useFakeApi } from '../testing/fake-api.ts';
 import { fakeIo } from '../testing/fake-io.ts';
-import { svc } from '../testing/session.ts';
+import { ends, svc } from '../testing/session.ts';
 
 const api = await useFakeApi();
 
@@ -177,12 +177,13 @@ describe('svc promotions approve', () => {
 
   it('needs --yes without a terminal, and takes a reason for an override', async () => {
     world();
-    const { code, err } = await svc(api, line);
-    expect([code, err]).toEqual([2, expect.stringContaining('add --yes to approve it without asking')]);
+    await ends(api, line, { code: 2, says: 'add --yes to approve it without asking' });
     expect(isApproved()).toBe(false);
     const words = ['promotions', 'approve', 'prm_1', '--env', 'env_1', '--yes'];
-    const forced = await svc(api, [...words, '--override-reason', 'the fix cannot wait']);
-    expect([forced.code, forced.err]).toEqual([0, expect.stringContaining(`${RUNS}\n${BRINGS}\n`)]);
+    await ends(api, [...words, '--override-reason', 'the fix cannot wait'], {
+      code: 0,
+      says: `${RUNS}\n${BRINGS}\n`,
+    });
     expect(api.asked.at(-1)?.body).toEqual({ override: { reason: 'the fix cannot wait' } });
   });
 
@@ -213,8 +214,7 @@ describe('svc promotions approve', () => {
     ]);
     expect([code, api.asked.at(-1)?.body]).toEqual([0, { fingerprint }]);
     api.on(APPROVE, apiError(409, 'state_conflict', 'promotion prm_1 is not what was seen any more'));
-    const late = await svc(api, `${line} --yes`);
-    expect([late.code, late.err]).toEqual([1, expect.stringContaining('is not what was seen any more')]);
+    await ends(api, `${line} --yes`, { code: 1, says: 'is not what was seen any more' });
   });
 
   it('shows the first twenty differences and counts the rest', async () => {
@@ -248,8 +248,7 @@ describe('svc promotions approve', () => {
     ],
   ])('says so when %s, and leaves it to who is asked', async (_what, change, said) => {
     world(change);
-    const { code, err } = await svc(api, `${line} --yes`);
-    expect([code, err]).toEqual([0, expect.stringContaining(said)]);
+    await ends(api, `${line} --yes`, { code: 0, says: said });
   });
 
   it('approves nothing whose changes it cannot show', async () => {
@@ -262,7 +261,6 @@ describe('svc promotions approve', () => {
   it('asks nothing about a promotion that has ended: the server refuses it', async () => {
     world({ promotion: { ...ended, state: 'deployed' } });
     api.on(APPROVE, apiError(409, 'promotion_not_pending', 'promotion prm_1 is deployed'));
-    const { code, err } = await svc(api, line, { terminal: true });
-    expect([code, err]).toEqual([1, expect.stringContaining('promotion prm_1 is deployed')]);
+    await ends(api, line, { code: 1, says: 'promotion prm_1 is deployed', terminal: true });
   });
 });

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { useFakeApi, useFolder } from '../testing/fake-api.ts';
-import { svc } from '../testing/session.ts';
+import { ends, svc } from '../testing/session.ts';
 
 const api = await useFakeApi();
 const folder = useFolder('registries');
@@ -45,8 +45,7 @@ describe('svc registries add', () => {
       ['--username ci --password-stdin --password-file x', 'two passwords'],
       ['--username ci --password-file /nowhere/at/all', 'cannot read the file of --password-file'],
     ] as const) {
-      const { code, err } = await svc(api, `${line} ${flags}`);
-      expect([code, err]).toEqual([2, expect.stringContaining(expected)]);
+      await ends(api, `${line} ${flags}`, { code: 2, says: expected });
     }
     expect(sent()).toEqual([]);
   });

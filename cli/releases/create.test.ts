@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { run } from '../shell/run.ts';
 import { apiError, useFakeApi } from '../testing/fake-api.ts';
 import { fakeIo, NOW_MS } from '../testing/fake-io.ts';
-import { svc } from '../testing/session.ts';
+import { ends, svc } from '../testing/session.ts';
 
 const api = await useFakeApi();
 
@@ -63,8 +63,7 @@ describe('svc releases create', () => {
     ['of another project', 'bld_2', 'no environment of project prj_1 has a build bld_2'],
   ])('makes no release of a build %s', async (_what, build, said) => {
     answers({ state: 'queued' });
-    const { code, err } = await svc(api, `${line} --build ${build}`);
-    expect([code, err]).toEqual([1, expect.stringContaining(said)]);
+    await ends(api, `${line} --build ${build}`, { code: 1, says: said });
     expect(created()).toBeUndefined();
   });
 });

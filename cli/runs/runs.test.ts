@@ -1,8 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { apiError, logEvent, logStream, useFakeApi } from '../testing/fake-api.ts';
-import { fakeIo } from '../testing/fake-io.ts';
-import { run as runLine } from '../shell/run.ts';
-import { svc } from '../testing/session.ts';
+import { ends, svc } from '../testing/session.ts';
 
 const api = await useFakeApi();
 
@@ -10,26 +8,11 @@ const queued = { id: 'run_1', state: 'queued' };
 const ended = (state: string, more: object = {}) => ({
   body: { id: 'run_1', state, meteredMs: 1_200, runnerName: 'machine', ...more },
 });
-const create = (flags = '') => [
-  'runs',
-  'create',
-  '--team',
-  'team_1',
-  ...flags.split(' ').filter(Boolean),
-  '--',
-  'echo',
-  'a b',
-  '--json',
-];
-
-function submits(): void {
-  api.on('POST /teams/team_1/sandbox-runs', { status: 201, body: queued });
-}
-
 describe('svc runs create', () => {
   it('submits the words behind -- as they are, and prints the run', async () => {
-    submits();
-    const { code, out } = await svc(api, create('--env A=1 --env B=2 --limits-memory-mb 64'));
+    api.on('POST /teams/team_1/sandbox-runs', { status: 201, body: queued });
+    const line = 'runs create --team team_1 --env A=1 --env B=2 --limits-memory-mb 64 -- echo';
+    const { code, out } = await svc(api, [...line.split(' '), 'a b', '--json']);
     expect(code).toBe(0);
     expect(out).toBe('id\trun_1\nstate\tqueued\n');
     expect(api.asked[0]?.body).toEqual({
@@ -39,74 +22,8 @@ describe('svc runs create', () => {
     });
   });
 
-  it.each([
-    ['succeeded', {}, 0],
-    ['failed', { exitCode: 3, reason: 'exit' }, 1],
-    ['cancelled', { reason: 'cancelled' }, 1],
-    ['dead', { reason: 'lease_lost' }, 1],
-  ])('with --wait ends as the run does: %s', async (state, more, code) => {
-    submits();
-    api.on('GET /sandbox-runs/run_1', { body: { ...queued, state: 'running' } }, ended(state, more));
-    const waited = await svc(api, create('--wait --json'));
-    expect(waited.code).toBe(code);
-    expect(JSON.parse(waited.out)).toMatchObject({ id: 'run_1', state });
-  });
-
-  it('with --wait ends with 8 when the run is not over in time', async () => {
-    submits();
-    api.on('GET /sandbox-runs/run_1', { body: { ...queued, state: 'running' } });
-    const { code, out, err } = await svc(api, create('--wait --timeout 600ms --json'));
-    expect(code).toBe(8);
-    expect(JSON.parse(out)).toMatchObject({ state: 'running' });
-    expect(err).toContain('the run goes on; "svc runs wait run_1" waits for it');
-  });
-
-  it('with --follow writes the output where the run wrote it, then how it ended', async () => {
-    submits();
-    api.on(
-      'GET /sandbox-runs/run_1/logs',
-      logStream([logEvent(4, 'stdout', 'out\n'), logEvent(8, 'stderr', 'err\n')]),
-    );
-    api.on('GET /sandbox-runs/run_1', ended('failed', { exitCode: 3, reason: 'exit' }));
-    const { code, out, err } = await svc(api, create('--follow'));
-    expect(code).toBe(1);
-    expect(out).toBe('out\n');
-    expect(err).toBe('err\nrun run_1 failed (exit code 3) after 1.2s on machine\n');
-  });
-
-  it('with --follow --json keeps standard output for the run', async () => {
-    submits();
-    api.on('GET /sandbox-runs/run_1/logs', logStream([logEvent(4, 'stdout', 'out\n')]));
-    api.on('GET /sandbox-runs/run_1', ended('succeeded'));
-    const { code, out, err } = await svc(api, create('-f --json'));
-    expect(code).toBe(0);
-    expect(JSON.parse(out)).toMatchObject({ state: 'succeeded' });
-    expect(err).toBe('out\n');
-  });
-
-  it('with --follow ends with 8 at --timeout', async () => {
-    submits();
-    api.on('GET /sandbox-runs/run_1/logs', logStream([logEvent(4, 'stdout', 'out\n')], 'open'));
-    api.on('GET /sandbox-runs/run_1', { body: { ...queued, state: 'running' } });
-    const { code, out } = await svc(api, create('--follow --timeout 500ms'));
-    expect(code).toBe(8);
-    expect(out).toBe('out\n');
-  });
-
-  it('leaves the run running at Ctrl-C, and says so', async () => {
-    submits();
-    const io = fakeIo({ env: { SVC_BASE_URL: api.url } });
-    api.on('GET /sandbox-runs/run_1', () => io.interrupt());
-    expect(await runLine(create('--wait'), io)).toBe(130);
-    expect(io.err()).toBe(
-      'the run goes on; "svc runs wait run_1" waits for it, "svc runs cancel run_1" ends it\n',
-    );
-  });
-
   it('needs a team and a command', async () => {
-    const { code, err } = await svc(api, 'runs create');
-    expect(code).toBe(2);
-    expect(err).toContain('needs -- <command>, --team');
+    await ends(api, 'runs create', { code: 2, says: 'needs -- <command>, --team' });
   });
 });
 
@@ -131,11 +48,6 @@ describe('svc runs wait', () => {
     expect(code).toBe(1);
     expect(out).toContain('state       failed');
     expect(err).toBe('run run_1 failed (exit code 1) after 1.2s on machine\n');
-  });
-
-  it('ends with 5 for a run that is not there', async () => {
-    api.on('GET /sandbox-runs/run_1', apiError(404, 'not_found', 'no such run'));
-    expect(await svc(api, 'runs wait run_1')).toMatchObject({ code: 5 });
   });
 });
 

@@ -1,19 +1,15 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { useFolder } from '../testing/fake-api.ts';
 import { fakeIo } from '../testing/fake-io.ts';
 import { configPath, readConfig, storeProfile, type Profile } from './config.ts';
 import { checkedAddress, findConnection, isExposed } from './connection.ts';
 
-let folder: string;
+const folder = useFolder('config');
 const dev: Profile = { baseUrl: 'https://dev.example.com', kind: 'api_key', credential: 'key_dev' };
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'svc-config-'));
-});
 beforeEach(() => rm(join(folder, 'svc'), { recursive: true, force: true }));
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const io = (env: Readonly<Record<string, string>> = {}) =>
   fakeIo({ env: { XDG_CONFIG_HOME: folder, ...env } });

@@ -1,4 +1,5 @@
-import { createServer, type Server } from 'node:net';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,22 +28,9 @@ afterEach(async () => {
 });
 
 const RESOLVER = 'GET /platform-features/resolved';
-const publicSpec: Spec = {
-  ...BLANK,
-  group: 'ci',
-  words: ['list'],
-  summary: 'x',
-  feature: 'host.ci',
-  visibility: 'public',
-};
-const internalSpec: Spec = {
-  ...BLANK,
-  group: 'runners',
-  words: ['list'],
-  summary: 'x',
-  feature: 'host.runners',
-  visibility: 'internal',
-};
+const list = { ...BLANK, words: ['list'], summary: 'x' };
+const publicSpec: Spec = { ...list, group: 'ci', feature: 'host.ci', visibility: 'public' };
+const internalSpec: Spec = { ...list, group: 'runners', feature: 'host.runners', visibility: 'internal' };
 
 const resolved = (features: unknown, headers: Readonly<Record<string, string>> = {}): Answer => ({
   body: { features },
@@ -78,23 +66,20 @@ async function attempt(trial: Trial = {}): Promise<Tried> {
   const io = fakeIo({ env: { XDG_CACHE_HOME: cacheHome }, nowMs });
   const connection: Connection = { baseUrl, profileName: 'default', credential };
   const startedAt = performance.now();
-  try {
-    await checkFeature(spec, {
-      io,
-      connection,
-      client: clientFor(io, connection, { debug: false, maxRetries: 0 }),
-      signal: trial.signal ?? io.interrupted,
-      verbose: trial.verbose === true,
-    });
-    return { refusal: undefined, io, tookMs: performance.now() - startedAt };
-  } catch (error) {
-    if (!(error instanceof CliError)) throw error;
-    return { refusal: error, io, tookMs: performance.now() - startedAt };
-  }
+  const client = clientFor(io, connection, { debug: false, maxRetries: 0 });
+  const { signal = io.interrupted, verbose = false } = trial;
+  const refusal = await checkFeature(spec, { io, connection, client, signal, verbose }).then(
+    () => undefined,
+    (error: unknown) => {
+      if (error instanceof CliError) return error;
+      throw error;
+    },
+  );
+  return { refusal, io, tookMs: performance.now() - startedAt };
 }
 
-const stored = async (): Promise<string> =>
-  await readFile(featureCachePath({ env: { XDG_CACHE_HOME: cacheHome }, homeFolder: '' }), 'utf8');
+const cachePath = (): string => featureCachePath({ env: { XDG_CACHE_HOME: cacheHome }, homeFolder: '' });
+const stored = async (): Promise<string> => await readFile(cachePath(), 'utf8');
 
 describe('a gated command is refused', () => {
   it('when its public feature is not in the map, in the documented words', async () => {
@@ -177,8 +162,9 @@ describe('a gated command proceeds', () => {
   });
 
   it('when nothing listens there, or the name does not exist', async () => {
-    const gone = await closedPort();
-    expect((await attempt({ baseUrl: `http://127.0.0.1:${gone}` })).refusal).toBeUndefined();
+    const gone = await muteServer();
+    await gone.close();
+    expect((await attempt({ baseUrl: gone.url })).refusal).toBeUndefined();
     expect((await attempt({ baseUrl: 'http://nowhere.invalid' })).refusal).toBeUndefined();
   });
 
@@ -198,7 +184,7 @@ describe('a gated command proceeds', () => {
     }
     const mute = await muteServer();
     const { tookMs } = await attempt({ baseUrl: mute.url });
-    mute.close();
+    void mute.close();
     expect(tookMs).toBeLessThan(2 * RESOLVER_LIMIT_MS);
   });
 
@@ -295,7 +281,7 @@ describe('an answer is remembered', () => {
   it('for its owner alone, whole or not at all', async () => {
     api.on(RESOLVER, resolved({ 'host.ci': true }));
     await Promise.all(Array.from({ length: 8 }, (_, index) => attempt({ credential: `key_${index}` })));
-    const path = featureCachePath({ env: { XDG_CACHE_HOME: cacheHome }, homeFolder: '' });
+    const path = cachePath();
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(JSON.parse(await stored())).toHaveProperty('answers');
     expect(await readdir(dirname(path))).toEqual(['features.json']);
@@ -319,7 +305,7 @@ describe('an answer is remembered', () => {
     ['with half an answer', '{"answers":{"x":{"atMs":1}}}'],
     ['without text', ''],
   ])('unless the file is %s, which is then replaced', async (_what, text) => {
-    const path = featureCachePath({ env: { XDG_CACHE_HOME: cacheHome }, homeFolder: '' });
+    const path = cachePath();
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
     api.on(RESOLVER, resolved({ 'host.ci': true }));
@@ -356,25 +342,12 @@ it('knows of every gated command who is shown its feature, as the manifest says'
 });
 
 /** Takes connections and says nothing, not even a status line. */
-async function muteServer(): Promise<{ readonly url: string; close(): void }> {
-  const server: Server = createServer(() => undefined);
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
+async function muteServer(): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const server = createServer(() => undefined);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => void server.close(),
+    close: async () => await new Promise((resolve) => void server.close(() => resolve())),
   };
-}
-
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return port;
 }

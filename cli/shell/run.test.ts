@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { apiError, startFakeApi, useFakeApi, useFolder } from '../testing/fake-api.ts';
 import { fakeIo } from '../testing/fake-io.ts';
-import { svc } from '../testing/session.ts';
+import { ends, svc } from '../testing/session.ts';
 import { areas } from '../gen/index.ts';
 import { run } from './run.ts';
 import { commandTree } from './tree.ts';
@@ -91,9 +91,7 @@ describe('--data', () => {
     ['@/no/such/file', 'cannot read the file of --data'],
     ['{}', 'needs -- <command>'],
   ])('refuses %s', async (data, message) => {
-    const { code, err } = await svc(api, ['runs', 'create', '--team', 't', '--data', data]);
-    expect(code).toBe(2);
-    expect(err).toContain(message);
+    await ends(api, ['runs', 'create', '--team', 't', '--data', data], { code: 2, says: message });
     expect(api.asked).toEqual([]);
   });
 
@@ -178,9 +176,11 @@ describe('failures', () => {
   it('end with 7 when nobody answers, and name the address', async () => {
     const gone = await startFakeApi();
     await gone.close();
-    const { code, err } = await svc(api, 'regions list', { env: { SVC_BASE_URL: gone.url } });
-    expect(code).toBe(7);
-    expect(err).toContain('ECONNREFUSED');
+    const { err } = await ends(api, 'regions list', {
+      code: 7,
+      says: 'ECONNREFUSED',
+      env: { SVC_BASE_URL: gone.url },
+    });
     expect(err).toContain(`the address is ${gone.url};`);
   });
 
