@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isConsoleHere, DESKTOP, PHONE, startConsole } from './console.ts';
 import type { OwnConsole } from './console.ts';
 import { passes } from './passes.ts';
+import { seen } from './seen.ts';
 
 describe.skipIf(!(await isConsoleHere()))('everybody can use the console', () => {
   let console_: OwnConsole;
@@ -32,7 +33,7 @@ describe.skipIf(!(await isConsoleHere()))('everybody can use the console', () =>
     await page.getByRole('switch', { name: 'host.ci' }).click();
     await page.getByRole('dialog').locator('.affected').waitFor();
     await page.getByRole('button', { name: 'Turn on' }).click();
-    await page.getByRole('alert').filter({ hasText: 'Say why' }).waitFor();
+    await seen(page.getByRole('alert'), 'Say why');
     await passes(page, 'dialog');
     await page.keyboard.press('Escape');
 

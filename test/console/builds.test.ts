@@ -13,6 +13,7 @@ import type { Console } from './console.ts';
 import { LOOK, lookAway, startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
 import { passes } from './passes.ts';
+import { seen } from './seen.ts';
 
 const ESC = '\u001b';
 const LOG_MB = 10;
@@ -46,25 +47,22 @@ describe.skipIf(!(await isConsoleHere()))('the page of builds', () => {
     await page.getByRole('heading', { name: 'Build 1' }).waitFor();
     await expect.poll(() => page.title()).toBe('Build 1 · Builds · svc console');
     const state = page.locator('.build-head').getByRole('status');
-    await state.filter({ hasText: 'Waiting' }).waitFor();
+    await seen(state, 'Waiting');
 
     const offer = await runner.take();
     await runner.beat(offer, 'cloning');
     await runner.log(offer, `Cloning\n${ESC}[32mdone${ESC}[0m <b onclick=x>bold</b>\n`, 0);
-    await state.filter({ hasText: 'Building' }).waitFor();
+    await seen(state, 'Building');
     await expect.poll(() => line(page, 'done').locator('.fg-2').textContent()).toBe('done');
     await expect
       .poll(() => line(page, 'done').locator('.log-text').textContent())
       .toBe('done <b onclick=x>bold</b>');
     await page.locator('.build-head').getByRole('link', { name: 'via box-7' }).waitFor();
-    await page
-      .getByRole('listitem')
-      .filter({ hasText: /Cloningrunning/ })
-      .waitFor();
+    await seen(page.getByRole('listitem'), /Cloningrunning/);
     await passes(page, 'build at work');
 
     await runner.finish(offer, { address: 'http://10.0.0.7:32768' });
-    await state.filter({ hasText: 'Succeeded' }).waitFor();
+    await seen(state, 'Succeeded');
     const link = page.getByRole('link', { name: /^http:\/\/10\.0\.0\.7:32768/ });
     expect([await link.getAttribute('href'), await link.getAttribute('rel')]).toEqual([
       'http://10.0.0.7:32768',
@@ -83,7 +81,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of builds', () => {
     await submit(environmentId);
     await runner.finish(await runner.take(), { address: 'javascript:alert(1)' });
     await page.getByRole('link', { name: '‹ Builds of production' }).click();
-    await row(page, 2).filter({ hasText: 'Succeeded' }).waitFor();
+    await seen(row(page, 2), 'Succeeded');
     await expect
       .poll(() =>
         page.evaluate(
@@ -106,7 +104,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of builds', () => {
     await runner.finish({ ...first, deploy: undefined } as never);
     const { page } = await fleet.open(`/console/builds?env=${environmentId}&build=${id}`);
     const state = page.locator('.build-head').getByRole('status');
-    await state.filter({ hasText: 'Waits for approval' }).waitFor();
+    await seen(state, 'Waits for approval');
     await page.getByRole('button', { name: 'Approve the deploy' }).click();
     const ask = page.getByRole('dialog', { name: 'Deploy build 1?' });
     await ask.getByText(IMAGE).waitFor();
@@ -116,7 +114,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of builds', () => {
     const deploy = await runner.take();
     await runner.finish(deploy);
     await page.evaluate(LOOK);
-    await state.filter({ hasText: 'Succeeded' }).waitFor();
+    await seen(state, 'Succeeded');
 
     await page.getByRole('button', { name: 'Roll back to it' }).click();
     await page
@@ -126,7 +124,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of builds', () => {
     await page.getByRole('heading', { name: 'Build 2' }).waitFor();
     await page.getByRole('button', { name: 'Cancel the build' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the build' }).click();
-    await state.filter({ hasText: 'Cancelled' }).waitFor();
+    await seen(state, 'Cancelled');
     await page.goBack();
     await page.getByRole('heading', { name: 'Build 1' }).waitFor();
   });
@@ -168,10 +166,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of builds', () => {
     await line(page, '1 layer').first().waitFor();
     await page.getByRole('button', { name: 'Follow the end' }).waitFor();
     await write('unread\n');
-    await page
-      .locator('.summary')
-      .filter({ hasText: `${(lines + 3).toLocaleString('en')} lines` })
-      .waitFor();
+    await seen(page.locator('.summary'), `${(lines + 3).toLocaleString('en')} lines`);
     await expect.poll(() => scrolled()).toBe(0);
     await page.getByRole('button', { name: 'Follow the end' }).click();
     await line(page, 'unread').waitFor();
@@ -210,10 +205,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of builds', () => {
     await line(page, 'first').waitFor();
     await page.route('**/logs**', async (route) => await route.abort());
     await lookAway(page);
-    await page
-      .getByRole('status')
-      .filter({ hasText: /Output unknown since/ })
-      .waitFor();
+    await seen(page.getByRole('status'), /Output unknown since/);
     await runner.log(offer, 'second\n', 6);
     await page.unroute('**/logs**');
     await page.evaluate(LOOK);
@@ -222,13 +214,10 @@ describe.skipIf(!(await isConsoleHere()))('the page of builds', () => {
     await runner.report(offer, { exitCode: 2, message: 'step 3 of the Dockerfile ended with exit code 2' });
     await page.getByText('Failed while building, exit code 2.').waitFor();
     await page.locator('.notice').getByText('step 3 of the Dockerfile').waitFor();
-    await page
-      .getByRole('listitem')
-      .filter({ hasText: /Buildingfailed/ })
-      .waitFor();
+    await seen(page.getByRole('listitem'), /Buildingfailed/);
     await passes(page, 'failed build, on a phone');
     await page.goto(`/console/builds?env=${environmentId}`);
-    await row(page, 1).filter({ hasText: 'Failed' }).waitFor();
+    await seen(row(page, 1), 'Failed');
     await passes(page, 'list, on a phone');
   });
 
@@ -245,15 +234,12 @@ describe.skipIf(!(await isConsoleHere()))('the page of builds', () => {
     await ask.getByLabel('Cancel the build that holds it').check();
     await passes(page, 'unlock');
     await ask.getByRole('button', { name: 'Cancel and unlock' }).click();
-    await page.getByRole('status').filter({ hasText: 'locked is free again' }).waitFor();
+    await seen(page.getByRole('status'), 'locked is free again');
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Unlock');
 
     await page.route('**/builds?**', async (route) => await route.abort());
     await page.evaluate(LOOK);
-    await page
-      .getByRole('status')
-      .filter({ hasText: /Unknown since/ })
-      .waitFor();
+    await seen(page.getByRole('status'), /Unknown since/);
     await expect.poll(() => row(page, 1).count()).toBe(1);
     await page.unroute('**/builds?**');
     await page.goto('/console/builds?env=env_00000000000000000000');

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { isConsoleHere, startConsole } from './console.ts';
 import type { OwnConsole } from './console.ts';
+import { seen } from './seen.ts';
 
 /** The server asks the companion at most so often. */
 const ASKED_EVERY_MS = 10_000;
@@ -81,7 +82,7 @@ describe.skipIf(!(await isConsoleHere()))('features of the companion service', (
     console_.passTime(ASKED_EVERY_MS);
     await page.reload();
     const notice = section.getByRole('status').filter({ hasText: 'The companion service is degraded' });
-    await notice.filter({ hasText: 'it answered with status 500' }).waitFor();
+    await seen(notice, 'it answered with status 500');
     await expect.poll(() => table.getByRole('row').count()).toBe(4);
     // Our own features do not depend on it.
     await allOurs(page);

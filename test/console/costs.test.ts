@@ -6,7 +6,6 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedDays } from '../../server/money/costs/testing/days.ts';
 import { newId } from '../../server/base/ids.ts';
-import { join } from '../setup/people.ts';
 import { startStripe } from '../setup/stripe/index.ts';
 import type { TestStripe } from '../setup/stripe/index.ts';
 import { isConsoleHere, startConsole, VIEWS } from './console.ts';
@@ -125,7 +124,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of costs', () => {
   });
 
   it('shows costs to a viewer, and nothing of credit, statements and plans', async () => {
-    const viewer = await join(console_.server, fleet.owner.token, { teamId: fleet.teamId, role: 'viewer' });
+    const viewer = await fleet.join('viewer');
     const { page } = await fleet.open(at, viewer);
     await page.locator('section.month').getByText('$271.80', { exact: true }).waitFor();
     expect(await page.getByRole('button', { name: 'Set a budget' }).count()).toBe(0);

@@ -5,12 +5,12 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
-import { join } from '../setup/people.ts';
 import { waitFor } from '../setup/wait-for.ts';
 import { isConsoleHere, PHONE, startConsole } from './console.ts';
 import type { OwnConsole } from './console.ts';
 import { startFleet } from './fleet.ts';
 import { startReporting } from './reports.ts';
+import { live, seen } from './seen.ts';
 
 describe.skipIf(!(await isConsoleHere()))('the table of features', () => {
   let console_: OwnConsole;
@@ -55,13 +55,13 @@ describe.skipIf(!(await isConsoleHere()))('the table of features', () => {
       .toEqual(['host.spaceson →to off']);
 
     await dialog.getByRole('button', { name: 'Turn off' }).click();
-    await dialog.getByRole('alert').filter({ hasText: 'Say why' }).waitFor();
+    await seen(dialog.getByRole('alert'), 'Say why');
     const reason = dialog.getByLabel('Reason');
     await expect.poll(() => reason.getAttribute('aria-invalid')).toBe('true');
     await focusedOn(page, 'reason');
     await reason.fill('x'.repeat(501));
     await dialog.getByText('501/500').waitFor();
-    await dialog.getByRole('alert').filter({ hasText: 'At most 500 characters' }).waitFor();
+    await seen(dialog.getByRole('alert'), 'At most 500 characters');
     await reason.fill('  search is slow, see INC-12  ');
 
     // Held back, so that the moment before the answer can be seen.
@@ -77,7 +77,7 @@ describe.skipIf(!(await isConsoleHere()))('the table of features', () => {
     await dialog.getByRole('button', { name: 'Waiting for the server…' }).waitFor();
     await expect.poll(() => checked(page, 'host.spaces')).toBe('true');
     letGo();
-    await page.getByRole('status').filter({ hasText: 'host.spaces is turned off.' }).waitFor();
+    await seen(page.getByRole('status'), 'host.spaces is turned off.');
     await expect.poll(() => checked(page, 'host.spaces')).toBe('false');
     await focusedOn(page, 'key-host.spaces');
 
@@ -102,7 +102,7 @@ describe.skipIf(!(await isConsoleHere()))('the table of features', () => {
     await expect.poll(() => page.locator(`[id="${why}"]`).textContent()).toBe('Blocked by host.job_runner');
     await blocked.focus();
     await page.keyboard.press('Space');
-    await page.getByRole('status').filter({ hasText: 'moving its switch changes nothing now' }).waitFor();
+    await seen(page.getByRole('status'), 'moving its switch changes nothing now');
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
 
     // Its blocker is not blocked, so the filter hides it: the link brings it back.
@@ -128,7 +128,7 @@ describe.skipIf(!(await isConsoleHere()))('the table of features', () => {
       .poll(() => page.locator(`[id="${why}"]`).textContent())
       .toContain('Locked: JOB_RUNNER_ENABLED decides');
     await locked.click({ force: true });
-    await page.getByRole('status').filter({ hasText: 'JOB_RUNNER_ENABLED' }).waitFor();
+    await seen(page.getByRole('status'), 'JOB_RUNNER_ENABLED');
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
   });
 
@@ -189,7 +189,7 @@ describe.skipIf(!(await isConsoleHere()))('the table of features', () => {
       } else await route.continue();
     });
     await dialog.getByRole('button', { name: 'Turn off' }).click();
-    await dialog.getByRole('alert').filter({ hasText: 'Trying again is safe' }).waitFor();
+    await seen(dialog.getByRole('alert'), 'Trying again is safe');
     await dialog.getByRole('button', { name: 'Turn off' }).click();
     await shows(page, 'host.graph', false);
     expect(lost).toBe(3);
@@ -199,35 +199,35 @@ describe.skipIf(!(await isConsoleHere()))('the table of features', () => {
   it('tells another tab at once, once, and marks the row', async () => {
     const { page, another } = await console_.openAsStaff('/console/features');
     const second = await another('/console/features');
-    await second.getByText('live', { exact: true }).waitFor();
+    await live(second);
     await switchOf(page, 'host.ci').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Reason').fill('webhook storm, see INC-41');
     await dialog.getByRole('button', { name: 'Turn off' }).click();
-    await page.getByRole('status').filter({ hasText: 'host.ci is turned off.' }).waitFor();
-    await second.getByRole('status').filter({ hasText: 'staff@svc.local turned off host.ci.' }).waitFor();
+    await seen(page.getByRole('status'), 'host.ci is turned off.');
+    await seen(second.getByRole('status'), 'staff@svc.local turned off host.ci.');
     await shows(second, 'host.ci', false);
     await expect.poll(() => rowOf(second, 'host.ci').getAttribute('class')).toContain('fresh');
     await expect.poll(() => rowOf(second, 'host.spaces').getAttribute('class')).not.toContain('fresh');
     // Whoever did it is told of the result alone, not of the news about it.
     await console_.move('host.ci', 'enabled', 'the storm is over');
-    await page.getByRole('status').filter({ hasText: 'ada@svc.local turned on host.ci.' }).waitFor();
+    await seen(page.getByRole('status'), 'ada@svc.local turned on host.ci.');
   });
 
   it('says so in an open dialog when its switch is moved meanwhile', async () => {
     const { page } = await console_.openAsStaff('/console/features');
-    await page.getByText('live', { exact: true }).waitFor();
+    await live(page);
     const wasOn = (await checked(page, 'host.runners')) === 'true';
     await switchOf(page, 'host.runners').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Reason').fill('drained before the upgrade');
     await console_.move('host.runners', wasOn ? 'disabled' : 'enabled', 'drained for the upgrade');
     const notice = dialog.getByRole('alert').filter({ hasText: 'host.runners was changed in the meantime.' });
-    await notice.filter({ hasText: 'drained for the upgrade' }).waitFor();
-    await notice.filter({ hasText: 'there is nothing left to do' }).waitFor();
+    await seen(notice, 'drained for the upgrade');
+    await seen(notice, 'there is nothing left to do');
     // Moved back, the decision makes sense again, from where the switch is now.
     await console_.move('host.runners', wasOn ? 'enabled' : 'disabled', 'not today after all');
-    await notice.filter({ hasText: 'Your text is kept.' }).waitFor();
+    await seen(notice, 'Your text is kept.');
     await expect.poll(() => dialog.getByLabel('Reason').inputValue()).toBe('drained before the upgrade');
     await dialog.locator('.affected').waitFor();
     await dialog.getByRole('button', { name: 'Turn off' }).click();
@@ -237,7 +237,7 @@ describe.skipIf(!(await isConsoleHere()))('the table of features', () => {
 
   it('shows the last good table and since when it is unknown, and recovers by itself', async () => {
     const { page } = await console_.openAsStaff('/console/features');
-    await page.getByText('live', { exact: true }).waitFor();
+    await live(page);
     await page.route('**/admin/platform-features**', async (route) => await route.abort());
     await page.reload();
     // Nothing good was ever read by this page: no table, and no empty one either.
@@ -247,7 +247,7 @@ describe.skipIf(!(await isConsoleHere()))('the table of features', () => {
     await page.getByRole('button', { name: 'Try again' }).first().click();
     await page.getByText('The features could not be read.').waitFor();
     await page.unroute('**/admin/platform-features**');
-    await page.getByText('live', { exact: true }).waitFor();
+    await live(page);
     const on = (await checked(page, 'host.spaces')) === 'true';
 
     await page.route('**/admin/platform-features**', async (route) => await route.abort());
@@ -288,7 +288,7 @@ describe.skipIf(!(await isConsoleHere()))('the table of features', () => {
 
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await drawer.getByRole('button', { name: 'Copy link' }).click();
-    await drawer.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
+    await seen(drawer.getByRole('status'), 'Copied');
     await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(page.url());
 
     // A change by somebody else comes to the top of the open drawer.
@@ -307,7 +307,7 @@ describe.skipIf(!(await isConsoleHere()))('the table of features', () => {
     const { page } = await console_.openAsStaff('/console/features');
     await switchOf(page, 'host.ci').waitFor();
     await page.getByRole('searchbox').fill('customer runners');
-    await page.getByRole('status').filter({ hasText: '1 of 8 shown' }).waitFor();
+    await seen(page.getByRole('status'), '1 of 8 shown');
     await expect.poll(() => page.getByRole('switch').count()).toBe(1);
     await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('customer runners');
     await page.reload();
@@ -369,7 +369,7 @@ describe.skipIf(!(await isConsoleHere()))('the table of features', () => {
     await (
       await startReporting(console_, fleet)
     )({ ciConnectionId, branch: 'main', environmentId, pipelineName: 'secret', commitSha });
-    const viewer = await join(console_.server, fleet.owner.token, { teamId: fleet.teamId, role: 'viewer' });
+    const viewer = await fleet.join('viewer');
     const { page } = await fleet.open(`/console/timeline?env=${environmentId}`, viewer);
     const row = page.locator('tr.row').filter({ has: page.getByRole('rowheader', { name: 'secret' }) });
     await row.waitFor();

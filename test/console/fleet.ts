@@ -19,13 +19,19 @@ export interface Fleet {
   environment(name: string, more?: object): Promise<string>;
   /** A connection of the project's repository. */
   connect(provider: string): Promise<string>;
+  /** Another member of the team. */
+  join(role: 'admin' | 'developer' | 'viewer'): Promise<Person>;
   /** A tab signed in as the owner, or as somebody else. */
   open(path: string, as?: Person, options?: BrowserContextOptions): Promise<Tab>;
 }
 
+/** Somebody who is in the first team alone. */
+export const outsider = async ({ server }: Pick<Console, 'server'>): Promise<Person> =>
+  await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
+
 export async function startFleet(console_: Console, name = 'builders'): Promise<Fleet> {
   const { server } = console_;
-  const owner = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
+  const owner = await outsider(console_);
   await verify(server, owner.userId);
   const call = async <T>(route: string, body: unknown, as: string): Promise<T> => {
     const answer = await server.call(route, { as, body });
@@ -68,6 +74,7 @@ export async function startFleet(console_: Console, name = 'builders'): Promise<
           projectId: project.id,
         })
       ).id,
+    join: async (role) => await join(server, owner.token, { teamId: team.id, role }),
     open: async (path, as = owner, options = {}) => await console_.openAs(path, as, options),
   };
 }

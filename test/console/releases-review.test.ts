@@ -4,12 +4,12 @@
  */
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { join } from '../setup/people.ts';
 import { isConsoleHere, sharedConsole, VIEWS } from './console.ts';
 import type { Console } from './console.ts';
 import { cellOf, IMAGE, reviewOf, startDelivery, waitingOf } from './delivery.ts';
 import type { Delivery } from './delivery.ts';
 import { passes } from './passes.ts';
+import { seen } from './seen.ts';
 
 /** More than a page has places for the focus. */
 const TABS_MAX = 60;
@@ -73,15 +73,9 @@ describe.skipIf(!(await isConsoleHere()))('the review of a promotion', () => {
     const dialog = reviewed(page);
     await dialog.getByText('Yours is the last approval that it needs.').waitFor();
     expect(await focused(dialog.getByRole('heading', { name: 'Review' }))).toBe(true);
-    await dialog
-      .locator('.facts > div')
-      .filter({ hasText: /^Runs now1\.0\.0, .*since/ })
-      .waitFor();
-    await dialog
-      .locator('.facts > div')
-      .filter({ hasText: /^Brings2\.0\.0/ })
-      .waitFor();
-    await dialog.locator('.facts > div').filter({ hasText: 'by you' }).waitFor();
+    await seen(dialog.locator('.facts > div'), /^Runs now1\.0\.0, .*since/);
+    await seen(dialog.locator('.facts > div'), /^Brings2\.0\.0/);
+    await seen(dialog.locator('.facts > div'), 'by you');
     await dialog.getByText('Artifacts: 1 changed').waitFor();
     await dialog.getByText('Packages: 1 added, 1 removed, 1 changed').waitFor();
     expect(
@@ -102,8 +96,8 @@ describe.skipIf(!(await isConsoleHere()))('the review of a promotion', () => {
     await tabTo(page, dialog.getByRole('button', { name: 'Approve' }));
     await page.keyboard.press('Enter');
     await closed(page);
-    await page.getByRole('status').filter({ hasText: '2.0.0 is approved for production.' }).waitFor();
-    await cellOf(page, '2.0.0', 'production').filter({ hasText: 'Approved' }).waitFor();
+    await seen(page.getByRole('status'), '2.0.0 is approved for production.');
+    await seen(cellOf(page, '2.0.0', 'production'), 'Approved');
     expect(await button.count()).toBe(0);
     expect(await focused(queue(page))).toBe(true);
     expect(complaints).toEqual([]);
@@ -119,7 +113,7 @@ describe.skipIf(!(await isConsoleHere()))('the review of a promotion', () => {
     const why = dialog.getByLabel('Why');
     expect(await focused(why)).toBe(true);
     await dialog.getByRole('button', { name: 'Reject' }).click();
-    await dialog.getByRole('alert').filter({ hasText: 'A reason is missing.' }).waitFor();
+    await seen(dialog.getByRole('alert'), 'A reason is missing.');
     await page.keyboard.press('Escape');
     await reviewed(page).getByText('What changes').waitFor();
     expect(await focused(reviewed(page).getByRole('heading', { name: 'Review' }))).toBe(true);
@@ -135,7 +129,7 @@ describe.skipIf(!(await isConsoleHere()))('the review of a promotion', () => {
     await tabTo(page, dialog.getByRole('button', { name: 'Reject' }));
     await page.keyboard.press('Enter');
     await closed(page);
-    await cellOf(page, '2.0.0', 'production').filter({ hasText: 'not on a Friday' }).waitFor();
+    await seen(cellOf(page, '2.0.0', 'production'), 'not on a Friday');
     expect(await focused(queue(page))).toBe(true);
     expect(await delivery.sdk.promotions.get(production, promotionId)).toMatchObject({
       state: 'rejected',
@@ -148,7 +142,7 @@ describe.skipIf(!(await isConsoleHere()))('the review of a promotion', () => {
     const { sdk, fleet, refuse } = delivery;
     const { path, production, promotionId } = await asked();
     await refuse(production, 'provenance first');
-    const admin = await join(console_.server, fleet.owner.token, { teamId: fleet.teamId, role: 'admin' });
+    const admin = await fleet.join('admin');
     const other = await fleet.open(path, admin);
     await reviewOf(other.page, '2.0.0', 'production').click();
     await reviewed(other.page)
@@ -170,7 +164,7 @@ describe.skipIf(!(await isConsoleHere()))('the review of a promotion', () => {
     await dialog.getByLabel('Override the policies').check();
     await dialog.getByLabel('Why it cannot wait').fill(' urgent ');
     await dialog.getByRole('button', { name: 'Override and approve' }).click();
-    await dialog.getByRole('alert').filter({ hasText: 'has 6 characters; it needs at least 8' }).waitFor();
+    await seen(dialog.getByRole('alert'), 'has 6 characters; it needs at least 8');
     expect(asks).toEqual([]);
     await dialog.getByLabel('Why it cannot wait').fill('the fix cannot wait');
     await dialog.getByRole('button', { name: 'Override and approve' }).click();
@@ -202,7 +196,7 @@ describe.skipIf(!(await isConsoleHere()))('the review of a promotion', () => {
     await closed(page);
     // It waits for another one, and whoever has approved may still reject it.
     expect(await focused(reviewOf(page, '2.0.0', 'production'))).toBe(true);
-    await waitingOf(page, 'production').filter({ hasText: 'You have approved it.' }).waitFor();
+    await seen(waitingOf(page, 'production'), 'You have approved it.');
   });
 
   it('says in words why an approval is refused that was allowed when it was shown', async () => {
@@ -214,10 +208,7 @@ describe.skipIf(!(await isConsoleHere()))('the review of a promotion', () => {
     await dialog.getByText('What changes').waitFor();
     await refuse(strict.production, 'sudden');
     await dialog.getByRole('button', { name: 'Approve' }).click();
-    await dialog
-      .getByRole('alert')
-      .filter({ hasText: 'Policies refuse it. Sudden: every image needs provenance.' })
-      .waitFor();
+    await seen(dialog.getByRole('alert'), 'Policies refuse it. Sudden: every image needs provenance.');
     await dialog.getByLabel('Override the policies').waitFor();
     await page.keyboard.press('Escape');
     await closed(page);
@@ -230,12 +221,12 @@ describe.skipIf(!(await isConsoleHere()))('the review of a promotion', () => {
     await first.getByText('What changes').waitFor();
     await refuse(deploys.production, 'no deploys', { on: ['deploy'] });
     await first.getByRole('button', { name: 'Approve' }).click();
-    await first.getByRole('alert').filter({ hasText: 'No deploys: every image needs provenance.' }).waitFor();
+    await seen(first.getByRole('alert'), 'No deploys: every image needs provenance.');
     await first.getByLabel('Override the policies').check();
     await first.getByLabel('Why it cannot wait').fill('the fix cannot wait');
     await first.getByRole('button', { name: 'Override and approve' }).click();
     await closed(page);
-    await cellOf(page, '1.0.0', 'production').filter({ hasText: 'Approved' }).waitFor();
+    await seen(cellOf(page, '1.0.0', 'production'), 'Approved');
 
     const late = await asked();
     await page.goto(late.path);
@@ -243,10 +234,7 @@ describe.skipIf(!(await isConsoleHere()))('the review of a promotion', () => {
     await dialog.getByText('What changes').waitFor();
     await sdk.promotions.reject(late.production, late.promotionId, { reason: 'not on a Friday' });
     await dialog.getByRole('button', { name: 'Approve' }).click();
-    await dialog
-      .getByRole('alert')
-      .filter({ hasText: /rejected/ })
-      .waitFor();
+    await seen(dialog.getByRole('alert'), /rejected/);
     await dialog.getByText('It does not wait for approvals any more.', { exact: true }).waitFor();
     expect(await dialog.getByRole('button', { name: 'Reject…' }).count()).toBe(0);
     await page.keyboard.press('Escape');
@@ -266,10 +254,7 @@ describe.skipIf(!(await isConsoleHere()))('the review of a promotion', () => {
     await dialog.getByText(/^The approval by you: environment.branch: main → next$/).waitFor();
     await sdk.environments.update(production, { branch: 'other' });
     await dialog.getByRole('button', { name: 'Approve' }).click();
-    await dialog
-      .getByRole('alert')
-      .filter({ hasText: /is not what was seen/ })
-      .waitFor();
+    await seen(dialog.getByRole('alert'), /is not what was seen/);
     await dialog.getByText(/^The approval by you: environment.branch: main → other$/).waitFor();
     await dialog.getByRole('button', { name: 'Approve' }).click();
     await closed(page);
@@ -279,15 +264,12 @@ describe.skipIf(!(await isConsoleHere()))('the review of a promotion', () => {
   it('approves nothing whose changes it could not show, and shows them to who cannot approve', async () => {
     const { fleet } = delivery;
     const { path } = await asked();
-    const developer = await join(console_.server, fleet.owner.token, {
-      teamId: fleet.teamId,
-      role: 'developer',
-    });
+    const developer = await fleet.join('developer');
     const { page } = await fleet.open(path, developer);
     await page.route('**/preview', async (route) => await route.abort());
     await reviewOf(page, '2.0.0', 'production').click();
     const dialog = reviewed(page);
-    await dialog.getByRole('alert').filter({ hasText: 'What it changes could not be read.' }).waitFor();
+    await seen(dialog.getByRole('alert'), 'What it changes could not be read.');
     expect(await dialog.getByRole('button', { name: 'Approve' }).getAttribute('aria-disabled')).toBe('true');
     await page.unroute('**/preview');
     await dialog.getByRole('button', { name: 'Try again' }).click();

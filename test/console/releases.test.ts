@@ -4,7 +4,6 @@
  */
 import type { ArtifactsLineageResponse, LineageEdge, LineageKind, LineageNode } from '@svc/sdk';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { join } from '../setup/people.ts';
 import { waitFor } from '../setup/wait-for.ts';
 import { isConsoleHere, PHONE, sharedConsole, VIEWS } from './console.ts';
 import type { Console } from './console.ts';
@@ -12,6 +11,7 @@ import { cellOf, reviewOf, startDelivery, waitingOf } from './delivery.ts';
 import type { Delivery } from './delivery.ts';
 import { LOOK } from './fleet.ts';
 import { passes } from './passes.ts';
+import { seen } from './seen.ts';
 
 /** The data has thirty builds and sixty promotions, with names that nobody should give. */
 function hostileLineage(): ArtifactsLineageResponse {
@@ -69,33 +69,28 @@ describe.skipIf(!(await isConsoleHere()))('the page of releases', () => {
     const promotion = await sdk.promotions.create(production, releaseId);
     await sdk.promotions.create(others, releaseId);
     const { page, complaints, close } = await fleet.open(path);
-    await cellOf(page, '1.0.0', 'production').filter({ hasText: 'Pending' }).waitFor();
-    await cellOf(page, '1.0.0', 'staging').filter({ hasText: 'Not promoted' }).waitFor();
-    await waitingOf(page, 'production').filter({ hasText: 'It has 0 of 1 approvals.' }).waitFor();
-    await waitingOf(page, 'others').filter({ hasText: 'somebody else has to approve it' }).waitFor();
+    await seen(cellOf(page, '1.0.0', 'production'), 'Pending');
+    await seen(cellOf(page, '1.0.0', 'staging'), 'Not promoted');
+    await seen(waitingOf(page, 'production'), 'It has 0 of 1 approvals.');
+    await seen(waitingOf(page, 'others'), 'somebody else has to approve it');
     await expect.poll(() => page.title()).toBe('Releases · svc console');
     await passes(page, 'matrix and queue');
 
     await sdk.promotions.approve(production, promotion.id);
     await page.evaluate(LOOK);
-    await cellOf(page, '1.0.0', 'production').filter({ hasText: 'Approved' }).waitFor();
-    await waitingOf(page, 'production').filter({ hasText: 'no deploy target' }).waitFor();
+    await seen(cellOf(page, '1.0.0', 'production'), 'Approved');
+    await seen(waitingOf(page, 'production'), 'no deploy target');
     expect(await reviewOf(page, '1.0.0', 'production').count()).toBe(0);
     await sdk.promotions.complete(production, promotion.id, { status: 'deployed' });
     await page.evaluate(LOOK);
-    await cellOf(page, '1.0.0', 'production')
-      .filter({ hasText: /Runsdeployed elsewhere, / })
-      .waitFor();
+    await seen(cellOf(page, '1.0.0', 'production'), /Runsdeployed elsewhere, /);
     await waitingOf(page, 'production').waitFor({ state: 'detached' });
     expect(complaints).toEqual([]);
     await close();
 
-    const developer = await join(console_.server, fleet.owner.token, {
-      teamId: fleet.teamId,
-      role: 'developer',
-    });
+    const developer = await fleet.join('developer');
     const phone = await fleet.open(path, developer, { viewport: PHONE, colorScheme: 'dark' });
-    await waitingOf(phone.page, 'others').filter({ hasText: 'An admin of the team approves it.' }).waitFor();
+    await seen(waitingOf(phone.page, 'others'), 'An admin of the team approves it.');
     await passes(phone.page, 'matrix and queue, on a phone');
   });
 
@@ -130,7 +125,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of releases', () => {
     const direct = await sdk.builds.create(production);
     await runner.finish(await runner.take());
     await shows(direct.id, /Deployed before/);
-    await unlisted.filter({ hasText: /Runs.*sha256:[0-9a-f]{12}.*deployed directly, / }).waitFor();
+    await seen(unlisted, /Runs.*sha256:[0-9a-f]{12}.*deployed directly, /);
     await passes(page, 'what runs of no release');
 
     const back = await sdk.builds.rollback(production, buildId);
@@ -161,7 +156,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of releases', () => {
     await opened.getByText('No build of the platform made it.').waitFor();
     // The service signs a statement about each release.
     await opened.locator('.statement').filter({ hasText: 'Verified' }).first().waitFor();
-    await opened.locator('.change').filter({ hasText: 'Release 1.0.0' }).waitFor();
+    await seen(opened.locator('.change'), 'Release 1.0.0');
     expect(await opened.locator('svg.lineage .lineage-box').allTextContents()).toEqual([
       `Artifact${artifact.name}`,
       'Release1.0.0',
@@ -237,10 +232,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of releases', () => {
     await cellOf(page, '1.0.0', 'production').waitFor();
     await page.route('**/releases?limit=**', async (route) => await route.abort());
     await page.evaluate(LOOK);
-    await page
-      .getByRole('status')
-      .filter({ hasText: /Unknown since/ })
-      .waitFor();
+    await seen(page.getByRole('status'), /Unknown since/);
     expect(await cellOf(page, '1.0.0', 'production').count()).toBe(1);
     await page.goto('/console/releases?project=prj_00000000000000000000');
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();

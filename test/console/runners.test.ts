@@ -6,12 +6,12 @@ import { randomBytes } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createIndependentRunner } from '../e2e/independent-runner.ts';
-import { join } from '../setup/people.ts';
 import { isConsoleHere, PHONE, startConsole } from './console.ts';
 import type { OwnConsole } from './console.ts';
-import { LOOK, lookAway, startFleet } from './fleet.ts';
+import { LOOK, lookAway, outsider, startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
 import { passes } from './passes.ts';
+import { live, seen, unknownSince, unread } from './seen.ts';
 
 const MINUTE = 60_000;
 
@@ -57,11 +57,11 @@ describe.skipIf(!(await isConsoleHere()))('the page of runners', () => {
 
     const runner = createIndependentRunner(console_.server.baseUrl);
     await runner.enroll(token ?? '', `box-${randomBytes(2).toString('hex')}`);
-    await dialog.getByRole('status').filter({ hasText: 'is enrolled.' }).waitFor();
+    await seen(dialog.getByRole('status'), 'is enrolled.');
     await runner.call('heartbeat', {
       facts: { version: '1.0.0', os: 'linux', arch: 'x64', isolation: 'container', executor: 'podman' },
     });
-    await dialog.getByRole('status').filter({ hasText: 'is here and has called.' }).waitFor();
+    await seen(dialog.getByRole('status'), 'is here and has called.');
     await page.keyboard.press('Escape');
     await page.getByRole('table').waitFor();
     // The token is nowhere any more.
@@ -75,28 +75,26 @@ describe.skipIf(!(await isConsoleHere()))('the page of runners', () => {
 
   it('shows what others do without a reload and without asking, and asks while it cannot be told', async () => {
     const { page } = await fleet.open(at);
-    await page.getByText('live', { exact: true }).waitFor();
+    await live(page);
     const asked: string[] = [];
     page.on('request', (request) => {
       if (/\/teams\/[^/]+\/runners/.test(request.url())) asked.push(new URL(request.url()).pathname);
     });
     const id = await add('elsewhere');
-    await row(page, 'elsewhere').filter({ hasText: /Ready/ }).waitFor();
+    await seen(row(page, 'elsewhere'), /Ready/);
     await fleet.ok(`POST /teams/${fleet.teamId}/runners/${id}/pause`, { note: 'from another desk' });
-    await row(page, 'elsewhere')
-      .filter({ hasText: /Paused.*from another desk/s })
-      .waitFor();
+    await seen(row(page, 'elsewhere'), /Paused.*from another desk/s);
     expect(asked).toEqual([]);
 
     await page.route('**/runners/watch', async (route) => await route.abort());
     await lookAway(page);
     await page.getByText('reconnecting, read every 5 s meanwhile').waitFor();
     await fleet.ok(`POST /teams/${fleet.teamId}/runners/${id}/resume`);
-    await row(page, 'elsewhere').filter({ hasText: /Ready/ }).waitFor();
+    await seen(row(page, 'elsewhere'), /Ready/);
     await expect.poll(() => page.getByText(/Unknown since/).count()).toBe(0);
     await page.unroute('**/runners/watch');
     await page.evaluate(LOOK);
-    await page.getByText('live', { exact: true }).waitFor();
+    await live(page);
     await fleet.ok(`DELETE /teams/${fleet.teamId}/runners/${id}`);
     await row(page, 'elsewhere').waitFor({ state: 'detached' });
   });
@@ -128,7 +126,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of runners', () => {
 
     await row(page, 'd-flagged').getByRole('button', { name: 'Clear the flag of d-flagged' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Clear the flag' }).click();
-    await row(page, 'd-flagged').filter({ hasText: /Ready/ }).waitFor();
+    await seen(row(page, 'd-flagged'), /Ready/);
   });
 
   it('pauses with a note and an end, and resumes where the focus is', async () => {
@@ -138,21 +136,16 @@ describe.skipIf(!(await isConsoleHere()))('the page of runners', () => {
     await dialog.getByLabel('Why').fill('kernel update');
     await dialog.getByLabel('Minutes').fill('ten');
     await dialog.getByRole('button', { name: 'Pause' }).click();
-    await dialog.getByRole('alert').filter({ hasText: 'whole number from 1 to 10,080' }).waitFor();
+    await seen(dialog.getByRole('alert'), 'whole number from 1 to 10,080');
     await passes(page, 'pause dialog');
     await dialog.getByLabel('Minutes').fill('30');
     await dialog.getByRole('button', { name: 'Pause' }).click();
-    await row(page, 'a-fine')
-      .filter({ hasText: /Paused.*kernel update.*Resumes by itself at (?:\d+ \w+, )?\d\d:\d\d/s })
-      .waitFor();
-    await expect
-      .poll(() => page.evaluate('document.activeElement.getAttribute("aria-label")'))
-      .toBe('Resume a-fine');
+    await seen(row(page, 'a-fine'), /Paused.*kernel update.*Resumes by itself at (?:\d+ \w+, )?\d\d:\d\d/s);
+    const focused = () => page.evaluate('document.activeElement.getAttribute("aria-label")');
+    await expect.poll(focused).toBe('Resume a-fine');
     await page.keyboard.press('Enter');
-    await row(page, 'a-fine').filter({ hasText: /Ready/ }).waitFor();
-    await expect
-      .poll(() => page.evaluate('document.activeElement.getAttribute("aria-label")'))
-      .toBe('Pause a-fine');
+    await seen(row(page, 'a-fine'), /Ready/);
+    await expect.poll(focused).toBe('Pause a-fine');
   });
 
   it('shows one runner with what it held, asks for diagnostics, and revokes it with a word on what it holds', async () => {
@@ -198,40 +191,31 @@ describe.skipIf(!(await isConsoleHere()))('the page of runners', () => {
     await row(page, 'a-fine').waitFor();
     await page.route('**/teams/*/runners**', async (route) => await route.abort());
     await lookAway(page);
-    await page
-      .getByRole('status')
-      .filter({ hasText: /Unknown since (?:\d+ \w+, )?\d\d:\d\d\..*Below is what was known then/s })
-      .waitFor();
+    await unknownSince(page);
     await expect.poll(() => row(page, 'a-fine').count()).toBe(1);
     await passes(page, 'unknown since');
     await page.reload();
-    await page.getByRole('alert').filter({ hasText: 'The runners could not be read.' }).waitFor();
+    await unread(page, 'The runners');
     expect(await page.locator('main').textContent()).not.toMatch(/no runner yet|0 of/);
-    // The click is in vain as long as nothing answers; after that the page may be faster than the hand.
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('alert').filter({ hasText: 'The runners could not be read.' }).waitFor();
     await page.unroute('**/teams/*/runners**');
     await row(page, 'a-fine').waitFor();
   });
 
   it('goes on where it was when the session ends, and spares people who may not the buttons', async () => {
-    const viewer = await join(console_.server, fleet.owner.token, { teamId: fleet.teamId, role: 'viewer' });
+    const viewer = await fleet.join('viewer');
     const { page } = await fleet.open(at, viewer);
     await row(page, 'a-fine').waitFor();
     await expect.poll(() => page.getByRole('button', { name: /Pause|Enroll|Clear/ }).count()).toBe(0);
     await page.context().clearCookies();
     await lookAway(page);
-    await page.getByRole('alert').filter({ hasText: 'Your session has ended' }).waitFor();
+    await seen(page.getByRole('alert'), 'Your session has ended');
     await page.getByLabel('Password').fill(viewer.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await row(page, 'a-fine').waitFor();
   });
 
   it('is not there for a stranger, nor for anybody while the feature is off', async () => {
-    const other = await join(console_.server, console_.server.first.apiKey, {
-      teamId: console_.server.first.teamId,
-      role: 'viewer',
-    });
+    const other = await outsider(console_);
     const stranger = await fleet.open(at, other);
     await stranger.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
     await console_.move('host.runners', 'disabled', 'to see that nobody learns of it');

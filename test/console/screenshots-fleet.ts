@@ -23,6 +23,9 @@ const OUTPUT = [
   `${ESC}[32m✓${ESC}[0m built in 4.31s`,
 ];
 
+/** Takes a picture of the page as a whole, or of what is in view. */
+export type Shoot = (page: Page, name: string, fullPage?: boolean) => Promise<void>;
+
 export interface Scene {
   readonly fleet: Fleet;
   /** A build at work, and one that failed. */
@@ -95,7 +98,7 @@ async function roster(fleet: Fleet): Promise<void> {
 export async function shootFleet(
   { fleet, running, failed, environmentId }: Scene,
   options: BrowserContextOptions,
-  shoot: (page: Page, name: string, fullPage?: boolean) => Promise<void>,
+  shoot: Shoot,
 ): Promise<void> {
   const { page, close } = await fleet.open(`/console/runners?team=${fleet.teamId}`, fleet.owner, options);
   await page.getByText('lab-old').waitFor();
@@ -123,11 +126,7 @@ export async function shootFleet(
 }
 
 /** Nobody is left to take the work, for long enough. */
-export async function shootDegraded(
-  console_: Console,
-  { fleet }: Scene,
-  shoot: (page: Page, name: string) => Promise<void>,
-): Promise<void> {
+export async function shootDegraded(console_: Console, { fleet }: Scene, shoot: Shoot): Promise<void> {
   await console_.server.db
     .sql`update runners set last_seen_at = now() - interval '14 minutes' where team_id = ${fleet.teamId} and last_seen_at is not null`;
   for (let n = 0; n < 3; n += 1)

@@ -1,14 +1,12 @@
 /** Takes pictures of the page of releases: three versions are on their way through three environments. */
 import { gzipSync } from 'node:zlib';
 import { createSvcSDK } from '@svc/sdk';
-import type { BrowserContextOptions, Page } from 'playwright-core';
-import { join } from '../setup/people.ts';
+import type { BrowserContextOptions } from 'playwright-core';
 import { waitFor } from '../setup/wait-for.ts';
 import type { Console } from './console.ts';
 import { startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
-
-type Shoot = (page: Page, name: string, fullPage?: boolean) => Promise<void>;
+import type { Shoot } from './screenshots-fleet.ts';
 
 const IMAGE = 'registry.example.com/acme/shop';
 /** Commits of the versions, and what their images are made of. */
@@ -50,10 +48,7 @@ export async function playReleases(console_: Console): Promise<Scene> {
   const fleet = await startFleet(console_, 'Shop');
   const { baseUrl } = console_.server;
   const sdk = createSvcSDK({ baseUrl, token: fleet.owner.token });
-  const { token } = await join(console_.server, fleet.owner.token, {
-    teamId: fleet.teamId,
-    role: 'developer',
-  });
+  const { token } = await fleet.join('developer');
   const developer = createSvcSDK({ baseUrl, token });
   const container = (app: string) => ({ kind: 'container', app });
   const staging = await fleet.environment('staging', { deploy: container('shop-staging') });

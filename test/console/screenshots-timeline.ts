@@ -1,16 +1,15 @@
 /** Takes pictures of the timeline, with a morning of commits behind it. */
 import { setColumns } from '../setup/columns.ts';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions } from 'playwright-core';
 import type { Console } from './console.ts';
 import { startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
 import { startReporting } from './reports.ts';
 import type { Report } from './reports.ts';
+import type { Shoot } from './screenshots-fleet.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-
-type Shoot = (page: Page, name: string, fullPage?: boolean) => Promise<void>;
 
 /** Commits of the morning, the newest first. */
 const COMMITS = {

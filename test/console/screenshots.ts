@@ -34,7 +34,8 @@ const PICTURES = VIEWS.map(([view, options]) => {
   const isMobile = options.viewport === PHONE;
   return {
     options: { ...options, isMobile, hasTouch: isMobile },
-    name: (what: string): string => `${what}-${view.replace(' px, ', '-')}`,
+    shootIt: async (page: Page, what: string, fullPage?: boolean): Promise<void> =>
+      await shoot(page, `${what}-${view.replace(' px, ', '-')}`, fullPage),
   };
 });
 
@@ -86,23 +87,23 @@ async function shootFeatures(): Promise<void> {
   );
   passTime(38 * 60_000);
 
-  for (const { options, name } of PICTURES) {
+  for (const { options, shootIt } of PICTURES) {
     const signIn = await console_.open('/console/features', options);
     await signIn.page.getByRole('button', { name: 'Sign in' }).waitFor();
-    await shoot(signIn.page, name('sign-in'));
+    await shootIt(signIn.page, 'sign-in');
     await signIn.close();
     const { page, close } = await console_.openAsStaff('/console/features', options);
     await page.getByRole('switch', { name: 'host.ci' }).waitFor();
     await page.getByText('ledger.regions', { exact: true }).waitFor();
-    await shoot(page, name('features'));
+    await shootIt(page, 'features');
     await page.getByRole('switch', { name: 'host.graph' }).click();
     await page.locator('.affected').waitFor();
     await page.getByLabel('Reason').fill('#2214 is merged and out, edges were checked on three projects');
-    await shoot(page, name('confirm'), false);
+    await shootIt(page, 'confirm', false);
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('link', { name: 'History of host.ci' }).click();
     await page.locator('.change').first().waitFor();
-    await shoot(page, name('history'), false);
+    await shootIt(page, 'history', false);
     await close();
   }
   companion.closeAllConnections();
@@ -118,8 +119,7 @@ async function shootFeatures(): Promise<void> {
 async function shootRunnersAndBuilds(): Promise<void> {
   const console_ = await startConsole({ ...PATIENT, RUNNER_STUCK_MS: '1000', RUNNER_WATCH_EVERY_MS: '500' });
   const scene = await playScene(console_);
-  for (const { options, name } of PICTURES)
-    await shootFleet(scene, options, async (page, what, fullPage) => await shoot(page, name(what), fullPage));
+  for (const { options, shootIt } of PICTURES) await shootFleet(scene, options, shootIt);
   await shootDegraded(console_, scene, shoot);
   await console_.stop();
 }
@@ -127,24 +127,14 @@ async function shootRunnersAndBuilds(): Promise<void> {
 async function shootTimelines(): Promise<void> {
   const console_ = await startConsole(PATIENT);
   const scene = await playTimeline(console_);
-  for (const { options, name } of PICTURES)
-    await shootTimeline(
-      scene,
-      options,
-      async (page, what, fullPage) => await shoot(page, name(what), fullPage),
-    );
+  for (const { options, shootIt } of PICTURES) await shootTimeline(scene, options, shootIt);
   await console_.stop();
 }
 
 async function shootReleasesPage(): Promise<void> {
   const console_ = await startConsole(PATIENT);
   const scene = await playReleases(console_);
-  for (const { options, name } of PICTURES)
-    await shootReleases(
-      scene,
-      options,
-      async (page, what, fullPage) => await shoot(page, name(what), fullPage),
-    );
+  for (const { options, shootIt } of PICTURES) await shootReleases(scene, options, shootIt);
   await console_.stop();
 }
 

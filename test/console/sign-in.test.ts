@@ -5,6 +5,8 @@ import { stepAt, totpCode } from '../../server/access/accounts/totp-code.ts';
 import { join, signIn } from '../setup/people.ts';
 import { isConsoleHere, signInAs, startConsole } from './console.ts';
 import type { OwnConsole } from './console.ts';
+import { seen } from './seen.ts';
+import { outsider } from './fleet.ts';
 
 const STAFF_IDLE_MS = 30 * 60_000;
 const STEP_MS = 30_000;
@@ -37,7 +39,7 @@ describe.skipIf(!(await isConsoleHere()))('signing in', () => {
     const { staffEmail, staffPassword } = console_.server.first;
     await signInAs(page, staffEmail, 'not the password');
     const field = page.getByLabel('Password');
-    await page.getByRole('alert').filter({ hasText: 'E-mail address or password is wrong.' }).waitFor();
+    await seen(page.getByRole('alert'), 'E-mail address or password is wrong.');
     await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true');
     await signInAs(page, staffEmail, staffPassword);
     await switchOf(page, 'host.ci').waitFor();
@@ -73,7 +75,7 @@ describe.skipIf(!(await isConsoleHere()))('signing in', () => {
 
   it('asks for a one-time code when the account has TOTP', async () => {
     const { server } = console_;
-    const person = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
+    const person = await outsider(console_);
     const begun = await server.call('POST /account/totp', { as: person.token, body: {} });
     const secret = decodeBase32(String(begun.body['secret']));
     const code = (): string => totpCode(secret, stepAt(new Date(Date.now() + aheadMs)));
@@ -93,7 +95,7 @@ describe.skipIf(!(await isConsoleHere()))('signing in', () => {
     await field.waitFor();
     await field.fill('000 000');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').filter({ hasText: 'This code is wrong' }).waitFor();
+    await seen(page.getByRole('alert'), 'This code is wrong');
     await field.fill(code());
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
@@ -106,7 +108,7 @@ describe.skipIf(!(await isConsoleHere()))('signing in', () => {
     await signInAs(page, person.email, person.password);
     await page.getByRole('heading', { name: 'This page is for staff' }).waitFor();
     const pages = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
-    await pages.filter({ hasText: 'Runners' }).waitFor();
+    await seen(pages, 'Runners');
     await expect
       .poll(() => pages.allTextContents())
       .toEqual(['Runners', 'Builds', 'Releases', 'Timeline', 'Costs']);
@@ -126,10 +128,7 @@ describe.skipIf(!(await isConsoleHere()))('signing in', () => {
       code = (await console_.server.call('POST /auth/login', { body: guess })).code;
     expect(code).toBe('rate_limited');
     await signInAs(page, guess.email, guess.password);
-    await page
-      .getByRole('alert')
-      .filter({ hasText: /Too many tries\. Try again in \d+ (seconds|minutes)\./ })
-      .waitFor();
+    await seen(page.getByRole('alert'), /Too many tries\. Try again in \d+ (seconds|minutes)\./);
   });
 
   it('goes on by itself when the server can be reached again', async () => {
@@ -137,7 +136,7 @@ describe.skipIf(!(await isConsoleHere()))('signing in', () => {
     await page.route('**/account', async (route) => await route.abort());
     await page.reload();
     await page.getByRole('heading', { name: 'The console cannot go on' }).waitFor();
-    await page.getByRole('alert').filter({ hasText: 'The server cannot be reached.' }).waitFor();
+    await seen(page.getByRole('alert'), 'The server cannot be reached.');
     await page.unroute('**/account');
     await page.getByLabel('E-mail address').waitFor();
   });
@@ -146,7 +145,7 @@ describe.skipIf(!(await isConsoleHere()))('signing in', () => {
     const { page } = await console_.openAsStaff('/console/features');
     await page.route('**/auth/logout', async (route) => await route.abort());
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByRole('alert').filter({ hasText: 'You are still signed in.' }).waitFor();
+    await seen(page.getByRole('alert'), 'You are still signed in.');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.locator('.whoami').waitFor();
   });

@@ -5,14 +5,14 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
-import { join } from '../setup/people.ts';
 import { isConsoleHere, PHONE, sharedConsole } from './console.ts';
 import type { Console } from './console.ts';
-import { LOOK, lookAway, startFleet } from './fleet.ts';
+import { LOOK, lookAway, outsider, startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
 import { passes } from './passes.ts';
 import { startReporting } from './reports.ts';
 import type { Report } from './reports.ts';
+import { live, seen, unknownSince, unread } from './seen.ts';
 
 const WATCHED = 50;
 
@@ -35,7 +35,6 @@ describe.skipIf(!(await isConsoleHere()))('the page of the timeline', () => {
   const at = (environmentId: string, query = ''): string => `/console/timeline?env=${environmentId}${query}`;
   const row = (page: Page, name: string) =>
     page.locator('tr.row').filter({ has: page.getByRole('rowheader', { name }) });
-  const live = async (page: Page): Promise<void> => await page.getByText('live', { exact: true }).waitFor();
   /** Returns the names that commits and entries have, from top to bottom. */
   const names = async (page: Page): Promise<string[]> =>
     (await page.locator('.commit-line code, .entry-name').allInnerTexts()).map(
@@ -79,27 +78,19 @@ describe.skipIf(!(await isConsoleHere()))('the page of the timeline', () => {
       actor: 'kim',
       externalUrl,
     });
-    await row(page, 'tests')
-      .filter({ hasText: /GitHub Actions.*Running.*running for \d+ s.*kim/s })
-      .waitFor();
+    await seen(row(page, 'tests'), /GitHub Actions.*Running.*running for \d+ s.*kim/s);
     const link = page.getByRole('link', { name: /^tests/ });
     expect([await link.getAttribute('href'), await link.getAttribute('rel')]).toEqual([
       externalUrl,
       'noopener noreferrer',
     ]);
     await fleet.ok(`POST /environments/${environmentId}/builds`, { commit: sha('b') });
-    await row(page, 'Build 1')
-      .filter({ hasText: /Waiting.*waiting for/s })
-      .waitFor();
+    await seen(row(page, 'Build 1'), /Waiting.*waiting for/s);
     await runner.finish(await runner.take(), { commit: sha('b') });
-    await row(page, 'Build 1')
-      .filter({ hasText: /Succeeded.*via box-7/s })
-      .waitFor();
+    await seen(row(page, 'Build 1'), /Succeeded.*via box-7/s);
     await console_.server.db
       .sql`update ci_runs set status = 'queued', blocked = true, reason = 'approval' where id = ${tests}`;
-    await row(page, 'tests')
-      .filter({ hasText: /Waiting.*waits for a person.*needs an approval/s })
-      .waitFor();
+    await seen(row(page, 'tests'), /Waiting.*waits for a person.*needs an approval/s);
     expect(asked).toEqual([]);
     await expect.poll(() => names(page)).toEqual(['bbbbbbb', 'Build 1', 'tests', 'aaaaaaa', 'old']);
     await expect
@@ -144,7 +135,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of the timeline', () => {
     await page.getByLabel('Status').selectOption('Failed');
     await shown('tests');
     await expect.poll(() => new URL(page.url()).searchParams.get('status')).toBe('failed');
-    await page.getByRole('status').filter({ hasText: '1 of 4 loaded' }).waitFor();
+    await seen(page.getByRole('status'), '1 of 4 loaded');
     await page.getByLabel('Status').selectOption('Succeeded');
     await shown('lint', 'docs');
     await page.getByLabel('Branch', { exact: true }).selectOption('docs');
@@ -207,18 +198,12 @@ describe.skipIf(!(await isConsoleHere()))('the page of the timeline', () => {
 
     await page.route('**/environments/*/timeline**', async (route) => await route.abort());
     await page.evaluate(LOOK);
-    await page
-      .getByRole('status')
-      .filter({ hasText: /Unknown since (?:\d+ \w+, )?\d\d:\d\d\..*Below is what was known then/s })
-      .waitFor();
+    await unknownSince(page);
     await expect.poll(() => page.locator('.entry-name').count()).toBe(2);
     await passes(page, 'unknown since');
     await page.reload();
-    await page.getByRole('alert').filter({ hasText: 'The timeline could not be read.' }).waitFor();
+    await unread(page, 'The timeline');
     expect(await page.locator('main').textContent()).not.toMatch(/Nothing was built|0 entries/);
-    // The click is in vain as long as nothing answers; after that the page may be faster than the hand.
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('alert').filter({ hasText: 'The timeline could not be read.' }).waitFor();
     await page.unroute('**/environments/*/timeline**');
     await page.unroute('**/timeline/watch**');
     await row(page, 'second').waitFor();
@@ -245,7 +230,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of the timeline', () => {
     await fleet.ok(`POST /environments/${environmentId}/builds`, {});
     const options = { viewport: PHONE, colorScheme: 'dark' } as const;
     const { page, complaints } = await fleet.open(at(environmentId), fleet.owner, options);
-    await row(page, 'lint').filter({ hasText: 'a failure that is allowed' }).waitFor();
+    await seen(row(page, 'lint'), 'a failure that is allowed');
     expect(await page.locator('main img').count()).toBe(0);
     await expect.poll(() => page.getByText('Commit not known').count()).toBe(2);
     await live(page);
@@ -256,13 +241,10 @@ describe.skipIf(!(await isConsoleHere()))('the page of the timeline', () => {
   it('can be read by every member, and by nobody else', async () => {
     const environmentId = await fleet.environment('private');
     await report({ environmentId, pipelineName: 'secret', commitSha: sha('a') });
-    const viewer = await join(console_.server, fleet.owner.token, { teamId: fleet.teamId, role: 'viewer' });
+    const viewer = await fleet.join('viewer');
     const seen = await fleet.open(at(environmentId), viewer);
     await row(seen.page, 'secret').waitFor();
-    const other = await join(console_.server, console_.server.first.apiKey, {
-      teamId: console_.server.first.teamId,
-      role: 'viewer',
-    });
+    const other = await outsider(console_);
     const stranger = await fleet.open(at(environmentId), other);
     await stranger.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
   });
