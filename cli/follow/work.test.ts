@@ -18,7 +18,7 @@ interface Kind {
   /** A state in which it may stay. */
   readonly open: string;
   readonly output: readonly object[];
-  /** How it may end, the exit code of that, and the words for it. */
+  /** It may end in these ways, each with its exit code and the words for it. */
   readonly ends: readonly (readonly [state: string, more: object, code: number, said: string])[];
 }
 

@@ -31,7 +31,7 @@ export function configPath(io: Pick<Io, 'env' | 'homeFolder'>): string {
   return xdgPath(io, ['XDG_CONFIG_HOME', '.config'], 'config.json');
 }
 
-/** A file of this program in the folder that the variable names, or else in that of the home folder. */
+/** Returns where a file of this program is: in the folder that the variable names, or else below home. */
 export function xdgPath(
   { env, homeFolder }: Pick<Io, 'env' | 'homeFolder'>,
   [variable, folder]: readonly [variable: string, folder: string],

@@ -67,7 +67,7 @@ export function padEnd(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - displayWidth(text)));
 }
 
-/** `net       30.01 USD`: names of `width` columns at most stand above each other, and so do the values. */
+/** Writes lines such as `net       30.01 USD`, whose names have `width` columns at most. */
 export const labelled =
   (width: number) =>
   (label: string, text: string): string =>

@@ -1,4 +1,4 @@
-/** What is known of something: a fact of a list under its name, and how it stands. */
+/** Shows what is known of something: facts under their names, and how it stands. */
 import type { ComponentChildren } from 'preact';
 
 export type Tone = 'good' | 'quiet' | 'warn' | 'bad' | 'busy';
@@ -21,7 +21,7 @@ export function Fact({ name, of, children = of }: FactProps) {
   );
 }
 
-/** A word beside a mark. */
+/** Shows a word beside a mark. */
 export function Standing({ of: [word, tone] }: { readonly of: StateWord }) {
   return (
     <span class={`standing tone-${tone}`}>

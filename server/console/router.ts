@@ -42,7 +42,7 @@ export function hrefWith(changes: Readonly<Record<string, string>>): string {
   return url.href;
 }
 
-/** The address of a page of the console; undefined leaves a part of its query out. */
+/** Returns the address of a page of the console; undefined leaves a part of its query out. */
 export function pageHref(page: string, query: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(query).filter((each): each is [string, string] => each[1] !== undefined);
   return `/console/${page}?${new URLSearchParams(given)}`;

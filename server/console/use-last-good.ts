@@ -14,7 +14,7 @@ export function useLastGood<T>(read: () => Promise<T>): LastGood<T> {
   return kept;
 }
 
-/** The same, read anew now and then because no stream tells of it. */
+/** Reads anew now and then, too, because no stream tells of it. */
 export function usePolled<T>(read: () => Promise<T>, everyMs: number): LastGood<T> {
   const kept = useLastGood(read);
   useEffect(() => followPolled(kept, everyMs), []);
