@@ -1,6 +1,7 @@
 /** Tests who may do what, over HTTP against the real server: credentials, tenants, scopes, roles, forgery. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callsOf } from '../../test/setup/calls.ts';
 import { has } from '../../test/setup/needs.ts';
 import { join, newKey, revokeKey, stranger, type Person } from '../../test/setup/people.ts';
 import { startTestServer, type TestResponse, type TestServer } from '../../test/setup/server.ts';
@@ -17,6 +18,7 @@ function withoutRequestId(response: TestResponse): unknown {
 
 describe.skipIf(!postgresHere)('access', () => {
   let server: TestServer;
+  const { call, codeOf, outcomeOf, statusOf } = callsOf(() => server);
   let owner: string;
   let teamId: string;
   let other: Person & { readonly teamId: string };
@@ -36,19 +38,16 @@ describe.skipIf(!postgresHere)('access', () => {
       ['runners', 'GET /teams/{id}/runners', 'team_00000000000000000000000000'],
       ['runs', 'GET /teams/{id}/sandbox-runs', 'team_00000000000000000000000000'],
     ])('%s look exactly like those of a team that does not exist', async (_what, route, missing) => {
-      const theirs = await server.call(route.replace('{id}', teamId), { as: other.token });
-      const none = await server.call(route.replace('{id}', missing), { as: other.token });
+      const theirs = await call(other.token, route.replace('{id}', teamId));
+      const none = await call(other.token, route.replace('{id}', missing));
       expect(theirs.status).toBe(404);
       expect(withoutRequestId(theirs)).toEqual(withoutRequestId(none));
     });
 
     it('project and environment look exactly like missing ones, for every verb', async () => {
-      const project = await server.call('POST /projects', { as: owner, body: { name: 'secret', teamId } });
+      const project = await call(owner, 'POST /projects', { name: 'secret', teamId });
       const projectId = String(project.body['id']);
-      const environment = await server.call(`POST /projects/${projectId}/environments`, {
-        as: owner,
-        body: { name: 'prod' },
-      });
+      const environment = await call(owner, `POST /projects/${projectId}/environments`, { name: 'prod' });
       const environmentId = String(environment.body['id']);
       const pairs: ReadonlyArray<readonly [string, string, unknown?]> = [
         [`GET /projects/${projectId}`, 'GET /projects/prj_00000000000000000000000000'],
@@ -72,24 +71,19 @@ describe.skipIf(!postgresHere)('access', () => {
         [`DELETE /environments/${environmentId}`, 'DELETE /environments/env_00000000000000000000000000'],
       ];
       for (const [theirs, none, body] of pairs) {
-        const seen = await server.call(theirs, { as: other.token, body });
+        const seen = await call(other.token, theirs, body);
         expect(seen.status, theirs).toBe(404);
-        expect(withoutRequestId(seen), theirs).toEqual(
-          withoutRequestId(await server.call(none, { as: other.token, body })),
-        );
+        expect(withoutRequestId(seen), theirs).toEqual(withoutRequestId(await call(other.token, none, body)));
       }
-      expect((await server.call(`GET /environments/${environmentId}`, { as: owner })).status).toBe(200);
+      expect(await statusOf(owner, `GET /environments/${environmentId}`)).toBe(200);
     });
 
     it('id in a body is refused like an unknown one', async () => {
-      const theirs = await server.call('POST /projects', { as: other.token, body: { name: 'x', teamId } });
-      const none = await server.call('POST /projects', {
-        as: other.token,
-        body: { name: 'x', teamId: 'team_0' },
-      });
+      const theirs = await call(other.token, 'POST /projects', { name: 'x', teamId });
+      const none = await call(other.token, 'POST /projects', { name: 'x', teamId: 'team_0' });
       expect(theirs.status).toBe(404);
       expect(withoutRequestId(theirs)).toEqual(withoutRequestId(none));
-      expect((await server.call(`GET /projects?teamId=${teamId}`, { as: other.token })).status).toBe(404);
+      expect(await statusOf(other.token, `GET /projects?teamId=${teamId}`)).toBe(404);
     });
   });
 
@@ -104,16 +98,14 @@ describe.skipIf(!postgresHere)('access', () => {
         'credentials_invalid',
       ],
     ])('of %s is refused with 401', async (_what, as, code) => {
-      const answer = await server.call('GET /teams', { as });
+      const answer = await call(as, 'GET /teams');
       expect([answer.status, answer.code]).toEqual([401, code]);
       expect(answer.headers.get('www-authenticate')).toContain('Bearer');
     });
 
     it('with the right kid and a wrong secret is refused', async () => {
       const { kid } = parseKey(owner) ?? { kid: '' };
-      expect(
-        (await server.call('GET /teams', { as: formatKey({ kid, secret: 'B'.repeat(32) }) })).status,
-      ).toBe(401);
+      expect(await statusOf(formatKey({ kid, secret: 'B'.repeat(32) }), 'GET /teams')).toBe(401);
     });
 
     it('sent twice, or as header and cookie, is refused', async () => {
@@ -136,17 +128,18 @@ describe.skipIf(!postgresHere)('access', () => {
     });
 
     it('that is an API key cannot act on the account itself', async () => {
-      const answer = await server.call('PATCH /account/username', { as: owner, body: { username: 'abc' } });
-      expect([answer.status, answer.code]).toEqual([403, 'session_required']);
+      expect(await outcomeOf(owner, 'PATCH /account/username', { username: 'abc' })).toBe(
+        '403 session_required',
+      );
     });
   });
 
   describe('an API key', () => {
     it('stops working at once when it is revoked, and revoking again changes nothing', async () => {
       const key = await newKey(server, owner);
-      expect((await server.call('GET /teams', { as: key.secret })).status).toBe(200);
+      expect(await statusOf(key.secret, 'GET /teams')).toBe(200);
       expect((await revokeKey(server, owner, key.id)).status).toBe(204);
-      expect((await server.call('GET /teams', { as: key.secret })).status).toBe(401);
+      expect(await statusOf(key.secret, 'GET /teams')).toBe(401);
       expect((await revokeKey(server, owner, key.id)).status).toBe(204);
     });
 
@@ -168,22 +161,18 @@ describe.skipIf(!postgresHere)('access', () => {
 
     it('is limited to its scopes: 403 names the missing one', async () => {
       const key = await newKey(server, owner, { scopes: ['project:read'] });
-      expect((await server.call('GET /projects', { as: key.secret })).status).toBe(200);
-      const write = await server.call('POST /projects', { as: key.secret, body: { name: 'x', teamId } });
+      expect(await statusOf(key.secret, 'GET /projects')).toBe(200);
+      const write = await call(key.secret, 'POST /projects', { name: 'x', teamId });
       expect([write.status, write.code]).toEqual([403, 'scope_missing']);
       expect(write.text).toContain('project:write');
-      expect((await server.call(`GET /teams/${teamId}/runners`, { as: key.secret })).code).toBe(
-        'scope_missing',
-      );
+      expect(await codeOf(key.secret, `GET /teams/${teamId}/runners`)).toBe('scope_missing');
     });
 
     it('without the scope is refused before its body is read, by every door', async () => {
       const { secret: poor } = await newKey(server, owner, { scopes: ['ci:read'] });
-      const rest = await server.call(`POST /teams/${teamId}/sandbox-runs`, {
-        as: poor,
-        body: { command: 7, nonsense: [] },
-      });
-      expect([rest.status, rest.code]).toEqual([403, 'scope_missing']);
+      expect(await outcomeOf(poor, `POST /teams/${teamId}/sandbox-runs`, { command: 7, nonsense: [] })).toBe(
+        '403 scope_missing',
+      );
       for (const type of ['application/json', 'application/proto', 'application/grpc-web+proto']) {
         const answer = await fetch(`${server.baseUrl}/svc.sandboxruns.v1.SandboxRunsService/Create`, {
           method: 'POST',
@@ -195,32 +184,24 @@ describe.skipIf(!postgresHere)('access', () => {
     });
 
     it('narrowed to a team sees that team alone and founds no other', async () => {
-      const mine = await server.call('POST /teams', { as: owner, body: { name: 'second' } });
+      const mine = await call(owner, 'POST /teams', { name: 'second' });
       const key = await newKey(server, owner, { teamId });
-      const teams = await server.call('GET /teams', { as: key.secret });
+      const teams = await call(key.secret, 'GET /teams');
       expect((teams.body['teams'] as Array<{ id: string }>).map((team) => team.id)).toEqual([teamId]);
-      expect((await server.call(`GET /teams/${String(mine.body['id'])}`, { as: key.secret })).status).toBe(
-        404,
-      );
-      expect((await server.call('POST /teams', { as: key.secret, body: { name: 'third' } })).status).toBe(
-        403,
-      );
+      expect(await statusOf(key.secret, `GET /teams/${String(mine.body['id'])}`)).toBe(404);
+      expect(await statusOf(key.secret, 'POST /teams', { name: 'third' })).toBe(403);
     });
 
     it('loses what its owner’s role loses, at once', async () => {
       const person = await join(server, owner, { teamId, role: 'developer' });
       const key = await newKey(server, person.token);
-      expect(
-        (await server.call('POST /projects', { as: key.secret, body: { name: 'mine', teamId } })).status,
-      ).toBe(201);
-      await server.call(`PATCH /teams/${teamId}/members/${person.userId}`, {
-        as: owner,
-        body: { role: 'viewer' },
-      });
-      const denied = await server.call('POST /projects', { as: key.secret, body: { name: 'mine', teamId } });
-      expect([denied.status, denied.code]).toEqual([403, 'role_insufficient']);
-      await server.call(`DELETE /teams/${teamId}/members/${person.userId}`, { as: owner });
-      expect((await server.call(`GET /teams/${teamId}`, { as: key.secret })).status).toBe(404);
+      expect(await statusOf(key.secret, 'POST /projects', { name: 'mine', teamId })).toBe(201);
+      await call(owner, `PATCH /teams/${teamId}/members/${person.userId}`, { role: 'viewer' });
+      expect(await outcomeOf(key.secret, 'POST /projects', { name: 'mine', teamId })).toBe(
+        '403 role_insufficient',
+      );
+      await call(owner, `DELETE /teams/${teamId}/members/${person.userId}`);
+      expect(await statusOf(key.secret, `GET /teams/${teamId}`)).toBe(404);
     });
 
     it('is listed without its secret, newest first', async () => {
@@ -229,7 +210,7 @@ describe.skipIf(!postgresHere)('access', () => {
         scopes: ['team:read'],
         expiresInDays: 1,
       });
-      const { body, text } = await server.call('GET /api-keys', { as: other.token });
+      const { body, text } = await call(other.token, 'GET /api-keys');
       expect(text).not.toContain(key.secret.slice(-20));
       expect((body['apiKeys'] as unknown[])[0]).toMatchObject({
         id: key.id,
@@ -241,8 +222,8 @@ describe.skipIf(!postgresHere)('access', () => {
 
     it('of somebody else cannot be revoked', async () => {
       const key = await newKey(server, owner);
-      expect((await server.call(`DELETE /api-keys/${key.id}`, { as: other.token })).status).toBe(404);
-      expect((await server.call('GET /teams', { as: key.secret })).status).toBe(200);
+      expect(await statusOf(other.token, `DELETE /api-keys/${key.id}`)).toBe(404);
+      expect(await statusOf(key.secret, 'GET /teams')).toBe(200);
     });
   });
 
@@ -251,21 +232,16 @@ describe.skipIf(!postgresHere)('access', () => {
       const allowed: Record<string, number[]> = {};
       for (const role of ['viewer', 'developer', 'admin', 'owner']) {
         const { token } = await join(server, owner, { teamId, role });
-        const project = await server.call('POST /projects', { as: token, body: { name: role, teamId } });
+        const project = await call(token, 'POST /projects', { name: role, teamId });
         allowed[role] = [
-          (await server.call(`GET /teams/${teamId}/runners`, { as: token })).status,
+          await statusOf(token, `GET /teams/${teamId}/runners`),
           project.status,
-          (await server.call(`POST /teams/${teamId}/runners/enroll-tokens`, { as: token, body: {} })).status,
-          (await server.call(`GET /teams/${teamId}/invites`, { as: token })).status,
+          await statusOf(token, `POST /teams/${teamId}/runners/enroll-tokens`, {}),
+          await statusOf(token, `GET /teams/${teamId}/invites`),
           project.status === 201
-            ? (await server.call(`DELETE /projects/${String(project.body['id'])}`, { as: token })).status
+            ? await statusOf(token, `DELETE /projects/${String(project.body['id'])}`)
             : 0,
-          (
-            await server.call(`POST /teams/${teamId}/runners/rnr_none/clear-divergence-flag`, {
-              as: token,
-              body: {},
-            })
-          ).status,
+          await statusOf(token, `POST /teams/${teamId}/runners/rnr_none/clear-divergence-flag`, {}),
         ];
       }
       expect(allowed).toEqual({
@@ -277,33 +253,20 @@ describe.skipIf(!postgresHere)('access', () => {
     });
 
     it('of staff opens platform calls and no other team', async () => {
-      const { body } = await server.call('GET /regions', { as: owner });
+      const { body } = await call(owner, 'GET /regions');
       const regions = body['regions'] as Array<{ id: string; operator: string }>;
       const customer = regions.find((region) => region.operator === 'customer')?.id;
       const route = `PUT /admin/teams/${other.teamId}/region`;
-      expect((await server.call(route, { as: other.token, body: { regionId: customer } })).code).toBe(
-        'scope_missing',
-      );
-      expect((await server.call(route, { as: owner, body: { regionId: customer } })).code).toBe(
-        'scope_missing',
-      );
-      const set = await server.call(route, { as: server.first.staffApiKey, body: { regionId: customer } });
+      expect(await codeOf(other.token, route, { regionId: customer })).toBe('scope_missing');
+      expect(await codeOf(owner, route, { regionId: customer })).toBe('scope_missing');
+      const set = await call(server.first.staffApiKey, route, { regionId: customer });
       expect(set.status, set.text).toBe(200);
       expect(set.body).toMatchObject({ id: other.teamId, operator: 'customer' });
       expect(set.body).not.toHaveProperty('role');
-      expect((await server.call(`GET /teams/${other.teamId}`, { as: server.first.staffApiKey })).status).toBe(
-        404,
-      );
+      expect(await statusOf(server.first.staffApiKey, `GET /teams/${other.teamId}`)).toBe(404);
+      expect(await codeOf(server.first.staffApiKey, route, { regionId: 'reg_x' })).toBe('region_unknown');
       expect(
-        (await server.call(route, { as: server.first.staffApiKey, body: { regionId: 'reg_x' } })).code,
-      ).toBe('region_unknown');
-      expect(
-        (
-          await server.call('PUT /admin/teams/team_x/region', {
-            as: server.first.staffApiKey,
-            body: { regionId: customer },
-          })
-        ).status,
+        await statusOf(server.first.staffApiKey, 'PUT /admin/teams/team_x/region', { regionId: customer }),
       ).toBe(404);
     });
   });

@@ -5,6 +5,7 @@
 import postgres from 'postgres';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
+import { callsOf } from '../../test/setup/calls.ts';
 import { has } from '../../test/setup/needs.ts';
 import { join, newKey } from '../../test/setup/people.ts';
 import { FIGURES, startTestServer, type TestServer } from '../../test/setup/server.ts';
@@ -14,6 +15,7 @@ const postgresHere = await has('postgres');
 
 describe.skipIf(!postgresHere)('platform features', () => {
   let server: TestServer;
+  const { call, outcomeOf } = callsOf(() => server);
   let staff: string;
   const { patch, set, get, history, resolved, counts, reset } = operationsOf(() => server);
 
@@ -90,9 +92,7 @@ describe.skipIf(!postgresHere)('platform features', () => {
       let cursor: string | undefined;
       do {
         const query = `?limit=2${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
-        const { body } = await server.call(`GET /admin/platform-features/host.graph/history${query}`, {
-          as: staff,
-        });
+        const { body } = await call(staff, `GET /admin/platform-features/host.graph/history${query}`);
         paged.push(...(body['changes'] as unknown[]));
         cursor = body['nextCursor'] as string | undefined;
       } while (cursor !== undefined);
@@ -104,16 +104,14 @@ describe.skipIf(!postgresHere)('platform features', () => {
     it('refuses a cursor of another feature, and a feature that is not there', async () => {
       await set('host.graph', 'disabled');
       await set('host.graph', 'enabled');
-      const { body } = await server.call('GET /admin/platform-features/host.graph/history?limit=1', {
-        as: staff,
-      });
+      const { body } = await call(staff, 'GET /admin/platform-features/host.graph/history?limit=1');
       const cursor = encodeURIComponent(String(body['nextCursor']));
-      const other = await server.call(`GET /admin/platform-features/host.ci/history?cursor=${cursor}`, {
-        as: staff,
-      });
-      expect([other.status, other.code]).toEqual([400, 'validation_failed']);
-      const none = await server.call('GET /admin/platform-features/host.none/history', { as: staff });
-      expect([none.status, none.code]).toEqual([404, 'feature_unknown']);
+      expect(await outcomeOf(staff, `GET /admin/platform-features/host.ci/history?cursor=${cursor}`)).toBe(
+        '400 validation_failed',
+      );
+      expect(await outcomeOf(staff, 'GET /admin/platform-features/host.none/history')).toBe(
+        '404 feature_unknown',
+      );
     });
 
     describe('cannot be changed in the database itself', () => {
@@ -171,7 +169,7 @@ describe.skipIf(!postgresHere)('platform features', () => {
   });
 
   it('lists every feature in the order of the manifest with the number of the present state', async () => {
-    const { body } = await server.call('GET /admin/platform-features', { as: staff });
+    const { body } = await call(staff, 'GET /admin/platform-features');
     const features = body['features'] as Feature[];
     expect(features.map(({ key }) => key)).toEqual(MANIFEST.map(({ key }) => key));
     expect(body['revision']).toBe((await counts())['revision']);
@@ -215,7 +213,7 @@ describe.skipIf(!postgresHere)('platform features', () => {
   });
 
   it('knows no companion unless it is told of one', async () => {
-    const { body } = await server.call('GET /admin/companion-features', { as: staff });
+    const { body } = await call(staff, 'GET /admin/companion-features');
     expect(body).toEqual({ configured: false, degraded: false, features: {} });
   });
 

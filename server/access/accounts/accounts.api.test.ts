@@ -1,5 +1,6 @@
 /** Sign-in, sessions, one-time codes and passwords over the real door, with a clock that is moved by hand. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { callsOf } from '../../../test/setup/calls.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join, PASSWORD, signIn } from '../../../test/setup/people.ts';
 import type { Person } from '../../../test/setup/people.ts';
@@ -25,6 +26,7 @@ function fromBase32(text: string): Buffer {
 describe.skipIf(!(await has('postgres')))('accounts', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
   let server: TestServer;
+  const { call, codeOf, statusOf } = callsOf(() => server);
   let person: Person;
 
   beforeAll(async () => {
@@ -40,8 +42,7 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
       body: { email: person.email, password: PASSWORD, ...body },
       headers,
     });
-  const statusOf = async (token: string): Promise<number> =>
-    (await server.call('GET /account', { as: token })).status;
+  const sessionStatus = async (token: string): Promise<number> => await statusOf(token, 'GET /account');
   /** Use is written down in batches: this is what the server does every few seconds. */
   const usedNow = async (userId: string): Promise<void> => {
     await server.db.sql`update sessions set last_seen_at = ${clock.now()} where user_id = ${userId}`;
@@ -53,7 +54,7 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
       const before = await findUserById(db, person.userId);
       if (before === undefined) throw new Error('nobody there');
       const change = { currentPassword: PASSWORD, newPassword: 'a wholly new one' };
-      const changed = await server.call('POST /account/password', { as: person.token, body: change });
+      const changed = await call(person.token, 'POST /account/password', change);
       expect(changed.status, changed.text).toBe(204);
       const times = { idleMs: HOUR, absoluteMs: HOUR, staffIdleMs: HOUR, staffAbsoluteMs: HOUR };
       expect(await openSession({ db, clock, times }, before)).toBeUndefined();
@@ -75,7 +76,7 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
 
   describe('a session', () => {
     it('tells who one is', async () => {
-      const { body } = await server.call('GET /account', { as: person.token });
+      const { body } = await call(person.token, 'GET /account');
       expect(body).toMatchObject({
         userId: person.userId,
         email: person.email,
@@ -89,35 +90,35 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
 
     it('ends after 12 hours without use', async () => {
       clock.advance(12 * HOUR - 1);
-      expect(await statusOf(person.token)).toBe(200);
+      expect(await sessionStatus(person.token)).toBe(200);
       await usedNow(person.userId);
       clock.advance(12 * HOUR - 1);
-      expect(await statusOf(person.token)).toBe(200);
+      expect(await sessionStatus(person.token)).toBe(200);
       clock.advance(12 * HOUR + 1);
-      expect(await statusOf(person.token)).toBe(401);
+      expect(await sessionStatus(person.token)).toBe(401);
     });
 
     it('ends after 7 days however much it is used', async () => {
       for (let hours = 0; hours < 7 * 24; hours += 8) {
-        expect(await statusOf(person.token), `after ${hours} h`).toBe(200);
+        expect(await sessionStatus(person.token), `after ${hours} h`).toBe(200);
         await usedNow(person.userId);
         clock.advance(8 * HOUR);
       }
-      expect(await statusOf(person.token)).toBe(401);
+      expect(await sessionStatus(person.token)).toBe(401);
     });
 
     it('of staff ends after 30 minutes without use', async () => {
       const staff = await signIn(server, server.first.staffEmail, server.first.staffPassword);
       clock.advance(29 * 60_000);
-      expect(await statusOf(staff.token)).toBe(200);
+      expect(await sessionStatus(staff.token)).toBe(200);
       clock.advance(31 * 60_000);
-      expect(await statusOf(staff.token)).toBe(401);
+      expect(await sessionStatus(staff.token)).toBe(401);
     });
 
     it('ends at once with sign-out', async () => {
-      expect((await server.call('POST /auth/logout', { as: person.token, body: {} })).status).toBe(204);
-      expect(await statusOf(person.token)).toBe(401);
-      expect((await server.call('POST /auth/logout', { as: person.token, body: {} })).status).toBe(401);
+      expect(await statusOf(person.token, 'POST /auth/logout', {})).toBe(204);
+      expect(await sessionStatus(person.token)).toBe(401);
+      expect(await statusOf(person.token, 'POST /auth/logout', {})).toBe(401);
     });
 
     it('is forgotten when it is over', async () => {
@@ -133,7 +134,7 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
         Array<{ n: number }>
       >`select count(*)::int as n from sessions where user_id <> ${person.userId}`;
       expect(row?.n).toBe(0);
-      expect(await statusOf(person.token)).toBe(200);
+      expect(await sessionStatus(person.token)).toBe(200);
     });
 
     it('is stored as a hash', async () => {
@@ -178,12 +179,12 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
 
   describe('a one-time code', () => {
     async function enroll(): Promise<{ secret: Buffer; recovery: string[] }> {
-      const begun = await server.call('POST /account/totp', { as: person.token, body: {} });
+      const begun = await call(person.token, 'POST /account/totp', {});
       expect(begun.status).toBe(201);
       expect(begun.body['otpauthUrl']).toContain(encodeURIComponent(person.email));
       const secret = fromBase32(String(begun.body['secret']));
       const code = totpCode(secret, stepAt(clock.now()));
-      const done = await server.call('POST /account/totp/confirm', { as: person.token, body: { code } });
+      const done = await call(person.token, 'POST /account/totp/confirm', { code });
       expect(done.status, done.text).toBe(200);
       return { secret, recovery: done.body['recoveryCodes'] as string[] };
     }
@@ -209,7 +210,7 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
       expect(new Set(recovery).size).toBe(10);
       expect((await login({ totpCode: recovery[0] })).status).toBe(200);
       expect((await login({ totpCode: recovery[0] })).code).toBe('totp_invalid');
-      const { body } = await server.call('GET /account/totp', { as: person.token });
+      const { body } = await call(person.token, 'GET /account/totp');
       expect(body).toMatchObject({ enrolled: true, recoveryCodesLeft: 9 });
     });
 
@@ -224,16 +225,13 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
 
     it('cannot be enrolled twice, and can be turned off', async () => {
       await enroll();
-      expect((await server.call('POST /account/totp', { as: person.token, body: {} })).code).toBe(
-        'totp_already_enrolled',
+      expect(await codeOf(person.token, 'POST /account/totp', {})).toBe('totp_already_enrolled');
+      expect(await codeOf(person.token, 'POST /account/totp/confirm', { code: '123456' })).toBe(
+        'totp_not_pending',
       );
-      expect(
-        (await server.call('POST /account/totp/confirm', { as: person.token, body: { code: '123456' } }))
-          .code,
-      ).toBe('totp_not_pending');
       const off = { as: person.token, body: { currentPassword: PASSWORD } };
       expect((await server.call('POST /account/totp/disable', off)).status).toBe(204);
-      expect((await server.call('GET /account/totp', { as: person.token })).body).toMatchObject({
+      expect((await call(person.token, 'GET /account/totp')).body).toMatchObject({
         enrolled: false,
       });
       expect((await login({})).status).toBe(200);
@@ -241,24 +239,24 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
 
     describe('is not turned off by a session alone', () => {
       const enrolled = async (): Promise<boolean> =>
-        (await server.call('GET /account/totp', { as: person.token })).body['enrolled'] === true;
+        (await call(person.token, 'GET /account/totp')).body['enrolled'] === true;
       const off = async (body: Record<string, unknown>) =>
-        await server.call('POST /account/totp/disable', { as: person.token, body });
+        await call(person.token, 'POST /account/totp/disable', body);
       const offByConnect = async (body: Record<string, unknown>) =>
-        await server.call('POST /svc.account.v1.AccountService/TotpDisable', { as: person.token, body });
+        await call(person.token, 'POST /svc.account.v1.AccountService/TotpDisable', body);
 
       it('by any door, with nothing or with what is wrong', async () => {
         await enroll();
         expect((await off({})).code).toBe('proof_required');
         expect((await offByConnect({})).status).toBe(403);
-        expect((await server.call('DELETE /account/totp', { as: person.token })).status).toBe(405);
+        expect(await statusOf(person.token, 'DELETE /account/totp')).toBe(405);
         expect((await off({ currentPassword: 'not the password' })).code).toBe('credentials_invalid');
         expect((await offByConnect({ currentPassword: 'not the password' })).status).toBe(401);
         expect((await off({ code: '000000' })).code).toBe('totp_invalid');
         expect((await off({ code: 'not-a-recovery-code' })).code).toBe('totp_invalid');
         // Each of two that are sent must be right.
         expect((await off({ currentPassword: PASSWORD, code: '000000' })).code).toBe('totp_invalid');
-        expect((await server.call('POST /account/totp', { as: person.token, body: {} })).status).toBe(409);
+        expect(await statusOf(person.token, 'POST /account/totp', {})).toBe(409);
         expect(await enrolled()).toBe(true);
       });
 
@@ -280,8 +278,7 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
           next();
           return String((await login({ totpCode: totpCode(secret, stepAt(clock.now())) })).body['token']);
         };
-        const by = async (token: string) =>
-          await server.call('POST /account/totp/disable', { as: token, body: {} });
+        const by = async (token: string) => await call(token, 'POST /account/totp/disable', {});
         const stale = await both();
         clock.advance(10 * 60_000);
         const refusal = await by(stale);
@@ -321,18 +318,19 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
 
   describe('a password change', () => {
     const change = async (body: Record<string, unknown>) =>
-      await server.call('POST /account/password', {
-        as: person.token,
-        body: { currentPassword: PASSWORD, newPassword: 'another long password', ...body },
+      await call(person.token, 'POST /account/password', {
+        currentPassword: PASSWORD,
+        newPassword: 'another long password',
+        ...body,
       });
 
     it('needs the old one and ends every other session', async () => {
       const other = await signIn(server, person.email);
       expect((await change({ currentPassword: 'wrong password' })).code).toBe('credentials_invalid');
-      expect(await statusOf(other.token)).toBe(200);
+      expect(await sessionStatus(other.token)).toBe(200);
       expect((await change({})).status).toBe(204);
-      expect(await statusOf(other.token)).toBe(401);
-      expect(await statusOf(person.token)).toBe(200);
+      expect(await sessionStatus(other.token)).toBe(401);
+      expect(await sessionStatus(person.token)).toBe(200);
       expect((await login({})).status).toBe(401);
       expect((await login({ password: 'another long password' })).status).toBe(200);
     });
@@ -353,14 +351,14 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
   it('keeps user names unique', async () => {
     const taken = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
     const rename = async (username: string) =>
-      await server.call('PATCH /account/username', { as: person.token, body: { username } });
+      await call(person.token, 'PATCH /account/username', { username });
     expect((await rename(taken.username)).code).toBe('username_taken');
     expect((await rename('Not-Allowed')).code).toBe('validation_failed');
     expect((await rename(`n-${person.username}`)).body).toMatchObject({ username: `n-${person.username}` });
   });
 
   it('tells the limits of the installation', async () => {
-    expect((await server.call('GET /account/plan', { as: person.token })).body).toMatchObject({
+    expect((await call(person.token, 'GET /account/plan')).body).toMatchObject({
       name: 'self_hosted',
       apiKeysMax: 100,
     });

@@ -1,5 +1,6 @@
 /** Who makes, sees and ends API keys, over the real door: REST and Connect, two servers on one database. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { callsOf } from '../../../test/setup/calls.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, newKey } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
@@ -20,6 +21,7 @@ interface Shown {
 describe.skipIf(!(await has('postgres')))('API keys', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
   let server: TestServer;
+  const { call, codeOf, statusOf } = callsOf(() => server);
   let second: TestServer;
   /** It is of the first start's account, which is staff. */
   let session: string;
@@ -39,11 +41,11 @@ describe.skipIf(!(await has('postgres')))('API keys', () => {
   const connect = async (method: string, call: CallOptions): Promise<TestResponse> =>
     await server.call(`POST /svc.apikeys.v1.ApiKeysService/${method}`, { body: {}, ...call });
   const keysOf = async (as: string): Promise<readonly Shown[]> =>
-    (await server.call('GET /api-keys', { as })).body['apiKeys'] as Shown[];
+    (await call(as, 'GET /api-keys')).body['apiKeys'] as Shown[];
   const works = async (secret: string, at = server): Promise<boolean> =>
     (await at.call('GET /account', { as: secret })).status === 200;
   const child = async (parent: string, body: Record<string, unknown>): Promise<TestResponse> =>
-    await server.call('POST /api-keys', { as: parent, body: { name: 'child', ...body } });
+    await call(parent, 'POST /api-keys', { name: 'child', ...body });
 
   describe('are managed by a person, or by a key with key:manage:', () => {
     it.each([...TEAM_SCOPES, 'staff'])(
@@ -52,10 +54,10 @@ describe.skipIf(!(await has('postgres')))('API keys', () => {
         const target = await newKey(server, session);
         const { secret } = await newKey(server, session, { scopes: [scope] });
         const answers = [
-          await server.call('GET /api-keys', { as: secret }),
+          await call(secret, 'GET /api-keys'),
           await child(secret, { scopes: [scope] }),
-          await server.call(`DELETE /api-keys/${target.id}`, { as: secret }),
-          await server.call('DELETE /api-keys/key_00000000000000000000000000', { as: secret }),
+          await call(secret, `DELETE /api-keys/${target.id}`),
+          await call(secret, 'DELETE /api-keys/key_00000000000000000000000000'),
           await connect('List', { as: secret }),
           await connect('Create', { as: secret, body: { name: 'child' } }),
           await connect('Revoke', { as: secret, body: { apiKeyId: target.id } }),
@@ -68,9 +70,9 @@ describe.skipIf(!(await has('postgres')))('API keys', () => {
 
     it('the keys of the first start do not hold it, and a key gets it only by name', async () => {
       for (const as of [server.first.apiKey, server.first.staffApiKey])
-        expect((await server.call('GET /api-keys', { as })).code).toBe('scope_missing');
+        expect(await codeOf(as, 'GET /api-keys')).toBe('scope_missing');
       const { secret } = await newKey(server, session);
-      expect((await server.call('GET /api-keys', { as: secret })).code).toBe('scope_missing');
+      expect(await codeOf(secret, 'GET /api-keys')).toBe('scope_missing');
       const manager = await newKey(server, session, { scopes: [KEY_SCOPE, 'ci:read'] });
       const made = await child(manager.secret, {});
       expect((made.body['apiKey'] as Shown).scopes).toEqual(['ci:read']);
@@ -82,15 +84,15 @@ describe.skipIf(!(await has('postgres')))('API keys', () => {
       const ids = (await keysOf(manager.secret)).map(({ id }) => id);
       expect(ids).toContain(manager.id);
       expect(ids).not.toContain(staff.id);
-      const theirs = await server.call(`DELETE /api-keys/${staff.id}`, { as: manager.secret });
-      const none = await server.call('DELETE /api-keys/key_0', { as: manager.secret });
+      const theirs = await call(manager.secret, `DELETE /api-keys/${staff.id}`);
+      const none = await call(manager.secret, 'DELETE /api-keys/key_0');
       expect(theirs.status).toBe(404);
       expect(theirs.text.replace(/req_\w+/, '')).toBe(none.text.replace(/req_\w+/, ''));
       expect(await works(staff.secret)).toBe(true);
       expect((await child(manager.secret, { scopes: ['staff'] })).code).toBe('scope_missing');
       const both = await newKey(server, session, { scopes: ['staff', KEY_SCOPE] });
       expect((await keysOf(both.secret)).map(({ id }) => id)).toContain(staff.id);
-      expect((await server.call(`DELETE /api-keys/${staff.id}`, { as: session })).status).toBe(204);
+      expect(await statusOf(session, `DELETE /api-keys/${staff.id}`)).toBe(204);
       expect(await works(staff.secret)).toBe(false);
     });
   });
@@ -103,7 +105,7 @@ describe.skipIf(!(await has('postgres')))('API keys', () => {
         teamId,
         expiresInDays: 1,
       });
-      const other = await server.call('POST /teams', { as: session, body: { name: 'other' } });
+      const other = await call(session, 'POST /teams', { name: 'other' });
       expect((await child(parent.secret, { scopes: ['ci:read', 'ci:manage'] })).code).toBe('scope_missing');
       expect((await child(parent.secret, { teamId: other.body['id'] })).code).toBe('not_found');
       const made = await child(parent.secret, { expiresInDays: 365 });
@@ -127,7 +129,7 @@ describe.skipIf(!(await has('postgres')))('API keys', () => {
       const [top, middle, last] = await line();
       for (const { secret } of [top!, middle!, last!])
         for (const at of [server, second]) expect(await works(secret, at)).toBe(true);
-      expect((await server.call(`DELETE /api-keys/${top!.id}`, { as: session })).status).toBe(204);
+      expect(await statusOf(session, `DELETE /api-keys/${top!.id}`)).toBe(204);
       for (const { secret } of [top!, middle!, last!]) expect(await works(secret)).toBe(false);
       const endMs = performance.now() + 1_000;
       while ((await works(last!.secret, second)) && performance.now() < endMs);
@@ -145,7 +147,7 @@ describe.skipIf(!(await has('postgres')))('API keys', () => {
 
     it('leave the keys beside and above them alone', async () => {
       const [top, middle, last] = await line();
-      expect((await server.call(`DELETE /api-keys/${middle!.id}`, { as: top!.secret })).status).toBe(204);
+      expect(await statusOf(top!.secret, `DELETE /api-keys/${middle!.id}`)).toBe(204);
       expect(await works(top!.secret)).toBe(true);
       expect([await works(middle!.secret), await works(last!.secret)]).toEqual([false, false]);
     });
@@ -173,25 +175,23 @@ describe.skipIf(!(await has('postgres')))('API keys', () => {
     const manager = await newKey(server, token, { scopes: ['staff', KEY_SCOPE, 'team:read'] });
     const narrowed = await newKey(server, token, { scopes: [KEY_SCOPE, 'team:read'], teamId });
     const below = await newKey(server, manager.secret, { scopes: ['staff', 'team:read'] });
-    expect((await server.call('GET /admin/platform-features', { as: below.secret })).status).toBe(200);
+    expect(await statusOf(below.secret, 'GET /admin/platform-features')).toBe(200);
     await server.db.sql`update users set staff = false where id = ${person.userId}`;
-    await server.call(`DELETE /teams/${teamId}/members/${person.userId}`, { as: session });
+    await call(session, `DELETE /teams/${teamId}/members/${person.userId}`);
     for (const secret of [manager.secret, below.secret]) {
-      expect((await server.call('GET /admin/platform-features', { as: secret })).code).toBe('scope_missing');
-      expect((await server.call(`GET /teams/${teamId}`, { as: secret })).status).toBe(404);
-      expect((await server.call('GET /teams', { as: secret })).body['teams']).toEqual([]);
+      expect(await codeOf(secret, 'GET /admin/platform-features')).toBe('scope_missing');
+      expect(await statusOf(secret, `GET /teams/${teamId}`)).toBe(404);
+      expect((await call(secret, 'GET /teams')).body['teams']).toEqual([]);
     }
     expect((await child(manager.secret, { scopes: ['staff'] })).status).toBeGreaterThanOrEqual(403);
     // One that is for the team alone ends, and does not come back with the person.
     const back = { body: { email: person.email, role: 'developer' }, as: session };
     const invited = await server.call(`POST /teams/${teamId}/invites`, back);
-    await server.call('POST /invites/accept', { as: token, body: { token: invited.body['token'] } });
+    await call(token, 'POST /invites/accept', { token: invited.body['token'] });
     const { id } = invited.body['invite'] as { id: string };
-    await server.call(`POST /teams/${teamId}/invites/${id}/confirm`, { as: session, body: {} });
-    expect((await server.call(`GET /teams/${teamId}`, { as: token })).status).toBe(200);
-    expect((await server.call(`GET /teams/${teamId}`, { as: narrowed.secret })).code).toBe(
-      'credentials_invalid',
-    );
+    await call(session, `POST /teams/${teamId}/invites/${id}/confirm`, {});
+    expect(await statusOf(token, `GET /teams/${teamId}`)).toBe(200);
+    expect(await codeOf(narrowed.secret, `GET /teams/${teamId}`)).toBe('credentials_invalid');
   });
 
   it('of staff are for the whole platform or for a team, and never both', async () => {
@@ -201,8 +201,8 @@ describe.skipIf(!(await has('postgres')))('API keys', () => {
     // One that an earlier version made is a key of its team.
     const { id, secret } = await newKey(server, session, { scopes: ['staff', 'team:read'] });
     await server.db.sql`update api_keys set team_id = ${teamId} where id = ${id}`;
-    expect((await server.call('GET /admin/audit', { as: secret })).code).toBe('scope_missing');
-    expect((await server.call(`GET /teams/${teamId}`, { as: secret })).status).toBe(200);
+    expect(await codeOf(secret, 'GET /admin/audit')).toBe('scope_missing');
+    expect(await statusOf(secret, `GET /teams/${teamId}`)).toBe(200);
   });
 
   it('end by the day that was asked for', async () => {

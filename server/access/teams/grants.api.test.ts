@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callsOf } from '../../../test/setup/calls.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, newKey, PASSWORD, revokeKey, verify } from '../../../test/setup/people.ts';
 import type { Person } from '../../../test/setup/people.ts';
@@ -16,12 +17,13 @@ import { newId } from '../../base/ids.ts';
 describe.skipIf(!(await has('postgres')))('in a team', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
   let server: TestServer;
+  const { call, codeOf, statusOf } = callsOf(() => server);
   let teamId: string;
   let owner: Person;
 
   beforeAll(async () => {
     server = await startTestServer({ clock });
-    const made = await server.call('POST /teams', { as: server.first.apiKey, body: { name: 'crew' } });
+    const made = await call(server.first.apiKey, 'POST /teams', { name: 'crew' });
     teamId = String(made.body['id']);
     owner = await join(server, server.first.apiKey, { teamId, role: 'owner' });
     await verify(server, owner.userId);
@@ -31,7 +33,7 @@ describe.skipIf(!(await has('postgres')))('in a team', () => {
   const newName = (): string => `p${randomBytes(5).toString('hex')}`;
   const newEmail = (): string => `${newName()}@example.com`;
   const invite = async (as: string, role: string, email = newEmail()): Promise<TestResponse> =>
-    await server.call(`POST /teams/${teamId}/invites`, { as, body: { email, role } });
+    await call(as, `POST /teams/${teamId}/invites`, { email, role });
   const accept = async (invited: TestResponse): Promise<TestResponse> =>
     await server.call('POST /invites/accept', {
       body: {
@@ -41,14 +43,14 @@ describe.skipIf(!(await has('postgres')))('in a team', () => {
       },
     });
   const setRole = async (as: string, userId: string, role: string): Promise<TestResponse> =>
-    await server.call(`PATCH /teams/${teamId}/members/${userId}`, { as, body: { role } });
+    await call(as, `PATCH /teams/${teamId}/members/${userId}`, { role });
   const remove = async (as: string, userId: string): Promise<void> => {
-    const { status } = await server.call(`DELETE /teams/${teamId}/members/${userId}`, { as });
+    const { status } = await call(as, `DELETE /teams/${teamId}/members/${userId}`);
     expect(status).toBe(204);
   };
   const openEmails = async (): Promise<readonly string[]> =>
     (
-      (await server.call(`GET /teams/${teamId}/invites`, { as: owner.token })).body['invites'] as Array<{
+      (await call(owner.token, `GET /teams/${teamId}/invites`)).body['invites'] as Array<{
         email: string;
       }>
     ).map(({ email }) => email);
@@ -66,16 +68,18 @@ describe.skipIf(!(await has('postgres')))('in a team', () => {
         const email = newEmail();
         const answers = [
           await invite(secret, role, email),
-          await server.call('POST /svc.teams.v1.TeamsService/InviteMember', {
-            as: secret,
-            body: { teamId, email, role: `ROLE_${role.toUpperCase()}` },
+          await call(secret, 'POST /svc.teams.v1.TeamsService/InviteMember', {
+            teamId,
+            email,
+            role: `ROLE_${role.toUpperCase()}`,
           }),
           await setRole(secret, member.userId, role),
-          await server.call('POST /svc.teams.v1.TeamsService/UpdateMemberRole', {
-            as: secret,
-            body: { teamId, userId: member.userId, role: `ROLE_${role.toUpperCase()}` },
+          await call(secret, 'POST /svc.teams.v1.TeamsService/UpdateMemberRole', {
+            teamId,
+            userId: member.userId,
+            role: `ROLE_${role.toUpperCase()}`,
           }),
-          await server.call('POST /teams', { as: secret, body: { name: 'x', members: [{ email, role }] } }),
+          await call(secret, 'POST /teams', { name: 'x', members: [{ email, role }] }),
         ];
         given[role] = answers.map(({ status }) => (status < 300 ? 'given' : `refused ${status}`));
         if (!(may as string[]).includes(role))
@@ -87,7 +91,7 @@ describe.skipIf(!(await has('postgres')))('in a team', () => {
         expect(new Set(given[role]), role).toEqual(
           new Set([(may as string[]).includes(role) ? 'given' : 'refused 403']),
         );
-      const teams = await server.call('GET /teams', { as: owner.token });
+      const teams = await call(owner.token, 'GET /teams');
       // A team whose members could not be invited was not founded either.
       expect(
         (teams.body['teams'] as Array<{ name: string }>).filter(({ name }) => name === 'x'),
@@ -97,36 +101,28 @@ describe.skipIf(!(await has('postgres')))('in a team', () => {
 
     it('gives no role in a space that it does not bring itself, and no owner or admin', async () => {
       const member = await join(server, owner.token, { teamId, role: 'viewer' });
-      const space = await server.call('POST /spaces', { as: owner.token, body: { name: 'wide' } });
+      const space = await call(owner.token, 'POST /spaces', { name: 'wide' });
       const put = async (as: string, role: string) =>
-        (
-          await server.call(`PUT /spaces/${String(space.body['id'])}/members/${member.userId}`, {
-            as,
-            body: { role },
-          })
-        ).code;
+        await codeOf(as, `PUT /spaces/${String(space.body['id'])}/members/${member.userId}`, { role });
       const writes = await newKey(server, owner.token, { scopes: ['project:write'] });
       const both = await newKey(server, owner.token, { scopes: ['project:read', 'project:write'] });
       expect(await put(writes.secret, 'viewer')).toBe('scope_missing');
       expect(await put(both.secret, 'admin')).toBe('session_required');
       expect(await put(both.secret, 'developer')).toBeUndefined();
-      const founded = await server.call('POST /spaces', {
-        as: both.secret,
-        body: { name: 'mine', members: [{ userId: member.userId, role: 'owner' }] },
+      const founded = await call(both.secret, 'POST /spaces', {
+        name: 'mine',
+        members: [{ userId: member.userId, role: 'owner' }],
       });
       expect(founded.code).toBe('session_required');
     });
 
     it('does not accept an invitation for its account', async () => {
-      const invited = await server.call(`POST /teams/${server.first.teamId}/invites`, {
-        as: server.first.apiKey,
-        body: { email: owner.email },
+      const invited = await call(server.first.apiKey, `POST /teams/${server.first.teamId}/invites`, {
+        email: owner.email,
       });
       const key = await newKey(server, owner.token);
       const token = invited.body['token'];
-      expect((await server.call('POST /invites/accept', { as: key.secret, body: { token } })).code).toBe(
-        'session_required',
-      );
+      expect(await codeOf(key.secret, 'POST /invites/accept', { token })).toBe('session_required');
     });
   });
 
@@ -193,10 +189,7 @@ describe.skipIf(!(await has('postgres')))('in a team', () => {
     it('for the address of a member who is removed ends too, whoever made it', async () => {
       const email = newEmail();
       const first = await invite(owner.token, 'admin', email);
-      const second = await server.call(`POST /teams/${teamId}/invites`, {
-        as: owner.token,
-        body: { email, role: 'viewer' },
-      });
+      const second = await call(owner.token, `POST /teams/${teamId}/invites`, { email, role: 'viewer' });
       expect((await accept(first)).code).toBe('invite_invalid');
       expect((await accept(second)).status).toBe(200);
       const [member] = await server.db.sql<
@@ -224,14 +217,9 @@ describe.skipIf(!(await has('postgres')))('in a team', () => {
 
   it('a staff session of another team gives nothing here', async () => {
     const session = await firstSession(server);
-    const other = await server.call('POST /teams', { as: owner.token, body: { name: 'x' } });
+    const other = await call(owner.token, 'POST /teams', { name: 'x' });
     expect(
-      (
-        await server.call(`POST /teams/${String(other.body['id'])}/invites`, {
-          as: session,
-          body: { email: newEmail() },
-        })
-      ).status,
+      await statusOf(session, `POST /teams/${String(other.body['id'])}/invites`, { email: newEmail() }),
     ).toBe(404);
   });
 });

@@ -1,5 +1,6 @@
 /** These tests call teams, members and invitations over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callsOf } from '../../../test/setup/calls.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, PASSWORD, signIn, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
@@ -9,6 +10,7 @@ import { createFakeClock } from '../../../test/setup/clock.ts';
 describe.skipIf(!(await has('postgres')))('teams', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
   let server: TestServer;
+  const { call, codeOf, outcomeOf, statusOf } = callsOf(() => server);
   let owner: string;
 
   beforeAll(async () => {
@@ -18,12 +20,12 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
   afterAll(async () => await server.stop());
 
   async function newTeam(name = 'crew'): Promise<string> {
-    const made = await server.call('POST /teams', { as: owner, body: { name } });
+    const made = await call(owner, 'POST /teams', { name });
     expect(made.status, made.text).toBe(201);
     return String(made.body['id']);
   }
   const members = async (teamId: string) =>
-    (await server.call(`GET /teams/${teamId}/members`, { as: owner })).body['members'] as Array<{
+    (await call(owner, `GET /teams/${teamId}/members`)).body['members'] as Array<{
       userId: string;
       role: string;
     }>;
@@ -31,17 +33,14 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
     teamId: string,
     as: string,
     { userId, role }: { readonly userId: string; readonly role: string },
-  ) => await server.call(`PATCH /teams/${teamId}/members/${userId}`, { as, body: { role } });
+  ) => await call(as, `PATCH /teams/${teamId}/members/${userId}`, { role });
   const remove = async (teamId: string, as: string, userId: string) =>
-    await server.call(`DELETE /teams/${teamId}/members/${userId}`, { as });
+    await call(as, `DELETE /teams/${teamId}/members/${userId}`);
 
   it('are founded service-operated, owned by the founder, with the named people invited', async () => {
-    const made = await server.call('POST /teams', {
-      as: await firstSession(server),
-      body: {
-        name: 'founders',
-        members: [{ email: 'Ann@Example.com' }, { email: 'bo@example.com', role: 'admin' }],
-      },
+    const made = await call(await firstSession(server), 'POST /teams', {
+      name: 'founders',
+      members: [{ email: 'Ann@Example.com' }, { email: 'bo@example.com', role: 'admin' }],
     });
     expect(made.body).toMatchObject({
       name: 'founders',
@@ -49,7 +48,7 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
       role: 'owner',
       kind: 'organization',
     });
-    const { body } = await server.call(`GET /teams/${String(made.body['id'])}/invites`, { as: owner });
+    const { body } = await call(owner, `GET /teams/${String(made.body['id'])}/invites`);
     // Made in the same millisecond: their order says nothing.
     const invites = (body['invites'] as Array<{ email: string; role: string }>).toSorted((a, b) =>
       a.email < b.email ? -1 : 1,
@@ -62,25 +61,18 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
 
   it('change only what is named', async () => {
     const teamId = await newTeam();
-    await server.call(`PATCH /teams/${teamId}`, {
-      as: owner,
-      body: { description: 'we build', kind: 'personal' },
-    });
-    const after = await server.call(`PATCH /teams/${teamId}`, { as: owner, body: { name: 'crew 2' } });
+    await call(owner, `PATCH /teams/${teamId}`, { description: 'we build', kind: 'personal' });
+    const after = await call(owner, `PATCH /teams/${teamId}`, { name: 'crew 2' });
     expect(after.body).toMatchObject({ name: 'crew 2', description: 'we build', kind: 'personal' });
   });
 
   it('are limited for each account', async () => {
     const person = await stranger(server);
     const results = await Promise.all(
-      Array.from(
-        { length: 25 },
-        async () => (await server.call('POST /teams', { as: person.token, body: { name: 'n' } })).status,
-      ),
+      Array.from({ length: 25 }, async () => await statusOf(person.token, 'POST /teams', { name: 'n' })),
     );
     expect(results.filter((status) => status === 201)).toHaveLength(19); // one was there before
-    const full = await server.call('POST /teams', { as: person.token, body: { name: 'one more' } });
-    expect([full.status, full.code]).toEqual([409, 'limit_reached']);
+    expect(await outcomeOf(person.token, 'POST /teams', { name: 'one more' })).toBe('409 limit_reached');
   });
 
   describe('an invitation', () => {
@@ -88,9 +80,9 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
       teamId: string,
       body: { readonly email: string; readonly role?: string },
       as = owner,
-    ) => await server.call(`POST /teams/${teamId}/invites`, { as, body });
+    ) => await call(as, `POST /teams/${teamId}/invites`, body);
     const accept = async (body: Record<string, unknown>, as?: string) =>
-      await server.call('POST /invites/accept', { as, body });
+      await call(as, 'POST /invites/accept', body);
 
     it('makes an account, once', async () => {
       const teamId = await newTeam();
@@ -114,7 +106,7 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
       );
       const accepted = await accept({ token: body['token'] }, person.token);
       expect(accepted.body['team']).toMatchObject({ id: teamId, role: 'viewer' });
-      expect((await server.call(`GET /teams/${teamId}`, { as: person.token })).status).toBe(200);
+      expect(await statusOf(person.token, `GET /teams/${teamId}`)).toBe(200);
     });
 
     it('is replaced by the next one to the same address', async () => {
@@ -135,15 +127,11 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
       ).toBe('invite_invalid');
       const back = await invite(teamId, { email: 'back@example.com' });
       const inviteId = (back.body['invite'] as { id: string }).id;
-      expect((await server.call(`DELETE /teams/${teamId}/invites/${inviteId}`, { as: owner })).status).toBe(
-        204,
-      );
+      expect(await statusOf(owner, `DELETE /teams/${teamId}/invites/${inviteId}`)).toBe(204);
       expect(
         (await accept({ token: back.body['token'], username: 'back-one', password: PASSWORD })).code,
       ).toBe('invite_invalid');
-      expect((await server.call(`DELETE /teams/${teamId}/invites/${inviteId}`, { as: owner })).status).toBe(
-        404,
-      );
+      expect(await statusOf(owner, `DELETE /teams/${teamId}/invites/${inviteId}`)).toBe(404);
     });
 
     it('is not for members, and not for roles above the own one', async () => {
@@ -191,7 +179,7 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
       ];
       expect((await remove(teamId, viewer.token, other.userId)).code).toBe('role_insufficient');
       expect((await remove(teamId, viewer.token, viewer.userId)).status).toBe(204);
-      expect((await server.call(`GET /teams/${teamId}`, { as: viewer.token })).status).toBe(404);
+      expect(await statusOf(viewer.token, `GET /teams/${teamId}`)).toBe(404);
       expect((await remove(teamId, owner, viewer.userId)).code).toBe('not_found');
     });
 
@@ -227,38 +215,34 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
   describe('deletion', () => {
     it('takes everything of the team, revokes its runners and cancels its work first', async () => {
       const teamId = await newTeam('going');
-      await server.call('POST /projects', { as: owner, body: { name: 'gone', teamId } });
-      const run = await server.call(`POST /teams/${teamId}/sandbox-runs`, {
-        as: owner,
-        body: { purpose: 'agent_task', command: ['true'] },
+      await call(owner, 'POST /projects', { name: 'gone', teamId });
+      const run = await call(owner, `POST /teams/${teamId}/sandbox-runs`, {
+        purpose: 'agent_task',
+        command: ['true'],
       });
       expect(run.status, run.text).toBe(201);
       const admin = await join(server, owner, { teamId, role: 'admin' });
-      expect((await server.call(`DELETE /teams/${teamId}`, { as: admin.token })).code).toBe(
-        'role_insufficient',
-      );
-      expect((await server.call(`DELETE /teams/${teamId}`, { as: owner })).status).toBe(204);
-      expect((await server.call(`GET /teams/${teamId}`, { as: owner })).status).toBe(404);
-      expect((await server.call(`GET /sandbox-runs/${String(run.body['id'])}`, { as: owner })).status).toBe(
-        404,
-      );
+      expect(await codeOf(admin.token, `DELETE /teams/${teamId}`)).toBe('role_insufficient');
+      expect(await statusOf(owner, `DELETE /teams/${teamId}`)).toBe(204);
+      expect(await statusOf(owner, `GET /teams/${teamId}`)).toBe(404);
+      expect(await statusOf(owner, `GET /sandbox-runs/${String(run.body['id'])}`)).toBe(404);
       expect(await server.db.sql`select 1 from projects where team_id = ${teamId}`).toHaveLength(0);
     });
 
     it('spares the team of the service’s own runners', async () => {
-      const { body } = await server.call('GET /teams', { as: owner });
+      const { body } = await call(owner, 'GET /teams');
       const pool = (body['teams'] as Array<{ id: string; name: string }>).find(
         (team) => team.name === 'service pool',
       );
-      expect((await server.call(`DELETE /teams/${pool?.id}`, { as: owner })).code).toBe('team_protected');
+      expect(await codeOf(owner, `DELETE /teams/${pool?.id}`)).toBe('team_protected');
     });
   });
 
   it('move their queued work when staff assign a region', async () => {
     const teamId = await newTeam('moving');
-    const run = await server.call(`POST /teams/${teamId}/sandbox-runs`, {
-      as: owner,
-      body: { purpose: 'agent_task', command: ['true'] },
+    const run = await call(owner, `POST /teams/${teamId}/sandbox-runs`, {
+      purpose: 'agent_task',
+      command: ['true'],
     });
     const poolOfRun = async () => {
       const [row] = await server.db.sql<
@@ -267,12 +251,11 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
       return row?.pool_id;
     };
     expect(await poolOfRun()).not.toBe(teamId);
-    const { body } = await server.call('GET /regions', { as: owner });
+    const { body } = await call(owner, 'GET /regions');
     const regions = body['regions'] as Array<{ id: string; operator: string }>;
     const assign = async (operator: string) =>
-      await server.call(`PUT /admin/teams/${teamId}/region`, {
-        as: server.first.staffApiKey,
-        body: { regionId: regions.find((region) => region.operator === operator)?.id },
+      await call(server.first.staffApiKey, `PUT /admin/teams/${teamId}/region`, {
+        regionId: regions.find((region) => region.operator === operator)?.id,
       });
     expect((await assign('customer')).body).toMatchObject({ operator: 'customer', role: 'owner' });
     expect(await poolOfRun()).toBe(teamId);

@@ -1,6 +1,7 @@
 /** Addresses that nobody proved: what their accounts reach, and how they give way. REST and Connect. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { callsOf } from '../../../test/setup/calls.ts';
 import { has } from '../../../test/setup/needs.ts';
 import {
   firstSession,
@@ -17,6 +18,7 @@ import type { TestResponse, TestServer } from '../../../test/setup/server.ts';
 
 describe.skipIf(!(await has('postgres')))('an address that nobody proved', () => {
   let server: TestServer;
+  const { call, codeOf, outcomeOf, statusOf } = callsOf(() => server);
   /** The session is of staff, who also own the first team. */
   let session: string;
   let teamId: string;
@@ -41,16 +43,16 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
     team: string,
     as: string,
     { email, role = 'developer' }: { readonly email: string; readonly role?: string },
-  ): Promise<TestResponse> => await server.call(`POST /teams/${team}/invites`, { as, body: { email, role } });
+  ): Promise<TestResponse> => await call(as, `POST /teams/${team}/invites`, { email, role });
   const accept = async (invited: TestResponse, as: string): Promise<TestResponse> =>
-    await server.call('POST /invites/accept', { as, body: { token: invited.body['token'] } });
+    await call(as, 'POST /invites/accept', { token: invited.body['token'] });
   const inviteId = ({ body }: TestResponse): string => (body['invite'] as { id: string }).id;
   const teamsOf = async (as: string): Promise<readonly string[]> =>
-    ((await server.call('GET /teams', { as })).body['teams'] as Array<{ id: string }>).map(({ id }) => id);
+    ((await call(as, 'GET /teams')).body['teams'] as Array<{ id: string }>).map(({ id }) => id);
   const confirm = async (team: string, id: string, as: string): Promise<TestResponse> =>
-    await server.call(`POST /teams/${team}/invites/${id}/confirm`, { as, body: {} });
+    await call(as, `POST /teams/${team}/invites/${id}/confirm`, {});
   const claim = async (email: string): Promise<string> => {
-    const made = await server.call('POST /admin/account-claims', { as: session, body: { email } });
+    const made = await call(session, 'POST /admin/account-claims', { email });
     expect(made.status, made.text).toBe(201);
     return String(made.body['token']);
   };
@@ -59,27 +61,25 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
 
   describe('belongs to an account that', () => {
     it('is marked wherever it is shown', async () => {
-      expect((await server.call('GET /account', { as: squatter.token })).body).toMatchObject({
+      expect((await call(squatter.token, 'GET /account')).body).toMatchObject({
         emailVerified: false,
       });
-      expect((await server.call('GET /account', { as: session })).body).toMatchObject({
+      expect((await call(session, 'GET /account')).body).toMatchObject({
         emailVerified: true,
       });
-      const members = (await server.call(`GET /teams/${teamId}/members`, { as: session })).body['members'];
+      const members = (await call(session, `GET /teams/${teamId}/members`)).body['members'];
       expect(members).toContainEqual(
         expect.objectContaining({ userId: squatter.userId, emailVerified: false }),
       );
-      const space = await server.call('POST /spaces', {
-        as: session,
-        body: { name: 'shared', members: [{ userId: squatter.userId, role: 'viewer' }] },
+      const space = await call(session, 'POST /spaces', {
+        name: 'shared',
+        members: [{ userId: squatter.userId, role: 'viewer' }],
       });
-      const overview = await server.call(`GET /spaces/${String(space.body['id'])}/overview`, { as: session });
+      const overview = await call(session, `GET /spaces/${String(space.body['id'])}/overview`);
       expect(overview.body['members']).toContainEqual(
         expect.objectContaining({ userId: squatter.userId, emailVerified: false }),
       );
-      const found = await server.call(`GET /admin/accounts?email=${squatter.email.toUpperCase()}`, {
-        as: session,
-      });
+      const found = await call(session, `GET /admin/accounts?email=${squatter.email.toUpperCase()}`);
       expect(found.body).toMatchObject({ userId: squatter.userId, emailVerified: false });
       expect(found.body).not.toHaveProperty('emailVerifiedAt');
     });
@@ -87,13 +87,8 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
     it('founds no team, by no door and with no key', async () => {
       const key = await newKey(server, squatter.token);
       for (const as of [squatter.token, key.secret])
-        expect((await server.call('POST /teams', { as, body: { name: 'mine' } })).code).toBe(
-          'email_unverified',
-        );
-      const connect = await server.call('POST /svc.teams.v1.TeamsService/Create', {
-        as: squatter.token,
-        body: { name: 'mine' },
-      });
+        expect(await codeOf(as, 'POST /teams', { name: 'mine' })).toBe('email_unverified');
+      const connect = await call(squatter.token, 'POST /svc.teams.v1.TeamsService/Create', { name: 'mine' });
       expect([connect.status, connect.text]).toEqual([403, expect.stringContaining('not verified')]);
       expect(await teamsOf(squatter.token)).toEqual([teamId]);
     });
@@ -104,10 +99,10 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
       expect([answer.status, answer.body]).toEqual([200, { pending: true }]);
       expect((await accept(invited, squatter.token)).body).toEqual({ pending: true });
       expect(await teamsOf(squatter.token)).toEqual([teamId]);
-      expect((await server.call(`GET /teams/${other.teamId}`, { as: squatter.token })).status).toBe(404);
+      expect(await statusOf(squatter.token, `GET /teams/${other.teamId}`)).toBe(404);
 
       const id = inviteId(invited);
-      const { body } = await server.call(`GET /teams/${other.teamId}/invites`, { as: other.token });
+      const { body } = await call(other.token, `GET /teams/${other.teamId}/invites`);
       const shown = (body['invites'] as Array<{ id: string }>).find((each) => each.id === id);
       expect(shown).toMatchObject({ awaiting: { userId: squatter.userId, username: squatter.username } });
 
@@ -135,7 +130,7 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
       expect((await confirm(other.teamId, inviteId(invited), other.token)).status).toBe(404);
       expect((await confirm(other.teamId, inviteId(again), other.token)).code).toBe('state_conflict');
       await accept(again, squatter.token);
-      await server.call(`DELETE /teams/${other.teamId}/invites/${inviteId(again)}`, { as: other.token });
+      await call(other.token, `DELETE /teams/${other.teamId}/invites/${inviteId(again)}`);
       expect((await confirm(other.teamId, inviteId(again), other.token)).status).toBe(404);
       expect(await teamsOf(squatter.token)).toEqual([teamId]);
     });
@@ -153,25 +148,19 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
       const invited = await invite(other.teamId, other.token, { email: squatter.email });
       await accept(invited, squatter.token);
       const route = `POST /admin/accounts/${squatter.userId}/verify-email`;
-      expect((await server.call(route, { as: squatter.token, body: {} })).code).toBe('scope_missing');
-      expect((await server.call(route, { as: server.first.staffApiKey, body: {} })).code).toBe(
-        'session_required',
-      );
-      const done = await server.call(route, { as: session, body: {} });
+      expect(await codeOf(squatter.token, route, {})).toBe('scope_missing');
+      expect(await codeOf(server.first.staffApiKey, route, {})).toBe('session_required');
+      const done = await call(session, route, {});
       expect(done.body).toMatchObject({ emailVerified: true, emailVerifiedAt: expect.any(String) as string });
-      expect((await server.call(route, { as: session, body: {} })).body).toEqual(done.body);
-      expect((await server.call('POST /teams', { as: squatter.token, body: { name: 'own' } })).status).toBe(
-        201,
-      );
+      expect((await call(session, route, {})).body).toEqual(done.body);
+      expect(await statusOf(squatter.token, 'POST /teams', { name: 'own' })).toBe(201);
       expect((await accept(invited, squatter.token)).body['team']).toMatchObject({ id: other.teamId });
-      const { body } = await server.call('GET /admin/audit?limit=50', { as: session });
+      const { body } = await call(session, 'GET /admin/audit?limit=50');
       const acts = (body['entries'] as Array<{ action: string; target: string }>).filter(
         ({ target }) => target === squatter.userId,
       );
       expect(acts.map(({ action }) => action)).toEqual(['account.email_verified']);
-      expect(
-        (await server.call('POST /admin/accounts/user_0/verify-email', { as: session, body: {} })).status,
-      ).toBe(404);
+      expect(await statusOf(session, 'POST /admin/accounts/user_0/verify-email', {})).toBe(404);
     });
   });
 
@@ -187,9 +176,8 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
     it('the account that held it loses everything it had', async () => {
       const key = await newKey(server, squatter.token, { scopes: ['key:manage', 'team:read'] });
       const child = await newKey(server, key.secret, { scopes: ['team:read'] });
-      const admin = await server.call(`PATCH /teams/${teamId}/members/${squatter.userId}`, {
-        as: session,
-        body: { role: 'admin' },
+      const admin = await call(session, `PATCH /teams/${teamId}/members/${squatter.userId}`, {
+        role: 'admin',
       });
       expect(admin.status).toBe(200);
       const below = await invite(teamId, squatter.token, { email: `${newName()}@example.com` });
@@ -205,7 +193,7 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
       expect(made.body['userId']).not.toBe(squatter.userId);
 
       for (const as of [squatter.token, key.secret, child.secret])
-        expect((await server.call('GET /account', { as })).status).toBe(401);
+        expect(await statusOf(as, 'GET /account')).toBe(401);
       const old = await server.call('POST /auth/login', {
         body: { email: squatter.email, password: PASSWORD },
       });
@@ -217,16 +205,16 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
       expect(gone.code).toBe('credentials_invalid');
 
       const owner = await signIn(server, squatter.email, 'the true owner knows');
-      expect((await server.call('GET /account', { as: owner.token })).body).toMatchObject({
+      expect((await call(owner.token, 'GET /account')).body).toMatchObject({
         emailVerified: true,
         teams: [],
       });
-      const members = (await server.call(`GET /teams/${teamId}/members`, { as: session })).body[
-        'members'
-      ] as Array<{ userId: string }>;
+      const members = (await call(session, `GET /teams/${teamId}/members`)).body['members'] as Array<{
+        userId: string;
+      }>;
       expect(members.map(({ userId }) => userId)).not.toContain(squatter.userId);
       const body = { token: below.body['token'], username: newName(), password: PASSWORD };
-      expect((await server.call('POST /invites/accept', { body })).code).toBe('invite_invalid');
+      expect(await codeOf(undefined, 'POST /invites/accept', body)).toBe('invite_invalid');
       expect((await confirm(other.teamId, inviteId(waiting), other.token)).code).toBe('state_conflict');
       expect((await accept(waiting, owner.token)).body).toMatchObject({
         pending: false,
@@ -239,7 +227,7 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
     });
 
     it('a team that it owned alone passes to the new account, one with other owners does not', async () => {
-      const alone = await server.call('POST /teams', { as: session, body: { name: 'alone' } });
+      const alone = await call(session, 'POST /teams', { name: 'alone' });
       const aloneId = String(alone.body['id']);
       const [owned, shared] = [
         await invite(aloneId, session, { email: squatter.email, role: 'owner' }),
@@ -252,14 +240,12 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
         await accept(invited, squatter.token);
         expect((await confirm(team, inviteId(invited), as)).status).toBe(200);
       }
-      const { userId } = (await server.call('GET /account', { as: session })).body;
-      expect(
-        (await server.call(`DELETE /teams/${aloneId}/members/${String(userId)}`, { as: session })).status,
-      ).toBe(204);
+      const { userId } = (await call(session, 'GET /account')).body;
+      expect(await statusOf(session, `DELETE /teams/${aloneId}/members/${String(userId)}`)).toBe(204);
       await use(await claim(squatter.email));
       const owner = await signIn(server, squatter.email, 'the true owner knows');
       expect(await teamsOf(owner.token)).toEqual([aloneId]);
-      expect((await server.call(`GET /teams/${aloneId}`, { as: owner.token })).body).toMatchObject({
+      expect((await call(owner.token, `GET /teams/${aloneId}`)).body).toMatchObject({
         role: 'owner',
       });
     });
@@ -270,13 +256,10 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
       const held = { token: guest.body['token'], username: newName(), password: 'whoever comes first' };
       await server.call('POST /invites/accept', { body: held });
       const namesake = await join(server, session, { teamId, role: 'viewer' });
-      const renamed = await server.call('PATCH /account/username', {
-        as: namesake.token,
-        body: { username: name },
-      });
+      const renamed = await call(namesake.token, 'PATCH /account/username', { username: name });
       expect(renamed.status).toBe(200);
       expect((await use(await claim(squatter.email))).status).toBe(201);
-      expect((await server.call('GET /account', { as: squatter.token })).status).toBe(401);
+      expect(await statusOf(squatter.token, 'GET /account')).toBe(401);
     });
 
     it('an address without an account gets its verified one', async () => {
@@ -284,19 +267,17 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
       const made = await use(await claim(email));
       expect(made.status).toBe(201);
       const { token } = await signIn(server, email, 'the true owner knows');
-      expect((await server.call('POST /teams', { as: token, body: { name: 'own' } })).status).toBe(201);
+      expect(await statusOf(token, 'POST /teams', { name: 'own' })).toBe(201);
     });
 
     it('a claim is for staff with a session, for addresses without a verified account, once, and for 7 days', async () => {
       const body = { email: squatter.email };
-      const make = async (as: string) => (await server.call('POST /admin/account-claims', { as, body })).code;
+      const make = async (as: string) => await codeOf(as, 'POST /admin/account-claims', body);
       expect(await make(other.token)).toBe('scope_missing');
       expect(await make(server.first.staffApiKey)).toBe('session_required');
-      const held = await server.call('POST /admin/account-claims', {
-        as: session,
-        body: { email: other.email },
-      });
-      expect([held.status, held.code]).toEqual([409, 'state_conflict']);
+      expect(await outcomeOf(session, 'POST /admin/account-claims', { email: other.email })).toBe(
+        '409 state_conflict',
+      );
 
       const [first, second] = [await claim(squatter.email), await claim(squatter.email)];
       expect((await use(first)).code).toBe('claim_invalid');
@@ -313,13 +294,13 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
       const token = await claim(squatter.email);
       await verify(server, squatter.userId);
       expect((await use(token)).code).toBe('state_conflict');
-      expect((await server.call('GET /account', { as: squatter.token })).status).toBe(200);
+      expect(await statusOf(squatter.token, 'GET /account')).toBe(200);
     });
 
     it('a name that is taken leaves the account that gives way, and the claim, as they were', async () => {
       const token = await claim(squatter.email);
       expect((await use(token, other.username)).code).toBe('username_taken');
-      expect((await server.call('GET /account', { as: squatter.token })).status).toBe(200);
+      expect(await statusOf(squatter.token, 'GET /account')).toBe(200);
       expect((await use(token)).status).toBe(201);
     });
   });
