@@ -1,15 +1,8 @@
 /** These tests read files of Azure: what one gives to the template that it extends, and what starts it. */
 import { expect, it } from 'vitest';
-import { parseDefinition, type DefinedPipeline } from './index.ts';
+import { names, oneAt } from './testing/read.ts';
 
-function one(text: string): DefinedPipeline {
-  const { pipelines, problems } = parseDefinition({ path: 'azure-pipelines.yml', text });
-  expect(problems).toEqual([]);
-  const [pipeline] = pipelines;
-  if (pipeline === undefined) throw new Error('no pipeline');
-  return pipeline;
-}
-const names = ({ jobs }: DefinedPipeline): string => jobs.map(({ name }) => name).join();
+const one = oneAt('azure-pipelines.yml');
 
 it.each([
   ['stages', '{stages: [{stage: S, jobs: [{deployment: D}]}]}', 'D', true],

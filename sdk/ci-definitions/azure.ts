@@ -4,24 +4,25 @@ import {
   signOfCommands,
   signOfName,
   signOfPart,
+  signsOf,
   strong,
   type NamedPart,
   type Signs,
 } from './deploy.ts';
 import { at, entriesOf, entryOf, itemsOf, textOf, type Entry, type Node } from './node.ts';
-import { newSigns, pipelineOf, refuse, rootOf, type Reading } from './reading.ts';
-import type { DefinedJob, DefinedPipeline } from './types.ts';
+import { pipelineOf, refuse, rootOf, type JobDraft, type Reading } from './reading.ts';
+import type { DefinedPipeline } from './types.ts';
 
 interface ReadPipeline {
   readonly signs: Signs;
-  readonly jobs: DefinedJob[];
+  readonly jobs: JobDraft[];
   readonly includes: string[];
 }
 
 export function readAzure(reading: Reading): readonly DefinedPipeline[] {
   const root = rootOf(reading);
   if (root === undefined) return [];
-  const found: ReadPipeline = { signs: newSigns(reading), jobs: [], includes: [] };
+  const found: ReadPipeline = { signs: signsOf(reading), jobs: [], includes: [] };
   const extended = at(root, 'extends');
   if (!readParts(root, found) && extended === undefined)
     return refuse(reading, root, 'none of "stages", "jobs", "steps" and "extends"');
@@ -33,13 +34,10 @@ export function readAzure(reading: Reading): readonly DefinedPipeline[] {
     for (const part of partsOf(parameters)) readParts(part, found);
   return [
     pipelineOf(reading, {
-      // `name` is the format of build numbers, not a name.
-      name: undefined,
-      jobs: found.jobs,
+      // `name` of the file is the format of build numbers, not a name.
+      ...found,
       triggers: triggersOf(root),
-      signs: found.signs,
       partial: extended !== undefined || found.includes.length > 0,
-      includes: found.includes,
     }),
   ];
 }
@@ -58,8 +56,8 @@ function readParts(root: Node, found: ReadPipeline): boolean {
     for (const job of flat(jobs)) readJob(job, { name: undefined, isOff: false }, found);
   else if (steps !== undefined) {
     // Azure calls the one job of a file that has steps alone `Job`.
-    const hasMatrix = at(root, 'strategy', 'matrix') !== undefined;
-    found.jobs.push({ name: 'Job', line: steps.line, ...(hasMatrix && { matrix: true }) });
+    const matrix = at(root, 'strategy', 'matrix') !== undefined;
+    found.jobs.push({ name: 'Job', line: steps.line, matrix });
     readSteps(steps.value, found);
   }
   return (stages ?? jobs ?? steps) !== undefined;
@@ -145,15 +143,8 @@ function readJob(job: Node, { name: stage, isOff: isStageOff }: Stage, found: Re
         for (const { value } of entriesOf(hook.value)) readSteps(at(value, 'steps'), found);
       }
   }
-  const strategy = at(job, 'strategy');
-  const hasMatrix = at(strategy, 'matrix') !== undefined;
-  found.jobs.push({
-    name,
-    line: entry.line,
-    ...(stage !== undefined && { stage }),
-    ...(hasMatrix && { matrix: true }),
-    ...(disabled && { disabled }),
-  });
+  const matrix = at(job, 'strategy', 'matrix') !== undefined;
+  found.jobs.push({ name, line: entry.line, stage, matrix, disabled });
 }
 
 function readSteps(steps: Node | undefined, found: ReadPipeline): void {
@@ -176,7 +167,6 @@ function readSteps(steps: Node | undefined, found: ReadPipeline): void {
 }
 
 function signOfNames(node: Node, { kind, name }: Omit<NamedPart, 'line'>, signs: Signs): void {
-  const shown = at(node, 'displayName');
   signOfName(signs, { kind, name, line: node.line });
-  signOfName(signs, { kind, name: textOf(shown), line: shown?.line ?? node.line });
+  signOfName(signs, { kind, name: at(node, 'displayName'), line: node.line });
 }

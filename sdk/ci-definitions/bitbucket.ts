@@ -2,11 +2,11 @@
  * Reads `bitbucket-pipelines.yml` into one record for the file, whose triggers are the sections of
  * `pipelines`.
  */
-import { certain, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
+import { certain, signOfCommands, signOfName, signOfPart, signsOf, type Signs } from './deploy.ts';
 import { shorten } from './lines.ts';
 import { at, entriesOf, entryOf, itemsOf, textOf, type Node } from './node.ts';
-import { newSigns, pipelineOf, refuse, rootOf, type Reading } from './reading.ts';
-import type { DefinedJob, DefinedPipeline } from './types.ts';
+import { pipelineOf, refuse, rootOf, type JobDraft, type Reading } from './reading.ts';
+import type { DefinedPipeline } from './types.ts';
 
 export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
   const root = rootOf(reading);
@@ -17,8 +17,8 @@ export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
     textOf(at(root, 'export')) === 'true' ? entriesOf(at(root, 'definitions', 'pipelines')) : [];
   const sections = [...own, ...exported];
   if (sections.length === 0) return refuse(reading, at(root, 'pipelines') ?? root, 'no "pipelines"');
-  const signs = newSigns(reading);
-  const jobs: DefinedJob[] = [];
+  const signs = signsOf(reading);
+  const jobs: JobDraft[] = [];
   const includes: string[] = [];
   for (const { key, value } of sections) {
     // `default` is a list of its own; the others have one per branch, tag or name.
@@ -32,21 +32,17 @@ export function readBitbucket(reading: Reading): readonly DefinedPipeline[] {
   // An exported pipeline starts where it is imported.
   const triggers = own.map(({ key }) => key);
   const partial = includes.length > 0;
-  return [pipelineOf(reading, { name: undefined, jobs, triggers, signs, partial, includes })];
+  return [pipelineOf(reading, { jobs, triggers, signs, partial, includes })];
 }
 
 /** Reads `step`, `parallel` with a list or with `steps`, or `stage` with `steps`. */
-function readItem(item: Node, stage: Node | undefined, signs: Signs): readonly DefinedJob[] {
+function readItem(item: Node, stage: Node | undefined, signs: Signs): readonly JobDraft[] {
   const parallel = at(item, 'parallel');
   const inner = at(item, 'stage');
   if (parallel !== undefined) return stepsOf(parallel).flatMap((step) => readItem(step, stage, signs));
   if (inner !== undefined) {
     signOfEnvironment(inner, signs);
-    signOfName(signs, {
-      kind: 'stage',
-      name: textOf(at(inner, 'name')),
-      line: at(inner, 'name')?.line ?? inner.line,
-    });
+    signOfName(signs, { kind: 'stage', name: at(inner, 'name'), line: inner.line });
     return stepsOf(inner).flatMap((step) => readItem(step, inner, signs));
   }
   const step = entryOf(item, 'step');
@@ -59,11 +55,10 @@ interface PlacedStep {
   readonly stage: Node | undefined;
 }
 
-function readStep({ step, line, stage }: PlacedStep, signs: Signs): DefinedJob {
-  const name = textOf(at(step, 'name'));
-  const within = textOf(at(stage, 'name'));
+function readStep({ step, line, stage }: PlacedStep, signs: Signs): JobDraft {
+  const name = at(step, 'name');
   signOfEnvironment(step, signs);
-  signOfName(signs, { kind: 'step', name, line: at(step, 'name')?.line ?? line });
+  signOfName(signs, { kind: 'step', name, line });
   for (const key of ['script', 'after-script'])
     for (const command of itemsOf(at(step, key))) {
       const pipe = at(command, 'pipe');
@@ -71,7 +66,7 @@ function readStep({ step, line, stage }: PlacedStep, signs: Signs): DefinedJob {
       else signOfPart(signs, textOf(pipe)?.replace(/:[^:/]*$/, ''), pipe.line);
     }
   // Bitbucket itself calls a step without a name so.
-  return { name: name ?? 'Step', line, ...(within !== undefined && { stage: within }) };
+  return { name: textOf(name) ?? 'Step', line, stage: textOf(at(stage, 'name')) };
 }
 
 function signOfEnvironment(node: Node, signs: Signs): void {

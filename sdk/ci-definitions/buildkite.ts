@@ -1,8 +1,8 @@
 /** `.buildkite/pipeline.yml` */
-import { signOfCommands, signOfName, weak, type Signs } from './deploy.ts';
+import { signOfCommands, signOfName, signsOf, weak, type Signs } from './deploy.ts';
 import { at, entriesOf, entryOf, itemsOf, manyOf, textOf, type Node } from './node.ts';
-import { newSigns, pipelineOf, refuse, type Reading } from './reading.ts';
-import type { DefinedJob, DefinedPipeline } from './types.ts';
+import { pipelineOf, refuse, type JobDraft, type Reading } from './reading.ts';
+import type { DefinedPipeline } from './types.ts';
 
 /** Steps that are no job: they wait for others or for somebody. */
 const GATES = ['wait', 'waiter', 'block', 'manual', 'input'];
@@ -14,7 +14,7 @@ export function readBuildkite(reading: Reading): readonly DefinedPipeline[] {
   // A list of steps alone is allowed too.
   const steps = root?.kind === 'list' ? root : at(root, 'steps');
   if (steps?.kind !== 'list') return refuse(reading, steps ?? root, 'no list of "steps"');
-  const signs = newSigns(reading);
+  const signs = signsOf(reading);
   const jobs = steps.items.flatMap((step) => readStep(step, undefined, signs));
   const includes = jobs.flatMap(({ calls }) => calls ?? []);
   const dynamic = hasUpload(steps);
@@ -22,8 +22,7 @@ export function readBuildkite(reading: Reading): readonly DefinedPipeline[] {
     pipelineOf(reading, {
       name: textOf(at(root, 'name')),
       jobs,
-      // Where builds come from is a setting of the pipeline in Buildkite.
-      triggers: [],
+      // Where builds come from is a setting of the pipeline in Buildkite: it has no triggers here.
       signs,
       dynamic,
       partial: dynamic,
@@ -32,7 +31,7 @@ export function readBuildkite(reading: Reading): readonly DefinedPipeline[] {
   ];
 }
 
-function readStep(step: Node, group: string | undefined, signs: Signs): readonly DefinedJob[] {
+function readStep(step: Node, group: string | undefined, signs: Signs): readonly JobDraft[] {
   if (step.kind !== 'map') return [];
   const type = textOf(at(step, 'type')) ?? '';
   const inner = entryOf(step, 'group');
@@ -53,7 +52,7 @@ function readStep(step: Node, group: string | undefined, signs: Signs): readonly
   return readJob(step, group, signs);
 }
 
-function readJob(step: Node, group: string | undefined, signs: Signs): readonly DefinedJob[] {
+function readJob(step: Node, group: string | undefined, signs: Signs): readonly JobDraft[] {
   const command = at(step, 'command') ?? at(step, 'commands') ?? at(step, 'script');
   const calls = textOf(at(step, 'trigger'));
   const plugins = at(step, 'plugins');
@@ -76,16 +75,8 @@ function readJob(step: Node, group: string | undefined, signs: Signs): readonly 
     if (lock !== undefined && /deploy|release/i.test(textOf(lock.value) ?? ''))
       weak(signs, lock.line, 'one such step at a time, as for an environment');
   }
-  return [
-    {
-      name,
-      line: step.line,
-      ...(group !== undefined && { stage: group }),
-      ...(at(step, 'matrix') !== undefined && { matrix: true as const }),
-      ...(calls !== undefined && { calls }),
-      ...(disabled && { disabled: true as const }),
-    },
-  ];
+  const matrix = at(step, 'matrix') !== undefined;
+  return [{ name, line: step.line, stage: group, matrix, calls, disabled }];
 }
 
 /** Looks for `buildkite-agent pipeline upload`, by which the build itself adds steps. */

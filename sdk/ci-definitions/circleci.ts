@@ -1,8 +1,8 @@
 /** Reads `.circleci/config.yml` into one pipeline per workflow. */
 import { sign, signOfCommands, signOfName, signOfPart, signsOf, type Signs } from './deploy.ts';
 import { at, entriesOf, itemsOf, textOf, wordsOf, type Entry, type Node } from './node.ts';
-import { newSigns, pipelineOf, refuse, rootOf, warn, type Reading } from './reading.ts';
-import type { DefinedJob, DefinedPipeline, DeployEvidence } from './types.ts';
+import { pipelineOf, refuse, rootOf, warn, type JobDraft, type Reading } from './reading.ts';
+import type { DefinedPipeline, DeployEvidence } from './types.ts';
 
 /** Each of them goes through the steps of its jobs. */
 const WORKFLOWS_MAX = 200;
@@ -28,14 +28,10 @@ export function readCircleci(reading: Reading): readonly DefinedPipeline[] {
   const build = entriesOf(jobs).find(({ key }) => key === 'build') ?? entriesOf(jobs)[0];
   if (build === undefined) return refuse(reading, root, 'neither "workflows" nor "jobs"');
   // Without workflows the job `build` is run.
-  const signs = newSigns(reading);
+  const signs = signsOf(reading);
   signOfJob({ root, orbs, signs, seen: new Set(), commands: shared.commands }, build.key, build.line);
-  const job = {
-    name: build.key,
-    line: build.line,
-    ...(isParallel(build.value) && { matrix: true as const }),
-  };
-  return [pipelineOf(reading, { name: undefined, jobs: [job], triggers: ['push'], signs, ...shared })];
+  const job = { name: build.key, line: build.line, matrix: isParallel(build.value) };
+  return [pipelineOf(reading, { jobs: [job], triggers: ['push'], signs, ...shared })];
 }
 
 /** A search looks for signs of a deployment in one workflow. */
@@ -63,7 +59,7 @@ function readWorkflow(
   { root, orbs, ...shared }: Shared & Pick<Search, 'root' | 'orbs'>,
   { key: name, value: workflow }: Entry,
 ): DefinedPipeline {
-  const signs = newSigns(reading);
+  const signs = signsOf(reading);
   const search: Search = { root, orbs, signs, seen: new Set(), commands: shared.commands };
   const jobs = itemsOf(at(workflow, 'jobs')).flatMap((item) => readInvocation(search, item));
   const triggers = itemsOf(at(workflow, 'triggers')).flatMap((trigger) => wordsOf(trigger));
@@ -80,7 +76,7 @@ function readWorkflow(
 }
 
 /** Reads `- test`, or `- test: {name: …, matrix: …}`. */
-function readInvocation(search: Search, item: Node): readonly DefinedJob[] {
+function readInvocation(search: Search, item: Node): readonly JobDraft[] {
   const { orbs, signs } = search;
   const entry = entriesOf(item)[0];
   const called = textOf(item) ?? entry?.key;
@@ -95,15 +91,8 @@ function readInvocation(search: Search, item: Node): readonly DefinedJob[] {
     for (const steps of ['pre-steps', 'post-steps']) signOfSteps(search, at(options, steps));
   }
   const orb = orbs.get(called.split('/', 1)[0] ?? '');
-  const hasMatrix = at(options, 'matrix') !== undefined;
-  return [
-    {
-      name,
-      line,
-      ...(hasMatrix && { matrix: true as const }),
-      ...(called.includes('/') && orb !== undefined && { calls: `${orb} ${called}` }),
-    },
-  ];
+  const calls = called.includes('/') && orb !== undefined ? `${orb} ${called}` : undefined;
+  return [{ name, line, matrix: at(options, 'matrix') !== undefined, calls }];
 }
 
 function signOfJob(search: Search, called: string, line: number): void {
@@ -142,7 +131,7 @@ function signOfCommand({ signs, commands }: Search, command: Node | undefined): 
   if (command === undefined) return;
   let found = commands.get(command);
   if (found === undefined) {
-    const own = signsOf(signs.lines);
+    const own = signsOf(signs);
     signOfCommands(own, command);
     found = own.found;
     commands.set(command, found);

@@ -120,7 +120,7 @@ describe('commands', () => {
 
 describe('parts', () => {
   const signsOfPart = (part: string): readonly string[] => {
-    const signs = signsOf(['x']);
+    const signs = signsOf({ lines: ['x'] });
     signOfPart(signs, part, 1);
     return signs.found.map(({ why }) => why);
   };
@@ -260,7 +260,9 @@ describe('time', () => {
     (piece) => {
       for (const start of ['', 'atlassian/', 'circleci/helm/', 'actions/deploy-pages'])
         expect(
-          timeOf(() => signOfPart(signsOf(['x']), `${start}${piece.repeat(LONG / piece.length)}\nx`, 1)),
+          timeOf(() =>
+            signOfPart(signsOf({ lines: ['x'] }), `${start}${piece.repeat(LONG / piece.length)}\nx`, 1),
+          ),
         ).toBeLessThan(TIME_MAX_MS);
     },
   );

@@ -1,5 +1,5 @@
 /** Tells whether a pipeline deploys. Signs are collected with their lines, and added up: 2 is enough. */
-import { entriesOf, itemsOf, type Node, type ScalarNode } from './node.ts';
+import { entriesOf, itemsOf, textOf, type Node, type ScalarNode } from './node.ts';
 import { shorten } from './lines.ts';
 import type { DeployEvidence } from './types.ts';
 
@@ -120,7 +120,7 @@ export interface Signs {
   readonly seen: Set<Node>;
 }
 
-export function signsOf(lines: readonly string[]): Signs {
+export function signsOf({ lines }: Pick<Signs, 'lines'>): Signs {
   return { lines, found: [], said: new Set(), seen: new Set() };
 }
 
@@ -147,15 +147,17 @@ export const weak = (signs: Signs, line: number, why: string): void =>
 
 export interface NamedPart {
   readonly kind: 'job' | 'step' | 'stage';
-  readonly name: string | undefined;
+  /** A node stands in a line of its own. */
+  readonly name: string | Node | undefined;
   readonly line: number;
 }
 
 /** A name counts once per kind, however many jobs have one. */
-export function signOfName(signs: Signs, { kind, name, line }: NamedPart): void {
+export function signOfName(signs: Signs, { kind, name: given, line }: NamedPart): void {
+  const [name, place] = typeof given === 'object' ? [textOf(given), given.line] : [given, line];
   if (name === undefined || signs.said.has(kind) || !DEPLOYING_NAME.test(name.slice(0, NAME_MAX))) return;
   signs.said.add(kind);
-  weak(signs, line, `the name of a ${kind}`);
+  weak(signs, place, `the name of a ${kind}`);
 }
 
 /** Looks at an action, task, orb or pipe, as the file names it. */

@@ -1,8 +1,8 @@
 /** Reads `.drone.yml` into one pipeline per document of that kind. */
-import { certain, NAME_MAX, signOfCommands, signOfName, strong } from './deploy.ts';
+import { certain, NAME_MAX, signOfCommands, signOfName, signsOf, strong } from './deploy.ts';
 import { shorten } from './lines.ts';
 import { at, itemsOf, textOf, wordsOf, type Node } from './node.ts';
-import { newSigns, pipelineOf, refuse, type Reading } from './reading.ts';
+import { pipelineOf, refuse, type Reading } from './reading.ts';
 import type { DefinedPipeline } from './types.ts';
 
 export function readDrone(reading: Reading): readonly DefinedPipeline[] {
@@ -20,9 +20,6 @@ function readTemplate(reading: Reading, document: Node): DefinedPipeline {
   const load = textOf(at(document, 'load'));
   return pipelineOf(reading, {
     name: textOf(at(document, 'name')),
-    jobs: [],
-    triggers: [],
-    signs: newSigns(reading),
     opaque: true,
     partial: true,
     ...(load !== undefined && { includes: [load] }),
@@ -37,16 +34,12 @@ function eventsOf(event: Node | undefined): readonly string[] {
 const isPromotion = (event: string): boolean => event === 'promote' || event === 'rollback';
 
 function readPipeline(reading: Reading, document: Node): DefinedPipeline {
-  const signs = newSigns(reading);
+  const signs = signsOf(reading);
   const event = at(document, 'trigger', 'event');
   const triggers = eventsOf(event);
   if (triggers.some(isPromotion))
     certain(signs, event?.line ?? document.line, 'runs when a build is promoted or rolled back');
-  signOfName(signs, {
-    kind: 'job',
-    name: textOf(at(document, 'name')),
-    line: at(document, 'name')?.line ?? document.line,
-  });
+  signOfName(signs, { kind: 'job', name: at(document, 'name'), line: document.line });
   const jobs = itemsOf(at(document, 'steps')).map((step, index) => {
     const name = textOf(at(step, 'name')) ?? `step-${index + 1}`;
     signOfName(signs, { kind: 'step', name, line: step.line });

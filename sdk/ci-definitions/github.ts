@@ -1,8 +1,8 @@
 /** `.github/workflows/*.yml` */
-import { certain, signOfCommands, signOfName, signOfPart, type Signs } from './deploy.ts';
+import { certain, signOfCommands, signOfName, signOfPart, signsOf, type Signs } from './deploy.ts';
 import { at, entriesOf, entryOf, itemsOf, textOf, wordsOf, type Entry, type Node } from './node.ts';
-import { newSigns, pipelineOf, refuse, rootOf, warn, type Reading } from './reading.ts';
-import type { DefinedJob, DefinedPipeline } from './types.ts';
+import { pipelineOf, refuse, rootOf, warn, type JobDraft, type Reading } from './reading.ts';
+import type { DefinedPipeline } from './types.ts';
 
 export function readGithub(reading: Reading): readonly DefinedPipeline[] {
   const root = rootOf(reading);
@@ -16,7 +16,7 @@ export function readGithub(reading: Reading): readonly DefinedPipeline[] {
   for (const entry of jobs.entries)
     if (entry.value.kind !== 'map') refuse(reading, entry.value, `the job "${entry.key}" is not a map`);
   findMerges(reading, root);
-  const signs = newSigns(reading);
+  const signs = signsOf(reading);
   const found = jobs.entries.map((entry) => readJob(entry, signs));
   const includes = found.flatMap(({ calls }) => calls ?? []);
   return [
@@ -31,7 +31,7 @@ export function readGithub(reading: Reading): readonly DefinedPipeline[] {
   ];
 }
 
-function readJob({ key, line, value: job }: Entry, signs: Signs): DefinedJob {
+function readJob({ key, line, value: job }: Entry, signs: Signs): JobDraft {
   const disabled = isNever(at(job, 'if'));
   const calls = textOf(at(job, 'uses'));
   if (!disabled) {
@@ -39,23 +39,16 @@ function readJob({ key, line, value: job }: Entry, signs: Signs): DefinedJob {
     if (environment !== undefined && isNamed(environment.value))
       certain(signs, environment.line, `the job ${key} has an environment`);
     signOfName(signs, { kind: 'job', name: key, line });
-    signOfName(signs, { kind: 'job', name: textOf(at(job, 'name')), line: at(job, 'name')?.line ?? line });
+    signOfName(signs, { kind: 'job', name: at(job, 'name'), line });
     signOfPart(signs, calls, at(job, 'uses')?.line ?? line);
     for (const step of itemsOf(at(job, 'steps'))) readStep(step, signs);
   }
-  return {
-    name: key,
-    line,
-    ...(at(job, 'strategy', 'matrix') !== undefined && { matrix: true }),
-    ...(calls !== undefined && { calls }),
-    ...(disabled && { disabled }),
-  };
+  return { name: key, line, matrix: at(job, 'strategy', 'matrix') !== undefined, calls, disabled };
 }
 
 function readStep(step: Node, signs: Signs): void {
   if (isNever(at(step, 'if'))) return;
-  const name = at(step, 'name');
-  signOfName(signs, { kind: 'step', name: textOf(name), line: name?.line ?? step.line });
+  signOfName(signs, { kind: 'step', name: at(step, 'name'), line: step.line });
   const uses = at(step, 'uses');
   signOfPart(signs, textOf(uses), uses?.line ?? step.line);
   signOfCommands(signs, at(step, 'run'));

@@ -2,15 +2,9 @@
  * These tests read files of GitLab: what starts a pipeline, and what a job takes from elsewhere in the file.
  */
 import { expect, it } from 'vitest';
-import { parseDefinition, type DefinedPipeline } from './index.ts';
+import { oneAt } from './testing/read.ts';
 
-function one(text: string): DefinedPipeline {
-  const { pipelines, problems } = parseDefinition({ path: '.gitlab-ci.yml', text });
-  expect(problems).toEqual([]);
-  const [pipeline] = pipelines;
-  if (pipeline === undefined) throw new Error('no pipeline');
-  return pipeline;
-}
+const one = oneAt('.gitlab-ci.yml');
 const rules = (...written: readonly string[]): string => `a: {script: x, rules: [${written.join(', ')}]}\n`;
 const source = (name: string): string => `$CI_PIPELINE_SOURCE == "${name}"`;
 

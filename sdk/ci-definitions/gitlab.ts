@@ -1,9 +1,9 @@
 /** `.gitlab-ci.yml` */
-import { certain, signOfCommands, signOfName, weak, type Signs } from './deploy.ts';
+import { certain, signOfCommands, signOfName, signsOf, weak, type Signs } from './deploy.ts';
 import { wordsIn } from './lines.ts';
 import { at, entriesOf, itemsOf, manyOf, textOf, unique, wordsOf, type Entry, type Node } from './node.ts';
-import { newSigns, pipelineOf, refuse, warn, type Reading } from './reading.ts';
-import type { DefinedJob, DefinedPipeline } from './types.ts';
+import { pipelineOf, refuse, warn, type JobDraft, type Reading } from './reading.ts';
+import type { DefinedPipeline } from './types.ts';
 
 const RESERVED = new Set(
   wordsIn(`
@@ -52,8 +52,8 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
   if (extra !== undefined) warn(reading, extra, 'this document does not count');
   const includes = manyOf(at(root, 'include')).flatMap(includeOf);
   const entries = root.entries.filter(({ key }) => !RESERVED.has(key) && !key.startsWith('.'));
-  const signs = newSigns(reading);
-  const jobs: DefinedJob[] = [];
+  const signs = signsOf(reading);
+  const jobs: JobDraft[] = [];
   const file: File = { root, starts: new Map(), inherited: new Map() };
   const rules = at(root, 'workflow', 'rules');
   const triggers = new Set(conditionsOf(file, rules));
@@ -81,8 +81,9 @@ export function readGitlab(reading: Reading): readonly DefinedPipeline[] {
   ];
 }
 
-function readJob(file: File, { key, line, value: job }: Entry, signs: Signs): DefinedJob {
-  const stage = textOf(effective(file, job, 'stage'));
+function readJob(file: File, { key, line, value: job }: Entry, signs: Signs): JobDraft {
+  const stageNode = effective(file, job, 'stage');
+  const stage = textOf(stageNode);
   const trigger = effective(file, job, 'trigger');
   const disabled = textOf(effective(file, job, 'when')) === 'never';
   if (!disabled) {
@@ -96,21 +97,15 @@ function readJob(file: File, { key, line, value: job }: Entry, signs: Signs): De
       certain(signs, line, 'the job pages publishes a site');
     const group = effective(file, job, 'resource_group');
     signOfName(signs, { kind: 'job', name: key, line });
-    signOfName(signs, { kind: 'stage', name: stage, line: effective(file, job, 'stage')?.line ?? line });
+    signOfName(signs, { kind: 'stage', name: stageNode, line });
     if (group !== undefined && !ends && /deploy|release/i.test(key))
       weak(signs, group.line, 'one such job at a time, as for an environment');
     for (const script of ['before_script', 'script', 'after_script'])
       signOfScript(file.root, effective(file, job, script), { signs, level: 0 });
   }
   const calls = trigger === undefined ? undefined : calledBy(trigger);
-  return {
-    name: key,
-    line,
-    ...(stage !== undefined && { stage }),
-    ...(at(effective(file, job, 'parallel'), 'matrix') !== undefined && { matrix: true }),
-    ...(calls !== undefined && { calls }),
-    ...(disabled && { disabled }),
-  };
+  const matrix = at(effective(file, job, 'parallel'), 'matrix') !== undefined;
+  return { name: key, line, stage, matrix, calls, disabled };
 }
 
 /** A script may be put together of others: `- !reference [.setup, script]`. */

@@ -2,7 +2,7 @@
  * Finds functions and variables of a Jenkinsfile: what is run, and what a name stands for. It takes time in
  * proportion to the number of tokens.
  */
-import type { Token, Tokens } from './jenkins-tokens.ts';
+import { isSign, type Token, type Tokens } from './jenkins-tokens.ts';
 
 export interface Functions {
   has(name: string): boolean;
@@ -75,10 +75,6 @@ function endOfFunction({ tokens, pairs }: Tokens, index: number): number | undef
   const isTyped = before.kind === 'word' ? !CALLING.has(before.text) : /^[\]>]$/.test(before.text);
   const close = isTyped && isSign(tokens[index + 1], '(') ? pairs.get(index + 1) : undefined;
   return close !== undefined && isSign(tokens[close + 1], '{') ? pairs.get(close + 1) : undefined;
-}
-
-function isSign(token: Token | undefined, text: string): boolean {
-  return token?.kind === 'sign' && token.text === text;
 }
 
 interface Places {

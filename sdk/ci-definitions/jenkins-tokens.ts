@@ -27,6 +27,10 @@ export interface Tokens {
   readonly fault?: Fault;
 }
 
+export function isSign(token: Token | undefined, text: string): boolean {
+  return token?.kind === 'sign' && token.text === text;
+}
+
 /** Half a megabyte of an ordinary Jenkinsfile has some 100,000. */
 const TOKENS_MAX = 150_000;
 

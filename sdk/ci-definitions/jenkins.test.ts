@@ -1,14 +1,9 @@
 /** These tests read Jenkinsfiles: calls without brackets, and what stands in `triggers {}`. */
 import { expect, it } from 'vitest';
-import { parseDefinition, type DefinedPipeline } from './index.ts';
+import { parseDefinition } from './index.ts';
+import { oneAt } from './testing/read.ts';
 
-function one(text: string): DefinedPipeline {
-  const { pipelines, problems } = parseDefinition({ path: 'Jenkinsfile', text });
-  expect(problems).toEqual([]);
-  const [pipeline] = pipelines;
-  if (pipeline === undefined) throw new Error('no pipeline');
-  return pipeline;
-}
+const one = oneAt('Jenkinsfile');
 
 it.each([
   ["sh label: 'x', script: 'kubectl apply'", true],
@@ -118,6 +113,8 @@ it('is whole where it is, and refused wherever it is cut', () => {
   expect(passed.filter((cut) => cut > WHOLE.indexOf('pipeline {') || cut < start)).toEqual([]);
 });
 
+const RUNS_NOTHING = '1:1 neither a pipeline, nor a node, nor a step: nothing in the file is run';
+
 it.each([
   ["node {\n  sh 'make'\n", '1:6 a { that is not closed'],
   ["node {\n  sh('make'\n}\n", '3:1 a } where the ( of line 2 is not closed'],
@@ -128,23 +125,11 @@ it.each([
   ['node {\n  \u0001\n}\n', '2:3 the character U+0001, which is no code'],
   ['node {\n  sh "a"\n  \0\n}\n', '3:3 not a text: byte 19 of the file, in line 3, is 0'],
   ['// nothing\n', '1:1 the file holds no code'],
-  [
-    "def a = 1\ndef b() {\n  sh 'make'\n}\n",
-    '1:1 neither a pipeline, nor a node, nor a step: nothing in the file is run',
-  ],
-  ['import a.b.C\n', '1:1 neither a pipeline, nor a node, nor a step: nothing in the file is run'],
-  [
-    'Notes on the build (see below), in prose.\n',
-    '1:1 neither a pipeline, nor a node, nor a step: nothing in the file is run',
-  ],
-  [
-    '{"a": [1, 2], "b": {"c": null}}\n',
-    '1:1 neither a pipeline, nor a node, nor a step: nothing in the file is run',
-  ],
-  [
-    'on: push\njobs:\n  a:\n    steps: []\n',
-    '1:1 neither a pipeline, nor a node, nor a step: nothing in the file is run',
-  ],
+  ["def a = 1\ndef b() {\n  sh 'make'\n}\n", RUNS_NOTHING],
+  ['import a.b.C\n', RUNS_NOTHING],
+  ['Notes on the build (see below), in prose.\n', RUNS_NOTHING],
+  ['{"a": [1, 2], "b": {"c": null}}\n', RUNS_NOTHING],
+  ['on: push\njobs:\n  a:\n    steps: []\n', RUNS_NOTHING],
 ])('%j is refused: %s', (text, said) => {
   const { pipelines, problems } = parseDefinition({ path: 'Jenkinsfile', text });
   expect(pipelines).toEqual([]);

@@ -1,10 +1,10 @@
 /** Reads a Jenkinsfile, declarative or scripted: its stages, by their braces. */
-import { signOfCommand, signOfName, strong, type Signs } from './deploy.ts';
+import { signOfCommand, signOfName, signsOf, strong, type Signs } from './deploy.ts';
 import { functionsOf, type Functions } from './jenkins-functions.ts';
 import { wordsIn } from './lines.ts';
-import { tokenize, type Token, type Tokens } from './jenkins-tokens.ts';
-import { newSigns, pipelineOf, refuse, type Reading } from './reading.ts';
-import type { DefinedJob, DefinedPipeline } from './types.ts';
+import { isSign, tokenize, type Token, type Tokens } from './jenkins-tokens.ts';
+import { pipelineOf, refuse, type JobDraft, type Reading } from './reading.ts';
+import type { DefinedPipeline } from './types.ts';
 
 const TRIGGERS = new Set(
   wordsIn(`
@@ -57,7 +57,7 @@ const LOOKED_MAX = 100_000;
 
 interface ReadJenkinsfile extends Tokens {
   readonly functions: Functions;
-  readonly jobs: DefinedJob[];
+  readonly jobs: JobDraft[];
   readonly triggers: string[];
   readonly signs: Signs;
   /** Functions and variables that were looked into for triggers. */
@@ -84,7 +84,7 @@ export function readJenkins(reading: Reading, text: string): readonly DefinedPip
     functions,
     jobs: [],
     triggers: [],
-    signs: newSigns(reading),
+    signs: signsOf(reading),
     seen: new Set(),
     read: new Set(),
     looked: 0,
@@ -96,10 +96,7 @@ export function readJenkins(reading: Reading, text: string): readonly DefinedPip
   const opaque = found.jobs.length === 0 && !isBlock('node') && !isBlock('stages');
   return [
     pipelineOf(reading, {
-      name: undefined,
-      jobs: found.jobs,
-      triggers: found.triggers,
-      signs: found.signs,
+      ...found,
       opaque,
       partial: opaque || libraries.length > 0,
       includes: libraries,
@@ -115,8 +112,8 @@ function runsSomething({ tokens }: Tokens, functions: Functions): boolean {
     if (CONTROL.has(token.text) || before?.text === '@' || before?.text === 'class') return false;
     const isNear = next.line === token.line && next.column === token.column + token.text.length;
     const isStep = STEPS.has(token.text);
-    if (next.kind === 'sign' && next.text === '{') return isStep || beginsStatement(tokens, index);
-    if (next.kind === 'sign' && next.text === '(') return isNear || (isStep && isValue(tokens, index + 2));
+    if (isSign(next, '{')) return isStep || beginsStatement(tokens, index);
+    if (isSign(next, '(')) return isNear || (isStep && isValue(tokens, index + 2));
     return isStep
       ? isValue(tokens, index + 1) || (token.text === 'checkout' && next.text === 'scm')
       : next.kind === 'string' && next.line === token.line && beginsStatement(tokens, index);
@@ -138,11 +135,11 @@ function readTokens(found: ReadJenkinsfile): void {
   /** Round and square brackets that are open within the last brace. */
   let brackets = 0;
   for (const [index, token] of tokens.entries()) {
-    if (token.kind === 'sign' && token.text === '{') {
+    if (isSign(token, '{')) {
       open.push({ outside: brackets, stage: open.at(-1)?.stage, ...next });
       next = {};
       brackets = 0;
-    } else if (token.kind === 'sign' && token.text === '}') brackets = open.pop()?.outside ?? 0;
+    } else if (isSign(token, '}')) brackets = open.pop()?.outside ?? 0;
     else if (token.kind === 'sign' && /^[()[\]]$/.test(token.text)) {
       if (open.at(-1)?.isTriggers === true && brackets === 0 && token.text === '[')
         found.triggers.push(...classesIn(tokens.slice(index, index + 4)));
@@ -219,7 +216,7 @@ function isValue(tokens: readonly Token[], index: number): boolean {
 /** Tells a call, with brackets or without: `deploy(x)`, `deploy 'x'`, `deploy key: x`. */
 function isCalled(tokens: readonly Token[], index: number): boolean {
   const [token, next] = [tokens[index], tokens[index + 1]];
-  if (next?.text === '(' && next.kind === 'sign') return true;
+  if (isSign(next, '(')) return true;
   const isArgument = next?.kind === 'string' || (next?.kind === 'word' && tokens[index + 2]?.text === ':');
   return isArgument && next.line === token?.line;
 }
@@ -254,7 +251,7 @@ function readTriggers(index: number, found: ReadJenkinsfile): void {
 /** Reads `stage('x') {`, `stage(name: 'x') {` and `stage 'x'`. */
 function readStage(index: number, open: readonly Opened[], found: ReadJenkinsfile): Opens | undefined {
   const { tokens, jobs, signs } = found;
-  const isCall = tokens[index + 1]?.text === '(' && tokens[index + 1]?.kind === 'sign';
+  const isCall = isSign(tokens[index + 1], '(');
   let at = index + (isCall ? 2 : 1);
   if (tokens[at]?.text === 'name' && tokens[at + 1]?.text === ':') at += 2;
   const [name, line] = [tokens[at], tokens[index]?.line ?? 1];
@@ -265,7 +262,7 @@ function readStage(index: number, open: readonly Opened[], found: ReadJenkinsfil
   const within = open.at(-1)?.stage;
   const stage = within === undefined ? undefined : jobs[within]?.name;
   signOfName(signs, { kind: 'stage', name: name.text, line });
-  jobs.push({ name: name.text, line, ...(stage !== undefined && { stage }) });
+  jobs.push({ name: name.text, line, stage });
   return { stage: jobs.length - 1 };
 }
 
@@ -287,7 +284,7 @@ function commandsIn(inside: readonly Token[]): readonly Token[] {
  */
 function argumentsAt({ tokens, pairs }: Tokens, index: number): readonly Token[] {
   const first = index + 1;
-  if (tokens[first]?.kind !== 'sign' || tokens[first]?.text !== '(') {
+  if (!isSign(tokens[first], '(')) {
     let end = endOfValue(tokens, first);
     while (end < first + ARGUMENTS_MAX && tokens[end]?.text === ',') end = endOfValue(tokens, end + 1);
     return tokens.slice(first, end);

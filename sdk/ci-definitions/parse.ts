@@ -10,10 +10,10 @@ import { readGithub } from './github.ts';
 import { readGitlab } from './gitlab.ts';
 import { readJenkins } from './jenkins.ts';
 import { decode } from './bytes.ts';
-import { loadYaml, PROBLEMS_MAX, type LoadedYaml, type Repeated } from './load.ts';
+import { loadYaml, PROBLEMS_MAX, type LoadedYaml } from './load.ts';
 import { shorten } from './lines.ts';
 import { isOwnName, otherSystemOf, providerOfPath } from './paths.ts';
-import { newSigns, pipelineOf, type Read, type Reading } from './reading.ts';
+import { pipelineOf, type Read, type Reading } from './reading.ts';
 import { guessProvider, isOf } from './sniff.ts';
 import type { CiDefinitionProvider, DefinitionProblem, ParsedDefinition } from './types.ts';
 
@@ -144,6 +144,12 @@ function errorAt(line: number, message: string): DefinitionProblem {
   return { line, column: 1, message, severity: 'error' };
 }
 
+/** Names of those that refuse a key that is given twice. */
+const STRICT: { readonly [Provider in CiDefinitionProvider]?: string } = {
+  github: 'GitHub',
+  azure: 'Azure Pipelines',
+};
+
 /**
  * GitHub and Azure refuse a key that is given twice, in whatever case, but not conditions such as `${{ else
  * }}`, and Azure anchors too. The others take the last one, so that it is a mistake all the same.
@@ -152,26 +158,19 @@ function refusedBy(
   provider: CiDefinitionProvider,
   { repeated, anchor }: LoadedYaml,
 ): readonly DefinitionProblem[] {
-  const isStrict = provider === 'github' || provider === 'azure';
+  const strict = STRICT[provider];
   const problems = repeated
-    .filter(({ key, isOtherCase }) => (isStrict ? !key.includes('${{') : !isOtherCase))
-    .map((one) => ({ ...placeOf(one), ...(isStrict ? twiceRefused(one, provider) : twiceTaken(one)) }));
+    .filter(({ key, isOtherCase }) => (strict === undefined ? !isOtherCase : !key.includes('${{')))
+    .map(({ line, column, key, first }): DefinitionProblem => {
+      const given = `the key "${shorten(key)}" was given before, in line ${first}`;
+      return strict === undefined
+        ? { line, column, message: `${given}: the last one counts`, severity: 'warning' }
+        : { line, column, message: `${given}, which ${strict} refuses`, severity: 'error' };
+    });
   if (provider !== 'azure' || anchor === undefined) return problems;
-  const message = `the anchor &${shorten(anchor.name)}: Azure Pipelines takes no anchors`;
-  return [{ ...placeOf(anchor), message, severity: 'error' }, ...problems];
-}
-
-const placeOf = ({ line, column }: Pick<DefinitionProblem, 'line' | 'column'>) => ({ line, column });
-
-function twiceRefused({ key, first }: Repeated, provider: 'github' | 'azure') {
-  const name = provider === 'github' ? 'GitHub' : 'Azure Pipelines';
-  const message = `the key "${shorten(key)}" was given before, in line ${first}, which ${name} refuses`;
-  return { message, severity: 'error' } as const;
-}
-
-function twiceTaken({ key, first }: Repeated) {
-  const message = `the key "${shorten(key)}" was given before, in line ${first}: the last one counts`;
-  return { message, severity: 'warning' } as const;
+  const { line, column, name } = anchor;
+  const message = `the anchor &${shorten(name)}: ${strict} takes no anchors`;
+  return [{ line, column, message, severity: 'error' }, ...problems];
 }
 
 const isError = ({ severity }: DefinitionProblem): boolean => severity === 'error';
@@ -210,16 +209,7 @@ function failed(...problems: readonly DefinitionProblem[]): ParsedDefinition {
 
 /** Jsonnet and Starlark make the definition when they are run: it is listed, not read. */
 function program(reading: Reading): ParsedDefinition {
-  const signs = newSigns(reading);
-  const pipeline = pipelineOf(reading, {
-    name: undefined,
-    jobs: [],
-    triggers: [],
-    signs,
-    dynamic: true,
-    opaque: true,
-    partial: true,
-  });
+  const pipeline = pipelineOf(reading, { dynamic: true, opaque: true, partial: true });
   return { provider: reading.provider, pipelines: [pipeline], problems: [] };
 }
 

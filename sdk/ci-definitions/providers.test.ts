@@ -7,20 +7,7 @@ import {
   parseDefinition,
   providerOfPath,
 } from './index.ts';
-import type { DefinedPipeline } from './index.ts';
-
-function read(path: string, text: string): readonly DefinedPipeline[] {
-  const { pipelines, problems } = parseDefinition({ path, text });
-  expect(problems.filter(({ severity }) => severity === 'error')).toEqual([]);
-  return pipelines;
-}
-function one(path: string, text: string): DefinedPipeline {
-  const [pipeline, ...more] = read(path, text);
-  expect(more).toEqual([]);
-  if (pipeline === undefined) throw new Error(`${path} gave no pipeline`);
-  return pipeline;
-}
-const names = ({ jobs }: DefinedPipeline): string => jobs.map(({ name }) => name).join();
+import { names, one, read } from './testing/read.ts';
 
 describe('paths', () => {
   it.each([

@@ -19,19 +19,28 @@ export interface Reading {
 
 export type Read = (reading: Reading) => readonly DefinedPipeline[];
 
+/** A job as a reader finds it: what it has not is undefined or false. */
+export type JobDraft = Pick<DefinedJob, 'name' | 'line'> & {
+  readonly stage?: string | undefined;
+  readonly matrix?: boolean;
+  readonly calls?: string | undefined;
+  readonly disabled?: boolean;
+};
+
 interface Draft {
-  readonly name: string | undefined;
-  readonly jobs: readonly DefinedJob[];
-  readonly triggers: readonly string[];
-  readonly signs: Signs;
+  readonly name?: string | undefined;
+  readonly jobs?: readonly JobDraft[];
+  readonly triggers?: readonly string[];
+  /** Absent: there is nothing to look at. */
+  readonly signs?: Signs;
   readonly partial?: boolean;
   readonly dynamic?: boolean;
   readonly opaque?: boolean;
   readonly includes?: readonly string[];
 }
 
-export function pipelineOf({ provider, path }: Reading, draft: Draft): DefinedPipeline {
-  const { name, jobs, triggers, signs, partial, dynamic, opaque, includes = [] } = draft;
+export function pipelineOf({ provider, path, lines }: Reading, draft: Draft): DefinedPipeline {
+  const { name, jobs = [], triggers = [], includes = [], partial, dynamic, opaque } = draft;
   const shown = (all: readonly string[]) => unique(all.map((one) => shorten(one, NAME_MAX)));
   return {
     provider,
@@ -39,7 +48,7 @@ export function pipelineOf({ provider, path }: Reading, draft: Draft): DefinedPi
     path,
     jobs: jobs.map(shownJob),
     triggers: shown(triggers),
-    ...verdict(signs),
+    ...verdict(draft.signs ?? signsOf({ lines })),
     ...(partial === true && { partial }),
     ...(dynamic === true && { dynamic }),
     ...(opaque === true && { opaque }),
@@ -48,18 +57,15 @@ export function pipelineOf({ provider, path }: Reading, draft: Draft): DefinedPi
   };
 }
 
-function shownJob(job: DefinedJob): DefinedJob {
-  const { name, stage, calls } = job;
+function shownJob({ name, line, stage, matrix, calls, disabled }: JobDraft): DefinedJob {
   return {
-    ...job,
     name: shorten(name, NAME_MAX),
+    line,
     ...(stage !== undefined && { stage: shorten(stage, NAME_MAX) }),
+    ...(matrix === true && { matrix }),
     ...(calls !== undefined && { calls: shorten(calls, NAME_MAX) }),
+    ...(disabled === true && { disabled }),
   };
-}
-
-export function newSigns({ lines }: Reading): Signs {
-  return signsOf(lines);
 }
 
 type Placed = Pick<Node, 'line' | 'column'> | undefined;
