@@ -1,5 +1,5 @@
 import type { Reply } from './send.ts';
-import { requestIdOf } from './send.ts';
+import { requestIdOf } from './errors.ts';
 
 export interface WithResponse<T> {
   readonly data: T;

@@ -108,19 +108,13 @@ describe('byteStream()', () => {
       expect(chunk.length).toBeGreaterThan(0);
       break;
     }
-    await (
-      await server.request(0)
-    ).closedByClient;
+    await server.left(0);
     const stream = client.byteStream(file, { name: 'b' });
     await expect(stream.forEach(() => stream.abort())).rejects.toThrow(SvcAbortError);
-    await (
-      await server.request(1)
-    ).closedByClient;
+    await server.left(1);
     const controller = new AbortController();
     const other = client.byteStream(file, { name: 'c' }, { signal: controller.signal });
     await expect(other.forEach(() => controller.abort())).rejects.toThrow(SvcAbortError);
-    await (
-      await server.request(2)
-    ).closedByClient;
+    await server.left(2);
   });
 });

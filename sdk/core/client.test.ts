@@ -396,17 +396,11 @@ describe('timeouts', () => {
     expect(server.seen[0]?.headers['connect-timeout-ms']).toBeUndefined();
   });
 
-  it('hold although an injected fetch ignores its signal', async () => {
-    const deaf = client({ fetch: () => new Promise(() => undefined), maxRetries: 0 });
-    const call = errorOf(deaf.call(getThing, { id: 't1' }));
-    while (runtime.pending(8_000) === 0) await new Promise((resolve) => setImmediate(resolve));
-    runtime.fire(8_000);
-    expect(await call).toBeInstanceOf(SvcTimeoutError);
-  });
-
-  it('hold although an injected body never ends and ignores its signal', async () => {
-    const endless = client({ fetch: async () => new Response(new ReadableStream()), maxRetries: 0 });
-    const call = errorOf(endless.call(getThing, { id: 't1' }));
+  it.each<[string, ClientOptions['fetch']]>([
+    ['fetch', () => new Promise(() => undefined)],
+    ['body never ends and', async () => new Response(new ReadableStream())],
+  ])('hold although an injected %s ignores its signal', async (_, fetch) => {
+    const call = errorOf(client({ fetch, maxRetries: 0 }).call(getThing, { id: 't1' }));
     while (runtime.pending(8_000) === 0) await new Promise((resolve) => setImmediate(resolve));
     runtime.fire(8_000);
     expect(await call).toBeInstanceOf(SvcTimeoutError);

@@ -93,6 +93,24 @@ export function apiError(message: string, fields: ErrorFields, options?: ErrorOp
   return new Class(message, fields, options);
 }
 
+/** Makes the error of an answer, or a part of one, that is not what it should be. */
+export function unreadable(
+  message: string,
+  answer: Pick<ErrorFields, 'status' | 'headers' | 'body'>,
+  options?: ErrorOptions,
+): SvcApiError {
+  const requestId = requestIdOf(answer.headers);
+  return new SvcApiError(
+    message,
+    { ...answer, code: 'invalid_response', retryable: false, requestId },
+    options,
+  );
+}
+
+export function requestIdOf(headers: Headers): string | undefined {
+  return headers.get('x-request-id') ?? undefined;
+}
+
 export interface ErrorBody {
   readonly code?: string;
   readonly message?: string;

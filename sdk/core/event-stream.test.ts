@@ -225,9 +225,7 @@ describe('leaving an event stream', () => {
       expect(item).toEqual({ n: 1 });
       break;
     }
-    await (
-      await server.request(0)
-    ).closedByClient;
+    await server.left(0);
     expect(runtime.pending(45_000)).toBe(0);
   });
 
@@ -238,17 +236,12 @@ describe('leaving an event stream', () => {
       const stream = client().stream(logs, { id: 'r1' }, { signal: controller.signal });
       const iterator = stream[Symbol.asyncIterator]();
       await iterator.next();
-      const next = iterator.next().then(
-        () => undefined,
-        (error: unknown) => error,
-      );
+      const next = iterator.next().catch((error: unknown) => error);
       if (way === 'signal') controller.abort(new Error('enough'));
       else stream.abort(new Error('enough'));
       expect(await next).toBeInstanceOf(SvcAbortError);
       expect(await next).toMatchObject({ cause: { message: 'enough' } });
-      await (
-        await server.request(server.seen.length - 1)
-      ).closedByClient;
+      await server.left(server.seen.length - 1);
     }
   });
 
@@ -271,8 +264,6 @@ describe('leaving an event stream', () => {
         throw new Error('mine');
       });
     await expect(failing).rejects.toThrow('mine');
-    await (
-      await server.request(0)
-    ).closedByClient;
+    await server.left(0);
   });
 });

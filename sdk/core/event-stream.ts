@@ -6,7 +6,8 @@
  * given twice or left out, so a stream whose events carry no id is not resumed once an event was given out;
  * at most `maxRetries` reconnections in a row bring nothing; leaving the loop closes the connection.
  */
-import { apiError, isRecord, readErrorBody, SvcApiError, SvcConnectionError } from './errors.ts';
+import { apiError, isRecord, readErrorBody, requestIdOf, SvcConnectionError, unreadable } from './errors.ts';
+import type { SvcApiError } from './errors.ts';
 import { backoffMs } from './retry.ts';
 import { connectionError, type OpenAnswer } from './send.ts';
 import { sleep } from './scope.ts';
@@ -165,17 +166,12 @@ function checkedBody(response: Response, label: string): ReadableStream<Uint8Arr
   if (response.status === 204) return undefined;
   const type = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
   if (type === 'text/event-stream' && response.body !== null) return response.body;
-  throw new SvcApiError(
-    `${label} answered ${response.status} with ${type || 'no content type'}, not an event stream`,
-    {
-      status: response.status,
-      code: 'invalid_response',
-      body: undefined,
-      retryable: false,
-      requestId: response.headers.get('x-request-id') ?? undefined,
-      headers: response.headers,
-    },
-  );
+  const { status, headers } = response;
+  throw unreadable(`${label} answered ${status} with ${type || 'no content type'}, not an event stream`, {
+    status,
+    headers,
+    body: undefined,
+  });
 }
 
 function errorOfEvent(event: SseEvent, response: Response, label: string): SvcApiError {
@@ -188,7 +184,7 @@ function errorOfEvent(event: SseEvent, response: Response, label: string): SvcAp
     code: error.code ?? 'stream_error',
     body,
     retryable: error.retryable ?? false,
-    requestId: error.requestId ?? response.headers.get('x-request-id') ?? undefined,
+    requestId: error.requestId ?? requestIdOf(response.headers),
     headers: response.headers,
   });
 }
@@ -206,17 +202,7 @@ function parseData<T>(event: SseEvent, label: string): T {
   try {
     return JSON.parse(event.data) as T;
   } catch (error) {
-    throw new SvcApiError(
-      `${label} sent an event whose data is not JSON`,
-      {
-        status: 0,
-        code: 'invalid_response',
-        body: event.data,
-        retryable: false,
-        requestId: undefined,
-        headers: new Headers(),
-      },
-      { cause: error },
-    );
+    const answer = { status: 0, headers: new Headers(), body: event.data };
+    throw unreadable(`${label} sent an event whose data is not JSON`, answer, { cause: error });
   }
 }

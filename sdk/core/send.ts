@@ -3,7 +3,14 @@
  * attempt outlives `timeoutMs`, there are at most `maxRetries + 1` of them, and an abort ends the call at
  * once, also between attempts.
  */
-import { apiError, readErrorBody, SvcApiError, SvcConnectionError } from './errors.ts';
+import {
+  apiError,
+  readErrorBody,
+  requestIdOf,
+  SvcApiError,
+  SvcConnectionError,
+  unreadable,
+} from './errors.ts';
 import { printableHeaders, type Logger } from './log.ts';
 import { backoffMs, retryAfterMs, shouldRetryStatus } from './retry.ts';
 import type { Runtime } from './runtime.ts';
@@ -162,7 +169,7 @@ function errorOfAnswer(request: PreparedRequest, response: Response, bytes: Arra
     code: error.code ?? (isRedirect(response) ? 'redirected' : `http_${status}`),
     body,
     retryable: shouldRetryStatus(status, headers, body),
-    requestId: headers.get('x-request-id') ?? error.requestId,
+    requestId: requestIdOf(headers) ?? error.requestId,
     headers,
   });
 }
@@ -204,16 +211,5 @@ export function decodeReply(reply: Reply): unknown {
   const data = isJson ? parseJson(text) : undefined;
   if (data !== undefined) return data;
   const what = isJson ? 'unreadable JSON' : `${type === '' ? 'no content type' : type} instead of JSON`;
-  throw new SvcApiError(`${reply.label} answered ${reply.status} with ${what}`, {
-    status: reply.status,
-    code: 'invalid_response',
-    body: text,
-    retryable: false,
-    requestId: requestIdOf(reply.headers),
-    headers: reply.headers,
-  });
-}
-
-export function requestIdOf(headers: Headers): string | undefined {
-  return headers.get('x-request-id') ?? undefined;
+  throw unreadable(`${reply.label} answered ${reply.status} with ${what}`, { ...reply, body: text });
 }

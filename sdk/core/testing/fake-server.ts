@@ -32,6 +32,8 @@ export interface FakeServer {
   reply(...replies: readonly ScriptedReply[]): void;
   /** Resolves with the request of this index as soon as it has come. */
   request(index: number): Promise<SeenRequest>;
+  /** Resolves when the client has closed the connection of this request before its answer was complete. */
+  left(index: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -64,21 +66,23 @@ export async function startFakeServer(): Promise<FakeServer> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const request = (index: number): Promise<SeenRequest> =>
+    new Promise((resolve) => {
+      const check = (): void => {
+        const found = seen[index];
+        if (found === undefined) return;
+        waiting.delete(check);
+        resolve(found);
+      };
+      waiting.add(check);
+      check();
+    });
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen,
     reply: (...replies) => void script.push(...replies),
-    request: (index) =>
-      new Promise((resolve) => {
-        const check = (): void => {
-          const request = seen[index];
-          if (request === undefined) return;
-          waiting.delete(check);
-          resolve(request);
-        };
-        waiting.add(check);
-        check();
-      }),
+    request,
+    left: async (index) => await (await request(index)).closedByClient,
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -103,6 +107,7 @@ export function useFakeServer(): Omit<FakeServer, 'close'> {
     },
     reply: (...replies) => server.reply(...replies),
     request: (index) => server.request(index),
+    left: (index) => server.left(index),
   };
 }
 
