@@ -4,6 +4,7 @@
  * never made here: an id is public.
  */
 import { randomBytes } from 'node:crypto';
+import { encodeBase32 } from './base32.ts';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const POOL_BYTES = 4096;
@@ -22,18 +23,7 @@ function takeRandom(into: Uint8Array, from: number): void {
 
 /** Writes 128 bits as 26 characters, of which the first one carries three bits. */
 export function encodeCrockford(bytes: Uint8Array): string {
-  let out = '';
-  let buffer = 0;
-  let bits = 2; // 130 bits of text for 128 of value: the two on top are zero.
-  for (const byte of bytes) {
-    buffer = ((buffer << 8) | byte) & 0xffff;
-    bits += 8;
-    while (bits >= 5) {
-      bits -= 5;
-      out += ALPHABET[(buffer >> bits) & 31];
-    }
-  }
-  return out;
+  return encodeBase32(bytes, ALPHABET, 2); // 130 bits of text for 128 of value: the two on top are zero.
 }
 
 const COUNTER_MAX = 0xfff;

@@ -1,5 +1,6 @@
 /** Time-based one-time codes, RFC 6238: SHA-1, 30 seconds, 6 digits, as every authenticator app has it. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { encodeBase32 } from '../../base/base32.ts';
 
 export const STEP_S = 30;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
@@ -32,21 +33,7 @@ export function matchStep(secret: Uint8Array, code: string, now: Date): number |
   return found;
 }
 
-export function base32(bytes: Uint8Array): string {
-  let out = '';
-  let buffer = 0;
-  let bits = 0;
-  for (const byte of bytes) {
-    buffer = ((buffer << 8) | byte) & 0xffff;
-    bits += 8;
-    while (bits >= 5) {
-      bits -= 5;
-      out += ALPHABET[(buffer >> bits) & 31];
-    }
-  }
-  if (bits > 0) out += ALPHABET[(buffer << (5 - bits)) & 31];
-  return out;
-}
+export const base32 = (bytes: Uint8Array): string => encodeBase32(bytes, ALPHABET);
 
 export function otpauthUrl(secret: string, email: string): string {
   return `otpauth://totp/svc:${encodeURIComponent(email)}?secret=${secret}&issuer=svc&algorithm=SHA1&digits=6&period=${STEP_S}`;

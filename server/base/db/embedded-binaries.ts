@@ -25,6 +25,13 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'linux-x64': 'linux-x64',
 };
 
+export const binariesIn = (root: string, version: string): Binaries => ({
+  root,
+  version,
+  initdb: join(root, 'bin', 'initdb'),
+  postgres: join(root, 'bin', 'postgres'),
+});
+
 export function findBinaries(): Binaries {
   const platform = `${process.platform}-${process.arch}`;
   const name = PACKAGES[platform];
@@ -34,12 +41,7 @@ export function findBinaries(): Binaries {
   const root = join(dirname(packageJson), 'native');
   const { version } = JSON.parse(readFileSync(packageJson, 'utf8')) as { version: string };
   hydrateLinks(root);
-  const binaries = {
-    root,
-    version,
-    initdb: join(root, 'bin', 'initdb'),
-    postgres: join(root, 'bin', 'postgres'),
-  };
+  const binaries = binariesIn(root, version);
   for (const path of [binaries.initdb, binaries.postgres]) makeExecutable(path);
   return binaries;
 }

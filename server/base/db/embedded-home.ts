@@ -8,7 +8,7 @@
 import { execFileSync } from 'node:child_process';
 import { chownSync, cpSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { Binaries } from './embedded-binaries.ts';
+import { binariesIn, type Binaries } from './embedded-binaries.ts';
 
 /** Both undefined: as the server itself. */
 export interface Identity {
@@ -82,12 +82,7 @@ function copied({ root, version }: Binaries): Binaries {
       if (!existsSync(copy)) throw error; // else another server was faster
     }
   }
-  return {
-    root: copy,
-    version,
-    initdb: join(copy, 'bin', 'initdb'),
-    postgres: join(copy, 'bin', 'postgres'),
-  };
+  return binariesIn(copy, version);
 }
 
 /**
