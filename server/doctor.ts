@@ -34,7 +34,7 @@ interface Finding {
 }
 
 /** A finding, or an error whose message is one. */
-type Look = () => Promise<Omit<Finding, 'name'>>;
+type Look = () => Promise<Omit<Finding, 'name'>> | Omit<Finding, 'name'>;
 
 const NODE_MS = 5_000;
 /** Signatures are taken up to 30 s off the server's clock, of which runners and gateways need most. */
@@ -44,7 +44,7 @@ const CLOCK_MAX_MS = 2_000;
 export async function examine(config: Config, write: (line: string) => void): Promise<boolean> {
   let isWell = true;
   const check = async (name: string, look: Look, advice: string): Promise<boolean> => {
-    const finding = await look().catch((error: unknown) => ({
+    const finding = await (async () => await look())().catch((error: unknown) => ({
       detail: error instanceof Error ? error.message : String(error),
       advice,
     }));
@@ -56,10 +56,7 @@ export async function examine(config: Config, write: (line: string) => void): Pr
   if (config.databaseUrl === undefined)
     await check(
       'database',
-      async () =>
-        await Promise.resolve({
-          detail: `of its own in ${config.dataDir}, which the server starts and looks after`,
-        }),
+      () => ({ detail: `of its own in ${config.dataDir}, which the server starts and looks after` }),
       '',
     );
   else await examineDatabase({ ...config, databaseUrl: config.databaseUrl }, check);
@@ -103,7 +100,7 @@ async function examineDatabase(config: Config & { readonly databaseUrl: string }
   if (!kinds.includes('primary')) {
     const advice =
       'promote a standby, or start the primary: until then nothing is written, and servers answer 503';
-    await check('primary', async () => await Promise.resolve({ detail: 'none', advice }), '');
+    await check('primary', () => ({ detail: 'none', advice }), '');
     return;
   }
   const limits = { statementTimeoutMs: STATEMENT_TIMEOUT_MS, role: WORK_ROLE };
@@ -181,11 +178,7 @@ async function examineInside(db: Database, config: Config, check: Check): Promis
   const [tables] = await sql<Array<{ there: boolean }>>`
     select to_regclass('public.database_generation') is not null as there`;
   if (tables?.there !== true) {
-    await check(
-      'tables',
-      async () => await Promise.resolve({ detail: 'none yet; the first start makes them' }),
-      '',
-    );
+    await check('tables', () => ({ detail: 'none yet; the first start makes them' }), '');
     return;
   }
   await check(
@@ -244,7 +237,7 @@ async function keys({ sql }: Database, { secretsKey, dataDir }: Config): Promise
 async function examineBroker({ amqpUrl, mode }: Config, check: Check): Promise<void> {
   if (amqpUrl === undefined) {
     const detail = mode === 'split' ? 'none' : 'the queue is in the process of the server';
-    await check('broker', async () => await Promise.resolve({ detail }), '');
+    await check('broker', () => ({ detail }), '');
     return;
   }
   const { hosts, tls } = brokerAddressOf(amqpUrl);

@@ -15,6 +15,7 @@ import {
   type ResolvedFeatureSchema,
 } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import type { Clock } from '../base/clock.ts';
+import { sharedCall } from '../base/shared-call.ts';
 import { isObject } from './is-object.ts';
 
 const ANSWER_WITHIN_MS = 2_000;
@@ -38,19 +39,16 @@ export interface CompanionDeps {
   readonly answerWithinMs?: number;
 }
 
-export function createCompanion({
-  url,
-  clock,
-  answerWithinMs = ANSWER_WITHIN_MS,
-}: CompanionDeps): ReadCompanion {
+export function createCompanion(deps: CompanionDeps): ReadCompanion {
+  const { url, clock, answerWithinMs = ANSWER_WITHIN_MS } = deps;
   if (url === undefined) return async () => ({ configured: false, degraded: false });
   const address = `${url.replace(/\/+$/, '')}/platform-features/resolved`;
   let last: { readonly features: Features; readonly asOf: Date } | undefined;
   let problem: string | undefined;
   let triedAtMs = Number.NEGATIVE_INFINITY;
-  let trying: Promise<void> | undefined;
 
-  const attempt = async (): Promise<void> => {
+  // Everybody who looks meanwhile waits for the same try.
+  const attempt = sharedCall(async (): Promise<void> => {
     try {
       const features = await fetchFeatures(address, answerWithinMs);
       last = { features, asOf: clock.now() };
@@ -59,16 +57,10 @@ export function createCompanion({
       problem = sentence(error, answerWithinMs);
     }
     triedAtMs = clock.monotonicMs();
-  };
+  });
 
   return async () => {
-    if (clock.monotonicMs() - triedAtMs >= FRESH_FOR_MS) {
-      // Everybody who looks meanwhile waits for the same try.
-      trying ??= attempt().finally(() => {
-        trying = undefined;
-      });
-      await trying;
-    }
+    if (clock.monotonicMs() - triedAtMs >= FRESH_FOR_MS) await attempt();
     return {
       configured: true,
       degraded: problem !== undefined,

@@ -8,7 +8,6 @@
  * admission as the RPC of the resolver: the same credentials, the same limits, counted together. The
  * evaluation context is checked and then not looked at: switches are global.
  */
-import { createHash } from 'node:crypto';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import { assertJsonType } from '@svc/proto/http/body.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
@@ -20,6 +19,7 @@ import { isObject } from './is-object.ts';
 import { publicFeatures } from './resolve.ts';
 import { holdsTag } from '@svc/proto/http/etag.ts';
 import type { ResolvedFeature, Snapshot } from './snapshot.ts';
+import { tagOf } from './view.ts';
 
 export interface OfrepDeps {
   /** Authentication and rate limit, as for the RPC of the resolver. */
@@ -143,14 +143,7 @@ function createFlags(): (snapshot: Snapshot, staff: boolean) => Flags {
     if (both === undefined) {
       both = {
         staff: flagsOf(snapshot.features.map(flagForStaff)),
-        everybody: flagsOf(
-          publicFeatures(snapshot).map(({ key }) => ({
-            key,
-            value: true,
-            reason: 'STATIC',
-            variant: 'enabled',
-          })),
-        ),
+        everybody: flagsOf(publicFeatures(snapshot).map(flagForEverybody)),
       };
       made.set(snapshot, both);
     }
@@ -161,11 +154,15 @@ function createFlags(): (snapshot: Snapshot, staff: boolean) => Flags {
 /** The ETag is of the very body, so that a change that its reader cannot see does not change it. */
 function flagsOf(flags: readonly Flag[]): Flags {
   const bulkText = JSON.stringify({ flags });
-  const digest = createHash('sha256').update(bulkText).digest('base64url');
+  return { byKey: new Map(flags.map((flag) => [flag.key, flag])), bulkText, etag: tagOf(bulkText) };
+}
+
+function flagForEverybody({ key, enabled }: ResolvedFeature): Flag {
   return {
-    byKey: new Map(flags.map((flag) => [flag.key, flag])),
-    bulkText,
-    etag: `"${digest.slice(0, 22)}"`,
+    key,
+    value: enabled,
+    reason: enabled ? 'STATIC' : 'DISABLED',
+    variant: enabled ? 'enabled' : 'disabled',
   };
 }
 
@@ -174,12 +171,10 @@ function flagsOf(flags: readonly Flag[]): Flags {
  * whatever the code thinks. Metadata of OpenFeature are plain values, so the list of what blocks it is one
  * text.
  */
-function flagForStaff({ key, enabled, reason, blockedBy, lifecycle, visibility }: ResolvedFeature): Flag {
+function flagForStaff(feature: ResolvedFeature): Flag {
+  const { reason, blockedBy, lifecycle, visibility } = feature;
   return {
-    key,
-    value: enabled,
-    reason: enabled ? 'STATIC' : 'DISABLED',
-    variant: enabled ? 'enabled' : 'disabled',
+    ...flagForEverybody(feature),
     metadata: {
       featureReason: reason,
       ...(blockedBy.length > 0 && { blockedBy: blockedBy.join(',') }),

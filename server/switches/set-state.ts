@@ -73,31 +73,19 @@ async function tryOut({ rules }: SetStateDeps, wanted: WantedState, ctx: Ctx): P
 
 async function move(deps: SetStateDeps, wanted: WantedState, ctx: Ctx): Promise<Response> {
   const { rules } = deps;
-  const { definition, to, reason } = wanted;
+  const { definition, to } = wanted;
   const { key } = definition;
+  const { call, clock, caller } = ctx;
   // Looked up before the lock is taken: nobody else waits for it.
-  const actor = auditActor(ctx);
-  const display = displayOf(ctx.caller);
+  const by = { actor: auditActor(ctx), display: displayOf(caller), source: sourceOf(call) };
   return await ctx.db.transact(async (db) => {
     await lockStates(db.sql);
     const before = effectiveOf(rules, await readStates(db.sql));
     assertUnchanged(wanted, before, rules);
     if (before.states.get(key) === to)
       return { feature: presentFeature(definition, before, rules), affected: [], changed: false };
-    const states = await writeMove(
-      db,
-      { rules, before },
-      {
-        definition,
-        to,
-        reason,
-        actor,
-        display,
-        source: sourceOf(ctx.call),
-        requestId: ctx.call.requestId,
-        at: ctx.clock.now(),
-      },
-    );
+    const moved = { ...wanted, ...by, requestId: call.requestId, at: clock.now() };
+    const states = await writeMove(db, { rules, before }, moved);
     // Told at the commit and before the answer, so that whoever changed it sees it changed.
     db.afterCommit(() => deps.install(states));
     return {
@@ -144,9 +132,7 @@ function assertToggleable(definition: FeatureDefinition, rules: Rules, to: Switc
     throw apiError(
       'feature_not_toggleable',
       `${key} is planned and not built yet, so it cannot be switched on`,
-      {
-        details: { key, lifecycle },
-      },
+      { details: { key, lifecycle } },
     );
   }
 }

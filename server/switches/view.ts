@@ -31,9 +31,12 @@ export interface View extends Effective {
 /** 132 bits of the digest are plenty to tell two bodies apart. */
 const ETAG_CHARS = 22;
 
+export function tagOf(body: string): string {
+  return `"${createHash('sha256').update(body).digest('base64url').slice(0, ETAG_CHARS)}"`;
+}
+
 function ready(message: ResolvedResponse): ReadyAnswer {
-  const text = prepareJson(ResolvedResponseSchema, message);
-  return { message, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, ETAG_CHARS)}"` };
+  return { message, etag: tagOf(prepareJson(ResolvedResponseSchema, message)) };
 }
 
 function gateOf({ enabled, visibility }: ResolvedFeature): Gate {

@@ -12,6 +12,4 @@ export {
   purgeJobs,
   wakeWorkers,
 } from './store.ts';
-export type { NewJob } from './store.ts';
 export { createWorker, startWorker } from './worker.ts';
-export type { WorkerDeps } from './worker.ts';
