@@ -11,53 +11,45 @@ import {
   TotpStatusResponseSchema,
   WhoamiResponseSchema,
 } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
-import type { AccountDetails, WhoamiResponse } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
+import type {
+  AccountDetails,
+  PlanResponse,
+  WhoamiResponse,
+} from '@svc/proto/gen/svc/account/v1/account_pb.ts';
 import type { Caller, Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { change, shown } from '../../kit/resource/index.ts';
+import type { Row } from '../../kit/resource/index.ts';
 import type { AuthDeps } from './auth-service.ts';
 import { createClaim, useClaim } from './claims.ts';
 import type { ClaimDeps } from './claims.ts';
 import { checkPasswordStrength } from '../../base/password.ts';
 import { assertInPerson } from './proof.ts';
-import { endOtherSessions } from './sessions.ts';
+import { endSessions } from './sessions.ts';
 import { findUserByEmail, findUserById, renewPasswordHash, setEmailVerified, setUsername } from './store.ts';
 import type { User } from './store.ts';
 import { acceptTotpCode, confirmTotp, findTotp, putPendingTotp, removeTotp } from './totp-store.ts';
 import { base32, otpauthUrl } from './totp-code.ts';
+import type { Message } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { notFound } from '../../kit/not-found.ts';
 
 /** It says what an account pays for, and what that includes. */
-export interface AccountPlan {
-  readonly name: string;
-  readonly standing: string;
-  readonly periodStart: Date;
-  readonly periodEnd: Date;
-  readonly includedSeconds: number;
-  readonly usedSeconds: number;
-  readonly cancelAt: Date | null;
-  readonly teamIds: readonly string[];
-  readonly requestsPerMinute: number;
-  readonly apiKeysMax: number;
-  readonly teamsMax: number;
-  readonly runnersPerTeamMax: number;
-  readonly queuedRunsPerTeamMax: number;
-}
+export type AccountPlan = Required<Row<Omit<PlanResponse, keyof Message>>>;
 
 /** Reads the plan of the caller's account. */
 export type PlanOfAccount = (ctx: Ctx) => Promise<AccountPlan>;
 
 export type AccountDeps = Pick<AuthDeps, 'secrets' | 'tries'> &
   ClaimDeps & {
-    readonly planOf: PlanOfAccount;
+    readonly planOf: () => PlanOfAccount;
   };
 
 export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
   const { secrets } = deps;
   return implement(AccountService, {
     whoami: async (_request, ctx: Ctx) => await describe(deps, ctx),
-    plan: async (_request, ctx: Ctx) => shown(PlanResponseSchema, await deps.planOf(ctx)),
+    plan: async (_request, ctx: Ctx) => shown(PlanResponseSchema, await deps.planOf()(ctx)),
     updateUsername: async ({ username }, ctx: Ctx) => {
       const { userId } = ctx.caller;
       await ctx.db.transact(async (db) => {
@@ -107,7 +99,7 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
       await change(ctx, own(ctx, 'account.password_changed'), async ({ db }) => {
         if (!(await renewPasswordHash(db, user, hash)))
           throw apiError('credentials_invalid', 'the current password is wrong: it was changed meanwhile');
-        await endOtherSessions(db, user.id, ctx.caller.credentialId);
+        await endSessions(db, user.id, ctx.caller.credentialId);
         await deps.changes.announce(db, { userId: user.id });
         return user;
       });
@@ -152,12 +144,10 @@ async function describe({ teamsOfAccount }: AccountDeps, ctx: Ctx): Promise<Whoa
   const { db, caller } = ctx;
   const user = await ownAccount(db, caller);
   return shown(WhoamiResponseSchema, {
-    ...user,
-    userId: user.id,
-    emailVerified: user.emailVerifiedAt !== null,
+    ...detailsOf(user),
     credential: caller.kind === 'session' ? 'session' : 'api_key',
     scopes: [...caller.scopes].sort(),
-    teams: await teamsOfAccount.named(ctx),
+    teams: await teamsOfAccount().named(ctx),
   });
 }
 
@@ -184,9 +174,11 @@ export function createAdminAccounts(): Handlers<Ctx> {
 
 function show(user: User | undefined): AccountDetails {
   if (user === undefined) throw notFound('account');
-  return shown(AccountDetailsSchema, {
-    ...user,
-    userId: user.id,
-    emailVerified: user.emailVerifiedAt !== null,
-  });
+  return shown(AccountDetailsSchema, detailsOf(user));
 }
+
+const detailsOf = (user: User) => ({
+  ...user,
+  userId: user.id,
+  emailVerified: user.emailVerifiedAt !== null,
+});

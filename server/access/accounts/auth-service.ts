@@ -26,10 +26,8 @@ export interface AuthDeps {
   readonly tries: Tries;
 }
 
-/**
- * Also written in auth/presented.ts, which reads it; the prefix makes browsers insist on Secure and Path=/.
- */
-const COOKIE = '__Host-sid';
+/** The prefix makes browsers insist on Secure and Path=/. */
+export const SESSION_COOKIE = '__Host-sid';
 
 export function createAuthService(deps: AuthDeps): Handlers<Ctx> {
   return implement(AuthService, {
@@ -56,7 +54,7 @@ function setCookie(ctx: Ctx, token: string, maxAgeMs: number): void {
   const age = Math.floor(maxAgeMs / 1_000);
   ctx.call.responseHeaders.set(
     'set-cookie',
-    `${COOKIE}=${token}; Path=/; Max-Age=${age}; Secure; HttpOnly; SameSite=Lax`,
+    `${SESSION_COOKIE}=${token}; Path=/; Max-Age=${age}; Secure; HttpOnly; SameSite=Lax`,
   );
 }
 

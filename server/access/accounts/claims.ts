@@ -11,6 +11,7 @@ import { and, eq, isNull } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { ClaimEmailRequest } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
+import type { AuditAct } from '../../kit/ledger/index.ts';
 import type { Ctx, Role } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
 import type { Database } from '../../base/db/index.ts';
@@ -20,7 +21,7 @@ import { change } from '../../kit/resource/index.ts';
 import { checkPasswordStrength } from '../../base/password.ts';
 import type { Passwords } from '../../base/password.ts';
 import { accountClaims } from './schema.ts';
-import { endAllSessions, hashToken } from './sessions.ts';
+import { endSessions, hashToken } from './sessions.ts';
 import { createUser, findUserByEmail, lockUserByEmail, normalizeEmail, retireUser } from './store.ts';
 import type { User } from './store.ts';
 import { removeTotp } from './totp-store.ts';
@@ -50,15 +51,15 @@ export interface Handover {
 export interface ClaimDeps {
   readonly passwords: Passwords;
   readonly changes: CredentialChanges;
-  readonly teamsOfAccount: TeamsOfAccount;
-  readonly revokeKeys: RevokeKeys;
+  readonly teamsOfAccount: () => TeamsOfAccount;
+  readonly revokeKeys: () => RevokeKeys;
 }
 
 /**
  * Revokes all keys of an account, in the transaction in which it gives way. Keys stand above accounts and
  * fill this in.
  */
-export type RevokeKeys = (db: Database, userId: string, now: Date) => Promise<unknown>;
+export type RevokeKeys = (db: Database, of: { readonly userId: string }, now: Date) => Promise<unknown>;
 
 export async function createClaim(
   ctx: Ctx,
@@ -102,17 +103,14 @@ export async function useClaim(deps: ClaimDeps, ctx: Ctx, request: ClaimEmailReq
       const claim = await takeClaim(db, token, now);
       if (claim === undefined) throw claimInvalid();
       const before = await findUserByEmail(db, claim.email);
-      if (before !== undefined) await deps.teamsOfAccount.lock(db, before.id);
+      if (before !== undefined) await deps.teamsOfAccount().lock(db, before.id);
       const holder = await lockUserByEmail(db, claim.email);
       assertUnverified(holder);
       if (holder !== undefined) await retireUser(db, holder.id, unknownHash);
       await createUser(db, user);
       if (holder !== undefined) await giveWay(deps, tx, { from: holder, to: user });
-      await record(tx, user, {
-        action: 'account.claimed',
-        target: id,
-        details: { email: user.email, claimId: claim.id },
-      });
+      const details = { email: user.email, claimId: claim.id };
+      await recordFor(tx, user, { chain: PLATFORM_CHAIN, action: 'account.claimed', target: id, details });
     });
   } catch (error) {
     // The next try will find that account.
@@ -130,23 +128,23 @@ async function giveWay(
 ): Promise<void> {
   const { from, to } = who;
   const { db } = tx;
-  await endAllSessions(db, from.id);
-  await revokeKeys(db, from.id, tx.clock.now());
+  await endSessions(db, from.id);
+  await revokeKeys()(db, { userId: from.id }, tx.clock.now());
   await removeTotp(db, from.id);
-  await teamsOfAccount.handOver(tx, who);
+  await teamsOfAccount().handOver(tx, who);
   await changes.announce(db, { userId: from.id });
   const details = { email: from.email, username: from.username, by: to.id };
-  await record(tx, to, { action: 'account.gave_way', target: from.id, details });
+  await recordFor(tx, to, { chain: PLATFORM_CHAIN, action: 'account.gave_way', target: from.id, details });
 }
 
-/** The caller is nobody yet: the new account is the actor. */
-async function record(
+/** The caller is nobody yet: the account that the call makes is the actor. */
+export async function recordFor(
   { db, call, clock }: Ctx,
   { id, username }: User,
-  act: { readonly action: string; readonly target: string; readonly details: Record<string, string> },
+  act: Omit<AuditAct, 'actor' | 'requestId'>,
 ): Promise<void> {
   const actor = { kind: 'user', id, display: username } as const;
-  await appendAudit(db, { ...act, chain: PLATFORM_CHAIN, actor, requestId: call.requestId }, clock.now());
+  await appendAudit(db, { ...act, actor, requestId: call.requestId }, clock.now());
 }
 
 type Claim = Pick<typeof accountClaims.$inferSelect, 'id' | 'email'>;

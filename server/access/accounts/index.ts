@@ -1,5 +1,4 @@
 /** The feature keeps accounts of people: sign-in, sessions, one-time codes and claims of an address. */
-import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
 import { createAccountService, createAdminAccounts } from './account-service.ts';
 import type { PlanOfAccount } from './account-service.ts';
@@ -8,8 +7,10 @@ import { createAuthService } from './auth-service.ts';
 import type { RevokeKeys, TeamsOfAccount } from './claims.ts';
 import { purgeSessions } from './sessions.ts';
 import { createTries } from './tries.ts';
-export type { AccountPlan, PlanOfAccount } from './account-service.ts';
+export type { AccountPlan } from './account-service.ts';
 export type { SessionTimes } from './accounts.settings.ts';
+export { SESSION_COOKIE } from './auth-service.ts';
+export { recordFor } from './claims.ts';
 export type { TeamsOfAccount } from './claims.ts';
 export { hashToken, looksLikeSessionToken, purgeSessions, sessionTimesOf } from './sessions.ts';
 export { createUser, findUserByEmail, findUserById, newUser } from './store.ts';
@@ -28,18 +29,13 @@ export const accountsFeature = declareFeature({
   writes: ['sessions'],
   start: (system, _on, sessions) => {
     const { clock, db } = system;
-    const teams = (): TeamsOfAccount => filledOnce(system, teamsOfAccount);
     const parts = {
       ...system,
       sessions,
       tries: createTries(clock),
-      revokeKeys: async (...of: Parameters<RevokeKeys>) => await filledOnce(system, keysOfAccount)(...of),
-      planOf: async (ctx: Ctx) => await filledOnce(system, planOfAccount)(ctx),
-      teamsOfAccount: {
-        named: async (ctx: Ctx) => await teams().named(ctx),
-        lock: async (...of: Parameters<TeamsOfAccount['lock']>) => await teams().lock(...of),
-        handOver: async (...of: Parameters<TeamsOfAccount['handOver']>) => await teams().handOver(...of),
-      },
+      revokeKeys: () => filledOnce(system, keysOfAccount),
+      planOf: () => filledOnce(system, planOfAccount),
+      teamsOfAccount: () => filledOnce(system, teamsOfAccount),
     };
     return {
       sessions,

@@ -5,18 +5,12 @@
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { Secrets } from '../../base/secrets.ts';
-import type { Passwords } from '../../base/password.ts';
+import type { AuthDeps } from './auth-service.ts';
 import { beganWithBothFactors } from './sessions.ts';
 import type { User } from './store.ts';
 import { acceptRecoveryCode, acceptTotpCode, findTotp } from './totp-store.ts';
-import type { Tries } from './tries.ts';
 
-export interface ProofDeps {
-  readonly secrets: Secrets;
-  readonly passwords: Passwords;
-  readonly tries: Tries;
-}
+type ProofDeps = Pick<AuthDeps, 'secrets' | 'passwords' | 'tries'>;
 
 /** Says where the database is asked, and from where the tries come. */
 type Where = Pick<Ctx, 'db' | 'call' | 'clock'>;

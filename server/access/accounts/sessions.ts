@@ -67,16 +67,10 @@ export async function endSession({ orm }: Database, sessionId: string): Promise<
   await orm.delete(sessions).where(eq(sessions.id, sessionId));
 }
 
-export async function endOtherSessions(
-  { orm }: Database,
-  userId: string,
-  keptSessionId: string,
-): Promise<void> {
-  await orm.delete(sessions).where(and(eq(sessions.userId, userId), ne(sessions.id, keptSessionId)));
-}
-
-export async function endAllSessions({ orm }: Database, userId: string): Promise<void> {
-  await orm.delete(sessions).where(eq(sessions.userId, userId));
+/** Ends all sessions of the account, or all but one. */
+export async function endSessions({ orm }: Database, userId: string, keptId?: string): Promise<void> {
+  const others = keptId === undefined ? undefined : ne(sessions.id, keptId);
+  await orm.delete(sessions).where(and(eq(sessions.userId, userId), others));
 }
 
 /** Forgets sessions that ended by age, and those that nobody used for longer than any idle limit. */

@@ -13,22 +13,19 @@ export function normalizeEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 
-export async function findUserByEmail({ orm }: Database, email: string): Promise<User | undefined> {
-  const [row] = await orm
+const byEmail = ({ orm }: Database, email: string) =>
+  orm
     .select()
     .from(users)
     .where(eq(users.email, normalizeEmail(email)));
-  return row;
+
+export async function findUserByEmail(db: Database, email: string): Promise<User | undefined> {
+  return (await byEmail(db, email))[0];
 }
 
 /** Nobody else changes the account until the transaction ends. */
-export async function lockUserByEmail({ orm }: Database, email: string): Promise<User | undefined> {
-  const [row] = await orm
-    .select()
-    .from(users)
-    .where(eq(users.email, normalizeEmail(email)))
-    .for('update');
-  return row;
+export async function lockUserByEmail(db: Database, email: string): Promise<User | undefined> {
+  return (await byEmail(db, email).for('update'))[0];
 }
 
 export async function findUserById({ orm }: Database, id: string): Promise<User | undefined> {

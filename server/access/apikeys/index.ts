@@ -25,13 +25,13 @@ import {
   listKeys,
   liveKeyEnd,
   lockAccount,
-  revokeAllKeys,
+  revokeKeys,
   revokeLine,
 } from './store.ts';
 import type { KeyRow } from './store.ts';
 
 export { parseKey, secretMatches } from './key.ts';
-export { endOfKey, revokeKeysOfTeam } from './store.ts';
+export { endOfKey, revokeKeys } from './store.ts';
 
 const KIND = 'API key';
 const DAY_MS = 86_400_000;
@@ -55,7 +55,7 @@ export const apiKeysFeature = declareFeature({
   start: (system, _on, { apiKeysMax }) => ({
     apiKeysMax,
     services: [createApiKeys({ ...system, apiKeysMax })],
-    fills: [fill(keysOfAccount, revokeAllKeys)],
+    fills: [fill(keysOfAccount, revokeKeys)],
   }),
 });
 
@@ -142,7 +142,7 @@ async function refuseTooMany({ db, caller, clock }: Ctx, max: number): Promise<v
   );
 }
 
-export type NewApiKey = Pick<
+type NewApiKey = Pick<
   typeof apiKeys.$inferInsert,
   'userId' | 'name' | 'teamId' | 'parentId' | 'expiresAt'
 > & { readonly scopes: readonly string[] };

@@ -92,24 +92,17 @@ export async function revokeLine({ sql }: Database, id: string, now: Date): Prom
 }
 
 /**
- * Ends the keys for the team alone of somebody who leaves it, so that none of them comes back with its
- * person.
+ * Revokes every key of the account, whose lock the caller holds; or, of somebody who leaves a team, those for
+ * that team alone, so that none of them comes back with its person.
  */
-export async function revokeKeysOfTeam(
+export async function revokeKeys(
   { orm }: Database,
-  { userId, teamId }: { readonly userId: string; readonly teamId: string },
+  { userId, teamId }: { readonly userId: string; readonly teamId?: string },
   now: Date,
 ): Promise<void> {
+  const ofTeam = teamId === undefined ? undefined : eq(apiKeys.teamId, teamId);
   await orm
     .update(apiKeys)
     .set({ revokedAt: now })
-    .where(and(eq(apiKeys.userId, userId), eq(apiKeys.teamId, teamId), isNull(apiKeys.revokedAt)));
-}
-
-/** Revokes every key of the account. The caller holds the account's lock. */
-export async function revokeAllKeys({ orm }: Database, userId: string, now: Date): Promise<void> {
-  await orm
-    .update(apiKeys)
-    .set({ revokedAt: now })
-    .where(and(eq(apiKeys.userId, userId), isNull(apiKeys.revokedAt)));
+    .where(and(eq(apiKeys.userId, userId), ofTeam, isNull(apiKeys.revokedAt)));
 }

@@ -29,7 +29,7 @@ export interface AuthenticatorDeps {
   readonly secrets: Secrets;
   readonly changes: CredentialChanges;
   readonly sessions: SessionTimes;
-  readonly ciJobs: JobCredentials;
+  readonly ciJobs: () => JobCredentials;
   /** Says whether a browser's page at this origin may use the cookie; pages at the public addresses may. */
   isOwnOrigin(origin: string): boolean;
 }
@@ -94,7 +94,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
 
   const read = async (call: CallContext, credential: string): Promise<Proven> => {
     const generation = cache.generation();
-    const job = await deps.ciJobs.prove(call, credential);
+    const job = await deps.ciJobs().prove(call, credential);
     if (job !== undefined) {
       // Good for one call and taken with it: nothing to remember.
       if (job.caller.idToken === undefined) cache.put(credential, job, generation);
@@ -127,7 +127,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   const isHopeless = (credential: string): boolean =>
     !looksLikeSessionToken(credential) &&
     parseKey(credential) === undefined &&
-    !deps.ciJobs.isJobs(credential);
+    !deps.ciJobs().isJobs(credential);
 
   return {
     authenticate: (call, beforeLook) => {
@@ -171,22 +171,28 @@ async function proveKey(
     from api_keys k join users u on u.id = k.user_id where k.kid = ${parts.kid}`;
   const matches = secretMatches(pepper, parts.secret, row?.digest);
   if (!matches || row === undefined || row.expires_at <= clock.now()) return undefined;
-  return {
-    caller: {
-      kind: 'api_key',
-      userId: row.user_id,
-      credentialId: row.id,
-      names: { username: row.username, email: row.email, key: row.name },
-      staff: row.staff,
-      scopes: new Set(
-        row.scopes.filter((scope) => scope !== STAFF_SCOPE || (row.staff && row.team_id === null)),
-      ),
-      memberships: new Map(Object.entries(row.memberships ?? {})),
-      ...(row.team_id === null ? {} : { onlyTeamId: row.team_id }),
-    },
-    expiresAtMs: row.expires_at.getTime(),
-    storedUseAt: row.last_used_at ?? undefined,
+  const scopes = row.scopes.filter((scope) => scope !== STAFF_SCOPE || (row.staff && row.team_id === null));
+  return provenOf(row, row.last_used_at ?? undefined, {
+    kind: 'api_key',
+    names: { username: row.username, email: row.email, key: row.name },
+    scopes: new Set(scopes),
+    ...(row.team_id === null ? {} : { onlyTeamId: row.team_id }),
+  });
+}
+
+function provenOf(
+  row: CommonRow,
+  storedUseAt: Date | undefined,
+  own: Pick<Caller, 'kind' | 'names' | 'scopes' | 'onlyTeamId'>,
+): Proven {
+  const caller: Caller = {
+    userId: row.user_id,
+    credentialId: row.id,
+    staff: row.staff,
+    memberships: new Map(Object.entries(row.memberships ?? {})),
+    ...own,
   };
+  return { caller, expiresAtMs: row.expires_at.getTime(), storedUseAt };
 }
 
 async function proveSession(
@@ -201,17 +207,6 @@ async function proveSession(
   const now = clock.now().getTime();
   const idleEndsMs = row.last_seen_at.getTime() + sessionTimesOf(sessions, row.staff).idleMs;
   if (row.expires_at.getTime() <= now || idleEndsMs <= now) return undefined;
-  return {
-    caller: {
-      kind: 'session',
-      userId: row.user_id,
-      credentialId: row.id,
-      names: { username: row.username, email: row.email },
-      staff: row.staff,
-      scopes: sessionScopes(row.staff),
-      memberships: new Map(Object.entries(row.memberships ?? {})),
-    },
-    expiresAtMs: row.expires_at.getTime(),
-    storedUseAt: row.last_seen_at,
-  };
+  const names = { username: row.username, email: row.email };
+  return provenOf(row, row.last_seen_at, { kind: 'session', names, scopes: sessionScopes(row.staff) });
 }

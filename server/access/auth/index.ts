@@ -28,10 +28,7 @@ export const authFeature = declareFeature({
     const authenticator = createAuthenticator({
       ...system,
       sessions,
-      ciJobs: {
-        isJobs: (credential) => filledOnce(system, jobCredentials).isJobs(credential),
-        prove: async (call, credential) => await filledOnce(system, jobCredentials).prove(call, credential),
-      },
+      ciJobs: () => filledOnce(system, jobCredentials),
       isOwnOrigin: (origin) => publicUrls().some((url) => new URL(url).origin === origin),
     });
     const flushing = startLoop({ everyMs: FLUSH_EVERY_MS, run: authenticator.flush, onError });

@@ -5,9 +5,9 @@
  */
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { SESSION_COOKIE } from '../accounts/index.ts';
 import { ID_TOKEN_BYTES_MAX } from './credential-cache.ts';
 
-export const SESSION_COOKIE = '__Host-sid';
 const CREDENTIAL_CHARS_MAX = 4_096;
 const BEARER_CHARS = 'bearer '.length;
 

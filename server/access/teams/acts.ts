@@ -10,7 +10,7 @@ import type {
 } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { UpdateRequestSchema } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { findUserById } from '../accounts/index.ts';
-import { revokeKeysOfTeam } from '../apikeys/index.ts';
+import { revokeKeys } from '../apikeys/index.ts';
 import type { Ctx, Role } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
@@ -98,11 +98,7 @@ export async function createTeam(deps: TeamsDeps, ctx: Ctx, request: CreateReque
   });
 }
 
-async function foundTeam(
-  { teamsMax, billing }: TeamsDeps,
-  ctx: Ctx,
-  name: string,
-): Promise<{ readonly id: string }> {
+async function foundTeam({ teamsMax, billing }: TeamsDeps, ctx: Ctx, name: string) {
   const { userId } = ctx.caller;
   const createdAt = ctx.clock.now();
   const id = newId('team', createdAt.getTime());
@@ -199,7 +195,7 @@ export async function changeMemberRole(
     if (role !== 'owner') await assertNotLastOwner(db, member);
     const { username, role: from } = member;
     if (from === role) return member;
-    const details = ({ invitesEnded }: Ended) => ({ username, from, to: role, ...ended(invitesEnded) });
+    const details = (after: Ended) => ({ username, from, to: role, ...ended(after) });
     const act = { action: 'team_member.role_changed', on: { id: userId, teamId }, details };
     return await change(tx, act, async () => {
       await setMemberRole(db, member, role);
@@ -216,11 +212,7 @@ export async function dropMember(
   ctx: Ctx,
   { teamId, userId }: Membership,
 ): Promise<void> {
-  const details = ({ username, role, invitesEnded }: Member & Ended) => ({
-    username,
-    role,
-    ...ended(invitesEnded),
-  });
+  const details = ({ username, role, ...more }: Member & Ended) => ({ username, role, ...ended(more) });
   const act = { action: 'team_member.removed', on: { id: userId, teamId }, details };
   await change(ctx, act, async (tx) => {
     const { db } = tx;
@@ -229,7 +221,7 @@ export async function dropMember(
     if (billing().charges) await assertNotPayer(db.sql, member);
     await deleteMember(db, member);
     const invitesEnded = await endInvitesOf(db, member, undefined);
-    await revokeKeysOfTeam(db, member, tx.clock.now());
+    await revokeKeys(db, member, tx.clock.now());
     await changes.announce(db, { userId });
     return { ...member, invitesEnded };
   });
@@ -240,7 +232,7 @@ interface Ended {
   readonly invitesEnded: number;
 }
 
-export const ended = (invitesEnded: number) => invitesEnded > 0 && { invitesEnded };
+export const ended = ({ invitesEnded }: Ended) => invitesEnded > 0 && { invitesEnded };
 
 export async function invite(
   ctx: Ctx,
@@ -293,16 +285,13 @@ export async function confirmInvite(
     }
     const { userId } = awaiting;
     const details = ({ username }: Member) => ({ username, role, inviteId, confirmed: true });
-    return await change(
-      tx,
-      { action: 'team_member.added', on: { id: userId, teamId }, details },
-      async () => {
-        await insertMember(db, { teamId, userId, role, joinedAt });
-        await changes.announce(db, { userId });
-        const member = await findMember(db, { teamId, userId });
-        if (member === undefined) throw notFound('account'); // It is gone at this very moment.
-        return member;
-      },
-    );
+    const act = { action: 'team_member.added', on: { id: userId, teamId }, details };
+    return await change(tx, act, async () => {
+      await insertMember(db, { teamId, userId, role, joinedAt });
+      await changes.announce(db, { userId });
+      const member = await findMember(db, { teamId, userId });
+      if (member === undefined) throw notFound('account'); // It is gone at this very moment.
+      return member;
+    });
   });
 }

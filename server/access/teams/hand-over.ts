@@ -3,9 +3,8 @@
  * passes on, and others pay.
  */
 // No TeamScope: memberships and invitations, which a TeamScope is made of.
+import { recordFor } from '../accounts/index.ts';
 import type { TeamsOfAccount, User } from '../accounts/index.ts';
-import { appendAudit } from '../../kit/ledger/index.ts';
-import type { AuditAct } from '../../kit/ledger/index.ts';
 import type { Ctx, Role } from '../../kit/context.ts';
 import { ended } from './acts.ts';
 import { endInvitesOf } from './invites.ts';
@@ -27,14 +26,14 @@ export const ofAccount: TeamsOfAccount = {
       if (role === 'owner' && (await countOwners(db, teamId)) === 1) {
         await insertMember(db, { teamId, userId: to.id, role, joinedAt: tx.clock.now() });
         const details = { username: to.username, role, inPlaceOf: from.id };
-        await record(tx, to, { chain: teamId, action: 'team_member.added', target: to.id, details });
+        await recordFor(tx, to, { chain: teamId, action: 'team_member.added', target: to.id, details });
       }
       const gone = { teamId, userId: from.id, email: from.email };
       await deleteMember(db, gone);
       await payInstead(tx, teamId, { from, to });
       const invitesEnded = await endInvitesOf(db, gone, undefined);
-      const details = { username: from.username, role, ...ended(invitesEnded) };
-      await record(tx, to, { chain: teamId, action: 'team_member.removed', target: from.id, details });
+      const details = { username: from.username, role, ...ended({ invitesEnded }) };
+      await recordFor(tx, to, { chain: teamId, action: 'team_member.removed', target: from.id, details });
     }
   },
 };
@@ -54,15 +53,5 @@ async function payInstead(
   if (payerId === undefined) return;
   await becomePayer(db, { teamId, payerId, now: tx.clock.now() });
   const details = { from: from.id, to: payerId };
-  await record(tx, to, { chain: teamId, action: 'billing.payer_changed', target: teamId, details });
-}
-
-/** The caller of a claim is nobody yet: the account that it makes is the actor. */
-async function record(
-  { db, call, clock }: Ctx,
-  { id, username }: User,
-  act: Pick<AuditAct, 'chain' | 'action' | 'target' | 'details'>,
-): Promise<void> {
-  const actor = { kind: 'user', id, display: username } as const;
-  await appendAudit(db, { ...act, actor, requestId: call.requestId }, clock.now());
+  await recordFor(tx, to, { chain: teamId, action: 'billing.payer_changed', target: teamId, details });
 }

@@ -29,10 +29,10 @@ import { settings } from './teams.settings.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 
-export type { TeamBilling, TeamCredit, TeamWork } from './acts.ts';
-export { regionOfTeam, findTeam, insertMember, insertTeam, lockTeam, updateTeam } from './store.ts';
+export type { TeamBilling, TeamWork } from './acts.ts';
+export { regionOfTeam, findTeam, insertMember, insertTeam, lockTeam } from './store.ts';
 export { becomePayer, payerOf, payingFor, teamsPaidBy, teamsPaidWith } from './payers.ts';
-export type { PaidTeam, Paying } from './payers.ts';
+export type { PaidTeam } from './payers.ts';
 
 export const teamWork = port<TeamWork>('work of teams');
 export const teamCredit = port<TeamCredit>('credit of teams');

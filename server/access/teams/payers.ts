@@ -8,6 +8,7 @@ import { requireRole } from '../../kit/authorise.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { findMember, lockTeam } from './store.ts';
+import type { Member } from './store.ts';
 
 /** Returns who pays for a team now; it is null where nobody is known to. */
 export async function payerOf(sql: SqlTag, teamId: string): Promise<string | null> {
@@ -44,11 +45,7 @@ export async function becomePayer(
 /** Throws `billing_payer` when the account pays for the team. Under the lock of the team's row. */
 export async function assertNotPayer(
   sql: SqlTag,
-  {
-    teamId,
-    userId,
-    username,
-  }: { readonly teamId: string; readonly userId: string; readonly username: string },
+  { teamId, userId, username }: Pick<Member, 'teamId' | 'userId' | 'username'>,
 ): Promise<void> {
   if ((await payerOf(sql, teamId)) !== userId) return;
   throw apiError(

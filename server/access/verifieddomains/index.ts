@@ -31,7 +31,6 @@ import { nearestOwner } from './owner.ts';
 import type { Owner } from './owner.ts';
 import { verifiedDomains } from './schema.ts';
 
-export { parseDomain } from './domain-name.ts';
 export { isVerified } from './owner.ts';
 
 type Domain = RowOf<typeof verifiedDomains>;
