@@ -1,29 +1,22 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../test/setup/database.ts';
 import { freePorts } from '../test/faults/free-ports.ts';
 import { AMQP_URL, has } from '../test/setup/needs.ts';
 import { startPooler } from '../test/setup/pooler.ts';
-import { startTestServer, type TestServer } from '../test/setup/server.ts';
+import { useServer } from '../test/setup/use-server.ts';
+import { useFolder } from '../test/setup/use-folder.ts';
 import { readConfig } from './config.ts';
 import { examine } from './doctor.ts';
 
 const [hasBroker, hasPooler] = [await has('rabbitmq'), await has('pgbouncer')];
 
 describe.skipIf(!(await has('postgres')))('doctor', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-doctor-'));
-  let server: TestServer;
+  const folder = useFolder();
+  const { server } = useServer();
   /** Nobody listens there. */
   let closed = 0;
   beforeAll(async () => {
-    server = await startTestServer();
     [closed = 0] = await freePorts(1);
-  });
-  afterAll(async () => {
-    await server?.stop();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const examined = async (env: Readonly<Record<string, string>>) => {

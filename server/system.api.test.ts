@@ -3,25 +3,21 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../test/setup/database.ts';
 import { has } from '../test/setup/needs.ts';
 import { newKey } from '../test/setup/people.ts';
-import { FIGURES, request, startAllInOne, startTestServer, type TestServer } from '../test/setup/server.ts';
+import { FIGURES, request, startAllInOne } from '../test/setup/server.ts';
+import { useServer, withServer } from '../test/setup/use-server.ts';
 import type { Bootstrap } from './bootstrap.ts';
 
 const postgresHere = await has('postgres');
 const root = new URL('..', import.meta.url).pathname;
 
 describe.skipIf(!postgresHere)('the server', () => {
-  let server: TestServer;
-
-  beforeAll(async () => {
-    server = await startTestServer({
-      env: { LIMIT_REQUESTS_PER_MINUTE: '40', LIMIT_LOGINS_PER_MINUTE: '5' },
-    });
+  const { server, call, statusOf } = useServer({
+    env: { LIMIT_REQUESTS_PER_MINUTE: '40', LIMIT_LOGINS_PER_MINUTE: '5' },
   });
-  afterAll(async () => await server.stop());
 
   it('makes both regions, the pool, a staff account, a team and keys at its first start', async () => {
     const path = joinPath(server.dataDir, 'bootstrap.json');
@@ -29,7 +25,7 @@ describe.skipIf(!postgresHere)('the server', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(file).toEqual(server.first);
     expect(file.baseUrl).toBe(server.baseUrl);
-    const { body } = await server.call('GET /regions', { as: file.apiKey });
+    const { body } = await call(file.apiKey, 'GET /regions');
     expect((body['regions'] as Array<{ operator: string }>).map((region) => region.operator).sort()).toEqual([
       'customer',
       'service',
@@ -38,7 +34,7 @@ describe.skipIf(!postgresHere)('the server', () => {
       body: { email: file.staffEmail, password: file.staffPassword },
     });
     expect(me.status).toBe(200);
-    expect((await server.call('GET /account', { as: file.staffApiKey })).body).toMatchObject({ staff: true });
+    expect((await call(file.staffApiKey, 'GET /account')).body).toMatchObject({ staff: true });
   });
 
   it('answers health, readiness and figures', async () => {
@@ -66,8 +62,7 @@ describe.skipIf(!postgresHere)('the server', () => {
     expect(await status(server.baseUrl, FIGURES)).toBe(200);
     // Without one of the operator's, what lies in the data folder.
     const { databaseUrl, dataDir } = server;
-    const other = await startTestServer({ databaseUrl, dataDir, env: { METRICS_TOKEN: '' } });
-    try {
+    await withServer({ databaseUrl, dataDir, env: { METRICS_TOKEN: '' } }, async (other) => {
       const path = joinPath(dataDir, 'metrics.token');
       expect(statSync(path).mode & 0o777).toBe(0o600);
       const token = readFileSync(path, 'utf8').trim();
@@ -75,22 +70,19 @@ describe.skipIf(!postgresHere)('the server', () => {
       expect(await status(other.baseUrl)).toBe(404);
       expect(await status(other.baseUrl, FIGURES)).toBe(404);
       expect(await status(other.baseUrl, { authorization: `Bearer ${token}` })).toBe(200);
-    } finally {
-      await other.stop();
-    }
+    });
   });
 
   it('says what is left of the rate, and refuses with a time to wait when nothing is', async () => {
     const { secret } = await newKey(server, server.first.apiKey, { name: 'busy' });
-    const first = await server.call('GET /regions', { as: secret });
+    const first = await call(secret, 'GET /regions');
     expect(first.headers.get('ratelimit-policy')).toBe('"default";q=40;w=60');
     expect(first.headers.get('ratelimit')).toMatch(/^"default";r=39;t=\d+$/);
     let last = first;
-    for (let n = 0; n < 45 && last.status === 200; n += 1)
-      last = await server.call('GET /regions', { as: secret });
+    for (let n = 0; n < 45 && last.status === 200; n += 1) last = await call(secret, 'GET /regions');
     expect([last.status, last.code]).toEqual([429, 'rate_limited']);
     expect(Number(last.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect((await server.call('GET /regions', { as: server.first.staffApiKey })).status).toBe(200);
+    expect(await statusOf(server.first.staffApiKey, 'GET /regions')).toBe(200);
   });
 
   it('refuses sign-ins beyond the rate of an address before it hashes anything', async () => {
@@ -131,8 +123,7 @@ describe.skipIf(!postgresHere)('the server', () => {
   });
 
   it('hides the routes of runners when RUNNERS_ENABLED is off, like routes that do not exist', async () => {
-    const off = await startTestServer({ env: { RUNNERS_ENABLED: 'false' } });
-    try {
+    await withServer({ env: { RUNNERS_ENABLED: 'false' } }, async (off) => {
       const hidden = await off.call(`GET /teams/${off.first.teamId}/runners`);
       const unknown = await off.call(`GET /teams/${off.first.teamId}/rubbish`);
       expect([hidden.status, hidden.code]).toEqual([404, 'not_found']);
@@ -140,9 +131,7 @@ describe.skipIf(!postgresHere)('the server', () => {
         text.replace(/req_[0-9a-z]+/, 'req').replace(/runners|rubbish/, 'x');
       expect(plain(hidden.text)).toBe(plain(unknown.text));
       expect((await off.call('POST /runners/enroll', { body: {} })).code).toBe('not_found');
-    } finally {
-      await off.stop();
-    }
+    });
   });
 });
 

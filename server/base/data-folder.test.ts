@@ -1,11 +1,10 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { fullDisk, prepareDataDir } from './data-folder.ts';
+import { useFolder } from '../../test/setup/use-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-data-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useFolder();
 
 it('makes the folder and those above it, and leaves nothing in it', () => {
   const made = join(folder, 'a', 'b');

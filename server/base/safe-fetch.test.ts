@@ -210,10 +210,7 @@ describe('a request', () => {
   it('says of a closed port what the system says, and no address', async () => {
     const url = await serve(() => undefined);
     await new Promise((done) => servers[0]!.close(done));
-    const error = await fetchFrom(url).then(
-      () => undefined,
-      (thrown: unknown) => thrown as SafeFetchError,
-    );
+    const error = await fetchFrom(url).catch((thrown: unknown) => thrown as SafeFetchError);
     expect(error).toMatchObject({ problem: 'network', message: 'the connection failed: ECONNREFUSED' });
   });
 

@@ -1,10 +1,10 @@
 /** Tests who may do what, over HTTP against the real server: credentials, tenants, scopes, roles, forgery. */
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callsOf } from '../../test/setup/calls.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { join, newKey, revokeKey, stranger, type Person } from '../../test/setup/people.ts';
-import { startTestServer, type TestResponse, type TestServer } from '../../test/setup/server.ts';
+import { useServer, withServer } from '../../test/setup/use-server.ts';
+import type { TestResponse, TestServer } from '../../test/setup/server.ts';
 import { formatKey, parseKey } from '../access/apikeys/key.ts';
 
 const postgresHere = await has('postgres');
@@ -17,19 +17,16 @@ function withoutRequestId(response: TestResponse): unknown {
 }
 
 describe.skipIf(!postgresHere)('access', () => {
-  let server: TestServer;
-  const { call, codeOf, outcomeOf, statusOf } = callsOf(() => server);
+  const { server, call, codeOf, outcomeOf, statusOf } = useServer();
   let owner: string;
   let teamId: string;
   let other: Person & { readonly teamId: string };
 
   beforeAll(async () => {
-    server = await startTestServer();
     owner = server.first.apiKey;
     teamId = server.first.teamId;
     other = await stranger(server);
   });
-  afterAll(async () => await server.stop());
 
   describe('another team’s', () => {
     it.each([
@@ -49,31 +46,23 @@ describe.skipIf(!postgresHere)('access', () => {
       const projectId = String(project.body['id']);
       const environment = await call(owner, `POST /projects/${projectId}/environments`, { name: 'prod' });
       const environmentId = String(environment.body['id']);
-      const pairs: ReadonlyArray<readonly [string, string, unknown?]> = [
-        [`GET /projects/${projectId}`, 'GET /projects/prj_00000000000000000000000000'],
-        [`GET /projects/${String(project.body['slug'])}`, 'GET /projects/no-such-slug'],
-        [`DELETE /projects/${projectId}`, 'DELETE /projects/prj_00000000000000000000000000'],
-        [
-          `GET /projects/${projectId}/environments`,
-          'GET /projects/prj_00000000000000000000000000/environments',
-        ],
-        [
-          `POST /projects/${projectId}/environments`,
-          'POST /projects/prj_00000000000000000000000000/environments',
-          { name: 'x' },
-        ],
-        [`GET /environments/${environmentId}`, 'GET /environments/env_00000000000000000000000000'],
-        [
-          `PATCH /environments/${environmentId}`,
-          'PATCH /environments/env_00000000000000000000000000',
-          { name: 'x' },
-        ],
-        [`DELETE /environments/${environmentId}`, 'DELETE /environments/env_00000000000000000000000000'],
+      const noProject = 'prj_00000000000000000000000000';
+      const noEnvironment = 'env_00000000000000000000000000';
+      const routes: ReadonlyArray<readonly [route: string, theirs: string, none: string, body?: unknown]> = [
+        ['GET /projects/{id}', projectId, noProject],
+        ['GET /projects/{id}', String(project.body['slug']), 'no-such-slug'],
+        ['DELETE /projects/{id}', projectId, noProject],
+        ['GET /projects/{id}/environments', projectId, noProject],
+        ['POST /projects/{id}/environments', projectId, noProject, { name: 'x' }],
+        ['GET /environments/{id}', environmentId, noEnvironment],
+        ['PATCH /environments/{id}', environmentId, noEnvironment, { name: 'x' }],
+        ['DELETE /environments/{id}', environmentId, noEnvironment],
       ];
-      for (const [theirs, none, body] of pairs) {
-        const seen = await call(other.token, theirs, body);
-        expect(seen.status, theirs).toBe(404);
-        expect(withoutRequestId(seen), theirs).toEqual(withoutRequestId(await call(other.token, none, body)));
+      for (const [route, theirs, none, body] of routes) {
+        const seen = await call(other.token, route.replace('{id}', theirs), body);
+        const missing = await call(other.token, route.replace('{id}', none), body);
+        expect(seen.status, route).toBe(404);
+        expect(withoutRequestId(seen), route).toEqual(withoutRequestId(missing));
       }
       expect(await statusOf(owner, `GET /environments/${environmentId}`)).toBe(200);
     });
@@ -144,8 +133,7 @@ describe.skipIf(!postgresHere)('access', () => {
     });
 
     it('stops working at another server within a second', async () => {
-      const second = await startTestServer({ databaseUrl: server.databaseUrl, dataDir: server.dataDir });
-      try {
+      await withServer({ databaseUrl: server.databaseUrl, dataDir: server.dataDir }, async (second) => {
         const key = await newKey(server, owner);
         expect((await second.call('GET /teams', { as: key.secret })).status).toBe(200);
         await revokeKey(server, owner, key.id);
@@ -154,9 +142,7 @@ describe.skipIf(!postgresHere)('access', () => {
         while (status !== 401 && performance.now() < endMs)
           status = (await second.call('GET /teams', { as: key.secret })).status;
         expect(status).toBe(401);
-      } finally {
-        await second.stop();
-      }
+      });
     });
 
     it('is limited to its scopes: 403 names the missing one', async () => {

@@ -1,11 +1,11 @@
 /** This file tests Idempotency-Key over HTTP against the real server. */
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ProjectsService } from '@svc/proto/gen/svc/projects/v1/projects_pb.ts';
 import { has } from '../../test/setup/needs.ts';
 import { join, newKey } from '../../test/setup/people.ts';
-import { startTestServer, type TestServer } from '../../test/setup/server.ts';
+import { useServer } from '../../test/setup/use-server.ts';
 import { createFakeClock } from '../../test/setup/clock.ts';
 import { purgeIdempotencyKeys } from '../kit/idempotency.ts';
 
@@ -13,13 +13,8 @@ const postgresHere = await has('postgres');
 
 describe.skipIf(!postgresHere)('a call with an Idempotency-Key', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
-  let server: TestServer;
+  const { server } = useServer({ clock });
   let count = 0;
-
-  beforeAll(async () => {
-    server = await startTestServer({ clock });
-  });
-  afterAll(async () => await server.stop());
 
   const fresh = (): string => `key-${(count += 1)}`;
   const create = async (key: string, name: string, as: string = server.first.apiKey) =>
@@ -29,10 +24,8 @@ describe.skipIf(!postgresHere)('a call with an Idempotency-Key', () => {
       headers: { 'idempotency-key': key },
     });
   const named = async (name: string): Promise<number> => {
-    const [row] = await server.db.sql<
-      Array<{ n: number }>
-    >`select count(*)::int as n from projects where name = ${name}`;
-    return row?.n ?? -1;
+    const [row] = await server.db.sql`select count(*)::int as n from projects where name = ${name}`;
+    return Number(row?.['n']);
   };
 
   it('answers a repetition with the first answer and acts once', async () => {

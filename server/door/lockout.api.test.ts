@@ -2,10 +2,10 @@
  * Strangers who send wrong credentials from the same address take nothing away from those who have a right
  * one.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { newKey, stranger, type Person } from '../../test/setup/people.ts';
-import { startTestServer, type TestServer } from '../../test/setup/server.ts';
+import { useServer } from '../../test/setup/use-server.ts';
 import { formatKey } from '../access/apikeys/key.ts';
 import { createFakeClock } from '../../test/setup/clock.ts';
 
@@ -17,16 +17,16 @@ const LOOKS_MAX = 300;
 
 describe.skipIf(!postgresHere)('wrong credentials', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
-  let server: TestServer;
+  const { server } = useServer({
+    clock,
+    env: { TRUSTED_PROXIES: '127.0.0.1', LIMIT_LOGINS_PER_MINUTE: '20' },
+  });
   let owner: Person;
   let wrong = 0;
 
   beforeAll(async () => {
-    const env = { TRUSTED_PROXIES: '127.0.0.1', LIMIT_LOGINS_PER_MINUTE: '20' };
-    server = await startTestServer({ clock, env });
     owner = await stranger(server);
   });
-  afterAll(async () => await server.stop());
 
   const whoAmI = async (as: string, address: string) =>
     await server.call('GET /account', { as, headers: { 'x-forwarded-for': address } });

@@ -2,9 +2,9 @@
 import { connect, type Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { request as httpRequest } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { startTestServer, type TestServer } from '../../test/setup/server.ts';
+import { useServer } from '../../test/setup/use-server.ts';
 import { diskFull } from '../base/db/index.ts';
 import { createFakeClock } from '../../test/setup/clock.ts';
 
@@ -14,18 +14,14 @@ const CONNECTIONS = 60;
 const MEBIBYTE = 1_048_576;
 
 describe.skipIf(!postgresHere)('the contract page', () => {
-  let server: TestServer;
+  const env = { LIMIT_PAGES_PER_MINUTE: String(PAGES_MAX), TRUSTED_PROXIES: '127.0.0.1' };
+  // Nothing comes back while it is counted.
+  const { server } = useServer({ env, clock: createFakeClock(new Date()) });
   const sockets: Socket[] = [];
 
-  beforeAll(async () => {
-    const env = { LIMIT_PAGES_PER_MINUTE: String(PAGES_MAX), TRUSTED_PROXIES: '127.0.0.1' };
-    // Nothing comes back while it is counted.
-    server = await startTestServer({ env, clock: createFakeClock(new Date()) });
-  });
   afterEach(() => {
     for (const socket of sockets.splice(0)) socket.destroy();
   });
-  afterAll(async () => await server.stop());
 
   /** `fetch` unpacks; here the very bytes count. */
   const get = async (

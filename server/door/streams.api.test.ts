@@ -7,10 +7,10 @@ import {
   type IncomingHttpHeaders,
 } from 'node:http2';
 import { StreamLogsRequestSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { newKey, stranger, type Person } from '../../test/setup/people.ts';
-import { startTestServer, type TestServer } from '../../test/setup/server.ts';
+import { useServer } from '../../test/setup/use-server.ts';
 
 const postgresHere = await has('postgres');
 
@@ -68,25 +68,18 @@ interface OpenedStream {
 }
 
 describe.skipIf(!postgresHere)('a stream', () => {
-  let server: TestServer;
+  const { server } = useServer({ env: LIMITS });
   let owner: Person & { readonly teamId: string };
   let runId: string;
   const sessions: ClientHttp2Session[] = [];
 
   beforeAll(async () => {
-    server = await startTestServer({ env: LIMITS });
     owner = await stranger(server);
-    const { status, body, text } = await server.call(`POST /teams/${owner.teamId}/sandbox-runs`, {
-      as: owner.token,
-      body: { command: ['true'] },
-    });
-    expect(status, text).toBe(201);
-    runId = String(body['id']);
+    runId = await runOf(owner);
   });
   afterEach(() => {
     for (const session of sessions.splice(0)) session.destroy();
   });
-  afterAll(async () => await server.stop());
 
   const connection = (): ClientHttp2Session => {
     const session = connect(server.baseUrl);
@@ -122,10 +115,11 @@ describe.skipIf(!postgresHere)('a stream', () => {
   }
   /** A run of the account, which waits for a runner for ever. */
   async function runOf(person: Person & { readonly teamId: string }): Promise<string> {
-    const { body } = await server.call(`POST /teams/${person.teamId}/sandbox-runs`, {
+    const { status, body, text } = await server.call(`POST /teams/${person.teamId}/sandbox-runs`, {
       as: person.token,
       body: { command: ['true'] },
     });
+    expect(status, text).toBe(201);
     return String(body['id']);
   }
   /** Repeated until the server has noticed that streams were left. */

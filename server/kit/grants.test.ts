@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { NAMELESS, type Caller } from './context.ts';
+import { ANONYMOUS } from '../access/auth/index.ts';
+import type { Caller } from './context.ts';
 import { assertMayGrantRole } from './grants.ts';
 import { KEY_SCOPE, ROLES, scopesOf, STAFF_SCOPE, TEAM_SCOPES } from './scopes.ts';
 
 const all = [...TEAM_SCOPES, KEY_SCOPE, STAFF_SCOPE];
 const caller = (kind: Caller['kind'], scopes: Iterable<string>): Caller => ({
+  ...ANONYMOUS,
   kind,
-  userId: 'user_1',
-  credentialId: 'key_1',
-  names: NAMELESS,
   staff: true,
   scopes: new Set(scopes),
-  memberships: new Map(),
 });
 
 describe('assertMayGrantRole()', () => {

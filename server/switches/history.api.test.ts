@@ -5,25 +5,22 @@
 import postgres from 'postgres';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
-import { callsOf } from '../../test/setup/calls.ts';
 import { has } from '../../test/setup/needs.ts';
-import { join, newKey } from '../../test/setup/people.ts';
-import { FIGURES, startTestServer, type TestServer } from '../../test/setup/server.ts';
+import { firstSession, join, newKey } from '../../test/setup/people.ts';
+import { useServer } from '../../test/setup/use-server.ts';
+import { FIGURES } from '../../test/setup/server.ts';
 import { operationsOf, REASON, type Feature } from '../../test/setup/platformfeatures/operations.ts';
 
 const postgresHere = await has('postgres');
 
 describe.skipIf(!postgresHere)('platform features', () => {
-  let server: TestServer;
-  const { call, outcomeOf } = callsOf(() => server);
+  const { server, call, outcomeOf } = useServer({ env: { LIMIT_ANONYMOUS_PER_MINUTE: '1000000' } });
   let staff: string;
   const { patch, set, get, history, resolved, counts, reset } = operationsOf(() => server);
 
   beforeAll(async () => {
-    server = await startTestServer({ env: { LIMIT_ANONYMOUS_PER_MINUTE: '1000000' } });
     staff = server.first.staffApiKey;
   });
-  afterAll(async () => await server.stop());
   beforeEach(reset);
 
   describe('and the audit ledger', () => {
@@ -153,12 +150,8 @@ describe.skipIf(!postgresHere)('platform features', () => {
     });
 
     it('names the person when a session made the change', async () => {
-      const { token } = (
-        await server.call('POST /auth/login', {
-          body: { email: server.first.staffEmail, password: server.first.staffPassword },
-        })
-      ).body as { token: string };
-      await patch('host.ci', { state: 'disabled', reason: REASON }, { as: token });
+      const as = await firstSession(server);
+      await patch('host.ci', { state: 'disabled', reason: REASON }, { as });
       const [change] = await history('host.ci');
       expect(change?.['actor']).toEqual({
         kind: 'user',

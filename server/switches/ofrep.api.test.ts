@@ -8,33 +8,22 @@ import {
   ProviderStatus as WebStatus,
   type Provider as WebProvider,
 } from '@openfeature/web-sdk';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { startTestServer, type TestServer } from '../../test/setup/server.ts';
+import { operationsOf } from '../../test/setup/platformfeatures/operations.ts';
+import { useServer, withServer } from '../../test/setup/use-server.ts';
 
 const postgresHere = await has('postgres');
-const REASON = 'webhook storm, see INC-12';
 
 describe.skipIf(!postgresHere)('platform features by OFREP', () => {
-  let server: TestServer;
+  const { server } = useServer();
+  const { set } = operationsOf(() => server);
 
-  beforeAll(async () => {
-    server = await startTestServer();
-  });
-  beforeEach(async () => await set('host.ci', 'enabled'));
+  beforeEach(async () => void (await set('host.ci', 'enabled')));
   afterEach(async () => {
     await OpenFeature.clearProviders();
     await WebOpenFeature.clearProviders();
   });
-  afterAll(async () => await server.stop());
-
-  const set = async (key: string, state: 'enabled' | 'disabled'): Promise<void> => {
-    const answer = await server.call(`PATCH /admin/platform-features/${key}`, {
-      as: server.first.staffApiKey,
-      body: { state, reason: REASON },
-    });
-    expect(answer.status, answer.text).toBe(200);
-  };
 
   const bearer = (credential: string | undefined): Array<[string, string]> =>
     credential === undefined ? [] : [['Authorization', `Bearer ${credential}`]];
@@ -180,8 +169,7 @@ describe.skipIf(!postgresHere)('platform features by OFREP', () => {
   });
 
   it('waits as long as it is told when it asked too often', async () => {
-    const strict = await startTestServer({ env: { LIMIT_ANONYMOUS_PER_MINUTE: '3' } });
-    try {
+    await withServer({ env: { LIMIT_ANONYMOUS_PER_MINUTE: '3' } }, async (strict) => {
       const provider = new OFREPProvider({ baseUrl: strict.baseUrl });
       await OpenFeature.setProviderAndWait('strict', provider);
       const client = OpenFeature.getClient('strict');
@@ -195,8 +183,6 @@ describe.skipIf(!postgresHere)('platform features by OFREP', () => {
       expect((await client.getBooleanDetails('host.ci', false)).errorMessage).toContain(
         'paused due to TooManyRequests',
       );
-    } finally {
-      await strict.stop();
-    }
+    });
   });
 });

@@ -94,38 +94,20 @@ describe('POST /ofrep/v1/evaluate/flags', () => {
 
   it('shows staff every feature with its value and why', async () => {
     const { json } = await ask('', { as: 'staff' });
+    const why = (featureReason: string, lifecycle: string, visibility: string) => ({
+      metadata: { featureReason, lifecycle, visibility },
+    });
+    const blocked = {
+      ...why('dependency_disabled', 'ga', 'public').metadata,
+      blockedBy: 'open.off,secret.off',
+    };
     expect(json).toEqual({
       flags: [
-        {
-          key: 'open.on',
-          ...on,
-          metadata: { featureReason: 'enabled', lifecycle: 'ga', visibility: 'public' },
-        },
-        {
-          key: 'open.off',
-          ...off,
-          metadata: { featureReason: 'disabled', lifecycle: 'preview', visibility: 'public' },
-        },
-        {
-          key: 'secret.on',
-          ...on,
-          metadata: { featureReason: 'enabled', lifecycle: 'experimental', visibility: 'internal' },
-        },
-        {
-          key: 'secret.off',
-          ...off,
-          metadata: { featureReason: 'disabled', lifecycle: 'ga', visibility: 'internal' },
-        },
-        {
-          key: 'open.blocked',
-          ...off,
-          metadata: {
-            featureReason: 'dependency_disabled',
-            blockedBy: 'open.off,secret.off',
-            lifecycle: 'ga',
-            visibility: 'public',
-          },
-        },
+        { key: 'open.on', ...on, ...why('enabled', 'ga', 'public') },
+        { key: 'open.off', ...off, ...why('disabled', 'preview', 'public') },
+        { key: 'secret.on', ...on, ...why('enabled', 'experimental', 'internal') },
+        { key: 'secret.off', ...off, ...why('disabled', 'ga', 'internal') },
+        { key: 'open.blocked', ...off, metadata: blocked },
       ],
     });
   });

@@ -1,12 +1,12 @@
 /** What processes with different environments make of one database, each started as the server starts it. */
 import { create } from '@bufbuild/protobuf';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 import type { FeatureKey } from '@svc/proto/features/manifest.ts';
 import { WatchRequestSchema } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/setup/database.ts';
 import { has } from '../../test/setup/needs.ts';
-import { startTestServer, type TestServer } from '../../test/setup/server.ts';
+import { useServer } from '../../test/setup/use-server.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Ctx } from '../kit/context.ts';
 import { createSecrets } from '../base/secrets.ts';
@@ -180,13 +180,8 @@ describe.skipIf(!postgresHere)('processes of one installation', () => {
 });
 
 describe.skipIf(!postgresHere)('a server that is told RUNNERS_ENABLED=false', () => {
-  let server: TestServer;
+  const { server } = useServer({ env: { RUNNERS_ENABLED: 'false' } });
   const { patch, get, history } = operationsOf(() => server);
-
-  beforeAll(async () => {
-    server = await startTestServer({ env: { RUNNERS_ENABLED: 'false' } });
-  });
-  afterAll(async () => await server.stop());
 
   it('shows host.runners as held off by the variable, and refuses to switch it', async () => {
     expect(await get('host.runners')).toMatchObject({

@@ -126,19 +126,18 @@ function naively({ manifest, states }: World): Map<string, unknown> {
   );
 }
 
-const runs = { numRuns: 100 };
+function always<T>(of: fc.Arbitrary<T>, check: (one: T) => void, numRuns = 100): void {
+  fc.assert(fc.property(of, check), { numRuns });
+}
 
 describe('resolveFeatures', () => {
   it('gives what the plain definition gives', () => {
     const reasons = new Map<string, number>();
-    fc.assert(
-      fc.property(world, (one) => {
-        const fast = resolveFeatures(one.manifest, one.states);
-        expect(asMap(fast)).toEqual(naively(one));
-        for (const { reason } of fast.features) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-      }),
-      runs,
-    );
+    always(world, (one) => {
+      const fast = resolveFeatures(one.manifest, one.states);
+      expect(asMap(fast)).toEqual(naively(one));
+      for (const { reason } of fast.features) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    });
     // The worlds must not all be the same one.
     for (const reason of ['enabled', 'disabled', 'dependency_disabled', 'cycle_detected'])
       expect(reasons.get(reason), reason).toBeGreaterThan(100);
@@ -159,27 +158,21 @@ describe('resolveFeatures', () => {
             : again,
         })),
     );
-    fc.assert(
-      fc.property(shuffled, ({ one, other, states }) => {
-        expect(asMap(resolveFeatures(other, states))).toEqual(asMap(resolveFeatures(one, states)));
-      }),
-      runs,
-    );
+    always(shuffled, ({ one, other, states }) => {
+      expect(asMap(resolveFeatures(other, states))).toEqual(asMap(resolveFeatures(one, states)));
+    });
   });
 
   it('lists blockers and causes in the order of the manifest, then unknown keys by name', () => {
-    fc.assert(
-      fc.property(world, ({ manifest, states }) => {
-        const places = new Map(manifest.map(({ key }, place) => [key, String(place).padStart(3, '0')]));
-        const rank = (key: string): string => places.get(key) ?? key;
-        for (const { blockedBy, rootCauses } of resolveFeatures(manifest, states).features) {
-          // Places are digits and unknown keys are not, so that one comparison sorts both.
-          expect(blockedBy.map(rank)).toEqual(blockedBy.map(rank).toSorted());
-          expect(rootCauses.map(rank)).toEqual(rootCauses.map(rank).toSorted());
-        }
-      }),
-      runs,
-    );
+    always(world, ({ manifest, states }) => {
+      const places = new Map(manifest.map(({ key }, place) => [key, String(place).padStart(3, '0')]));
+      const rank = (key: string): string => places.get(key) ?? key;
+      for (const { blockedBy, rootCauses } of resolveFeatures(manifest, states).features) {
+        // Places are digits and unknown keys are not, so that one comparison sorts both.
+        expect(blockedBy.map(rank)).toEqual(blockedBy.map(rank).toSorted());
+        expect(rootCauses.map(rank)).toEqual(rootCauses.map(rank).toSorted());
+      }
+    });
   });
 
   it('answers for any strings, repeated keys and states', () => {
@@ -201,16 +194,17 @@ describe('resolveFeatures', () => {
         .map((entries) => new Map(entries)),
       asked: fc.array(anyKey, { maxLength: 10 }),
     });
-    fc.assert(
-      fc.property(anything, ({ manifest, states, asked }) => {
+    always(
+      anything,
+      ({ manifest, states, asked }) => {
         const snapshot = resolveFeatures(manifest, states);
         const keys = new Set(manifest.map(({ key }) => key));
         expect(snapshot.features.map(({ key }) => key)).toEqual([...keys]);
         for (const one of snapshot.features) expectSound(one, snapshot);
         for (const key of asked)
           expect(snapshot.get(key).reason === 'unknown_feature', key).toBe(!keys.has(key));
-      }),
-      { numRuns: 200 },
+      },
+      200,
     );
   });
 });
@@ -233,66 +227,55 @@ describe('moving one switch', () => {
   );
 
   it('off enables nothing, and reaches only what leads to it', () => {
-    fc.assert(
-      fc.property(moved, ({ manifest, states, key }) => {
-        const before = resolveFeatures(manifest, states);
-        const after = resolveFeatures(manifest, new Map([...states, [key, 'disabled' as const]]));
-        const dependents = new Set([key]);
-        for (const one of dependents)
-          for (const other of manifest)
-            if (other.dependsOn?.includes(one) === true) dependents.add(other.key);
-        const changes = affectedBy(before, after);
-        for (const change of changes) {
-          expect(change.enabledAfter).toBe(false);
-          expect(dependents, `${change.key} changes with ${key}`).toContain(change.key);
-        }
-        expect(changes.some((change) => change.key === key)).toBe(before.get(key).reason !== 'disabled');
-      }),
-      runs,
-    );
+    always(moved, ({ manifest, states, key }) => {
+      const before = resolveFeatures(manifest, states);
+      const after = resolveFeatures(manifest, new Map([...states, [key, 'disabled' as const]]));
+      const dependents = new Set([key]);
+      for (const one of dependents)
+        for (const other of manifest) if (other.dependsOn?.includes(one) === true) dependents.add(other.key);
+      const changes = affectedBy(before, after);
+      for (const change of changes) {
+        expect(change.enabledAfter).toBe(false);
+        expect(dependents, `${change.key} changes with ${key}`).toContain(change.key);
+      }
+      expect(changes.some((change) => change.key === key)).toBe(before.get(key).reason !== 'disabled');
+    });
   });
 
   it('is told in full: the features before, with what is affected, are the features after', () => {
-    fc.assert(
-      fc.property(moved, ({ manifest, states, key }) => {
-        const state =
-          resolveFeatures(manifest, states).get(key).reason === 'disabled' ? 'enabled' : 'disabled';
-        const before = resolveFeatures(manifest, states);
-        const after = resolveFeatures(manifest, new Map([...states, [key, state]]));
-        const reasons = new Map(before.features.map((one) => [one.key, one.reason]));
-        for (const change of affectedBy(before, after)) {
-          expect(reasons.get(change.key)).toBe(change.reasonBefore);
-          expect(change.reasonBefore).not.toBe(change.reasonAfter);
-          expect(change.blockedBy).toEqual(after.get(change.key).blockedBy);
-          reasons.set(change.key, change.reasonAfter);
-        }
-        expect(reasons).toEqual(new Map(after.features.map((one) => [one.key, one.reason])));
-      }),
-      runs,
-    );
+    always(moved, ({ manifest, states, key }) => {
+      const state = resolveFeatures(manifest, states).get(key).reason === 'disabled' ? 'enabled' : 'disabled';
+      const before = resolveFeatures(manifest, states);
+      const after = resolveFeatures(manifest, new Map([...states, [key, state]]));
+      const reasons = new Map(before.features.map((one) => [one.key, one.reason]));
+      for (const change of affectedBy(before, after)) {
+        expect(reasons.get(change.key)).toBe(change.reasonBefore);
+        expect(change.reasonBefore).not.toBe(change.reasonAfter);
+        expect(change.blockedBy).toEqual(after.get(change.key).blockedBy);
+        reasons.set(change.key, change.reasonAfter);
+      }
+      expect(reasons).toEqual(new Map(after.features.map((one) => [one.key, one.reason])));
+    });
   });
 });
 
 describe('lintManifest', () => {
   it('finds a cycle exactly where the resolver does, and its path can be walked', () => {
-    fc.assert(
-      fc.property(world, ({ manifest }) => {
-        const allOn = manifest.map((one) => ({ ...one, default: 'enabled' as const }));
-        const rings = resolveFeatures(allOn, new Map()).features.filter(
-          ({ reason }) => reason === 'cycle_detected',
-        );
-        const { errors } = lintManifest(allOn);
-        const paths = errors.flatMap((error) => / circle: (.*);/.exec(error)?.[1]?.split(' -> ') ?? []);
-        const selves = errors.filter((error) => error.includes('depends on itself'));
-        expect(paths.length + selves.length > 0).toBe(rings.length > 0);
-        const needs = new Map(allOn.map(({ key, dependsOn }) => [key, dependsOn]));
-        for (const error of errors) {
-          const path = / circle: (.*);/.exec(error)?.[1]?.split(' -> ') ?? [];
-          expect(path[0]).toBe(path.at(-1));
-          path.slice(1).forEach((key, step) => expect(needs.get(path[step]!)).toContain(key));
-        }
-      }),
-      runs,
-    );
+    always(world, ({ manifest }) => {
+      const allOn = manifest.map((one) => ({ ...one, default: 'enabled' as const }));
+      const rings = resolveFeatures(allOn, new Map()).features.filter(
+        ({ reason }) => reason === 'cycle_detected',
+      );
+      const { errors } = lintManifest(allOn);
+      const paths = errors.flatMap((error) => / circle: (.*);/.exec(error)?.[1]?.split(' -> ') ?? []);
+      const selves = errors.filter((error) => error.includes('depends on itself'));
+      expect(paths.length + selves.length > 0).toBe(rings.length > 0);
+      const needs = new Map(allOn.map(({ key, dependsOn }) => [key, dependsOn]));
+      for (const error of errors) {
+        const path = / circle: (.*);/.exec(error)?.[1]?.split(' -> ') ?? [];
+        expect(path[0]).toBe(path.at(-1));
+        path.slice(1).forEach((key, step) => expect(needs.get(path[step]!)).toContain(key));
+      }
+    });
   });
 });

@@ -1,21 +1,19 @@
 /** Moving a switch, over the real door and a real PostgreSQL. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { startTestServer, type TestServer } from '../../test/setup/server.ts';
+import { useServer } from '../../test/setup/use-server.ts';
 import { operationsOf, REASON, type Feature } from '../../test/setup/platformfeatures/operations.ts';
 
 const postgresHere = await has('postgres');
 
 describe.skipIf(!postgresHere)('a switch', () => {
-  let server: TestServer;
+  const { server } = useServer({ env: { LIMIT_ANONYMOUS_PER_MINUTE: '1000000' } });
   let staff: string;
   const { patch, set, get, history, resolved, counts, reset } = operationsOf(() => server);
 
   beforeAll(async () => {
-    server = await startTestServer({ env: { LIMIT_ANONYMOUS_PER_MINUTE: '1000000' } });
     staff = server.first.staffApiKey;
   });
-  afterAll(async () => await server.stop());
   beforeEach(reset);
 
   describe('a change', () => {

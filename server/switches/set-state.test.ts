@@ -14,17 +14,7 @@ import { effectiveOf } from './effective.ts';
 import { foresee } from './move.ts';
 import { presentFeature } from './present.ts';
 import { setState, sourceOf } from './set-state.ts';
-
-const feature = (key: string, rest: Partial<FeatureDefinition> = {}): FeatureDefinition => ({
-  key,
-  description: `For tests: ${key}.`,
-  owner: 'tests',
-  since: '0.10.0',
-  lifecycle: 'ga',
-  visibility: 'public',
-  default: 'enabled',
-  ...rest,
-});
+import { feature } from './testing/feature.ts';
 
 const manifest = [
   feature('t.leaf', { dependsOn: ['t.left', 't.right'] }),

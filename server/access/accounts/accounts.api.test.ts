@@ -1,11 +1,10 @@
 /** Sign-in, sessions, one-time codes and passwords over the real door, with a clock that is moved by hand. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { callsOf } from '../../../test/setup/calls.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { join, PASSWORD, signIn } from '../../../test/setup/people.ts';
 import type { Person } from '../../../test/setup/people.ts';
-import { startTestServer, TEST_PASSWORD_COST } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { useServer } from '../../../test/setup/use-server.ts';
+import { TEST_PASSWORD_COST } from '../../../test/setup/server.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 import { createPasswords } from '../../base/password.ts';
 import { purgeSessions } from './index.ts';
@@ -25,14 +24,9 @@ function fromBase32(text: string): Buffer {
 
 describe.skipIf(!(await has('postgres')))('accounts', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
-  let server: TestServer;
-  const { call, codeOf, statusOf } = callsOf(() => server);
+  const { server, call, codeOf, statusOf } = useServer({ clock, env: { TRUSTED_PROXIES: '127.0.0.1' } });
   let person: Person;
 
-  beforeAll(async () => {
-    server = await startTestServer({ clock, env: { TRUSTED_PROXIES: '127.0.0.1' } });
-  });
-  afterAll(async () => await server.stop());
   beforeEach(async () => {
     person = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'developer' });
   });
@@ -130,18 +124,15 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
         staffIdleMs: HOUR,
         staffAbsoluteMs: HOUR,
       });
-      const [row] = await server.db.sql<
-        Array<{ n: number }>
-      >`select count(*)::int as n from sessions where user_id <> ${person.userId}`;
-      expect(row?.n).toBe(0);
+      const [row] = await server.db
+        .sql`select count(*)::int as n from sessions where user_id <> ${person.userId}`;
+      expect(row?.['n']).toBe(0);
       expect(await sessionStatus(person.token)).toBe(200);
     });
 
     it('is stored as a hash', async () => {
-      const rows = await server.db.sql<
-        Array<{ text: string }>
-      >`select row_to_json(s)::text as text from sessions s`;
-      expect(rows.map((row) => row.text).join()).not.toContain(person.token.slice(5));
+      const rows = await server.db.sql`select row_to_json(s)::text as text from sessions s`;
+      expect(rows.map((row) => row['text']).join()).not.toContain(person.token.slice(5));
     });
   });
 
@@ -231,9 +222,7 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
       );
       const off = { as: person.token, body: { currentPassword: PASSWORD } };
       expect((await server.call('POST /account/totp/disable', off)).status).toBe(204);
-      expect((await call(person.token, 'GET /account/totp')).body).toMatchObject({
-        enrolled: false,
-      });
+      expect((await call(person.token, 'GET /account/totp')).body).toMatchObject({ enrolled: false });
       expect((await login({})).status).toBe(200);
     });
 
@@ -309,10 +298,8 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
 
     it('has its secret stored sealed and bound to its account', async () => {
       await enroll();
-      const [row] = await server.db.sql<
-        Array<{ secret: string }>
-      >`select secret from totp where user_id = ${person.userId}`;
-      expect(row?.secret).toMatch(/^v1\./);
+      const [row] = await server.db.sql`select secret from totp where user_id = ${person.userId}`;
+      expect(row?.['secret']).toMatch(/^v1\./);
     });
   });
 

@@ -1,8 +1,8 @@
 /** Who makes, sees and ends API keys, over the real door: REST and Connect, two servers on one database. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { callsOf } from '../../../test/setup/calls.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join, newKey } from '../../../test/setup/people.ts';
+import { firstSession, join, newKey, signIn } from '../../../test/setup/people.ts';
+import { useServer } from '../../../test/setup/use-server.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { CallOptions, TestResponse, TestServer } from '../../../test/setup/server.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
@@ -20,20 +20,15 @@ interface Shown {
 
 describe.skipIf(!(await has('postgres')))('API keys', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
-  let server: TestServer;
-  const { call, codeOf, statusOf } = callsOf(() => server);
+  const { server, call, codeOf, statusOf } = useServer({ clock });
   let second: TestServer;
   /** It is of the first start's account, which is staff. */
   let session: string;
 
   beforeAll(async () => {
-    server = await startTestServer({ clock });
     second = await startTestServer({ databaseUrl: server.databaseUrl, dataDir: server.dataDir, clock });
   });
-  afterAll(async () => {
-    await second.stop();
-    await server.stop();
-  });
+  afterAll(async () => await second.stop());
   beforeEach(async () => {
     session = await firstSession(server);
   });
@@ -169,9 +164,7 @@ describe.skipIf(!(await has('postgres')))('API keys', () => {
     const { teamId } = server.first;
     const person = await join(server, session, { teamId, role: 'admin' });
     await server.db.sql`update users set staff = true where id = ${person.userId}`;
-    const { token } = (
-      await server.call('POST /auth/login', { body: { email: person.email, password: person.password } })
-    ).body as { token: string };
+    const { token } = await signIn(server, person.email);
     const manager = await newKey(server, token, { scopes: ['staff', KEY_SCOPE, 'team:read'] });
     const narrowed = await newKey(server, token, { scopes: [KEY_SCOPE, 'team:read'], teamId });
     const below = await newKey(server, manager.secret, { scopes: ['staff', 'team:read'] });

@@ -3,32 +3,36 @@
  * and Connect.
  */
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callsOf } from '../../../test/setup/calls.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join, newKey, PASSWORD, revokeKey, verify } from '../../../test/setup/people.ts';
+import {
+  firstSession,
+  join,
+  newKey,
+  PASSWORD,
+  revokeKey,
+  signIn,
+  verify,
+} from '../../../test/setup/people.ts';
 import type { Person } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestResponse, TestServer } from '../../../test/setup/server.ts';
+import { useServer } from '../../../test/setup/use-server.ts';
+import type { TestResponse } from '../../../test/setup/server.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 import { KEY_SCOPE, ROLES, scopesOf, TEAM_SCOPES } from '../../kit/scopes.ts';
 import { newId } from '../../base/ids.ts';
 
 describe.skipIf(!(await has('postgres')))('in a team', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
-  let server: TestServer;
-  const { call, codeOf, statusOf } = callsOf(() => server);
+  const { server, call, codeOf, statusOf } = useServer({ clock });
   let teamId: string;
   let owner: Person;
 
   beforeAll(async () => {
-    server = await startTestServer({ clock });
     const made = await call(server.first.apiKey, 'POST /teams', { name: 'crew' });
     teamId = String(made.body['id']);
     owner = await join(server, server.first.apiKey, { teamId, role: 'owner' });
     await verify(server, owner.userId);
   });
-  afterAll(async () => await server.stop());
 
   const newName = (): string => `p${randomBytes(5).toString('hex')}`;
   const newEmail = (): string => `${newName()}@example.com`;
@@ -148,13 +152,8 @@ describe.skipIf(!(await has('postgres')))('in a team', () => {
       const late = await invite(short.secret, 'developer');
       clock.advance(86_400_000);
       expect((await accept(late)).code).toBe('invite_invalid');
-      owner = { ...owner, ...(await relogin(owner)) };
+      owner = { ...owner, ...(await signIn(server, owner.email)) };
     });
-
-    const relogin = async ({ email }: Person): Promise<{ token: string }> =>
-      (await server.call('POST /auth/login', { body: { email, password: PASSWORD } })).body as {
-        token: string;
-      };
 
     it('ends when its maker is removed or leaves, and does not come back with the maker', async () => {
       for (const leaves of [false, true]) {
@@ -192,15 +191,13 @@ describe.skipIf(!(await has('postgres')))('in a team', () => {
       const second = await call(owner.token, `POST /teams/${teamId}/invites`, { email, role: 'viewer' });
       expect((await accept(first)).code).toBe('invite_invalid');
       expect((await accept(second)).status).toBe(200);
-      const [member] = await server.db.sql<
-        Array<{ id: string }>
-      >`select id from users where email = ${email}`;
+      const [member] = await server.db.sql`select id from users where email = ${email}`;
       // Left over from before the person joined another way.
       await server.db.sql`
         insert into team_invites (id, team_id, email, role, token_hash, created_at, expires_at, invited_by)
         values (${newId('inv')}, ${teamId}, ${email}, 'admin', 'left over', ${clock.now()}, ${new Date(clock.now().getTime() + 60_000)}, ${owner.userId})`;
       expect(await openEmails()).toContain(email);
-      await remove(owner.token, member?.id ?? '');
+      await remove(owner.token, String(member?.['id']));
       expect(await openEmails()).not.toContain(email);
     });
 

@@ -3,12 +3,11 @@
  * being deleted.
  */
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, stranger, verify } from '../../../test/setup/people.ts';
 import type { Person } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { useServer, withServer } from '../../../test/setup/use-server.ts';
 import { purchase, refund, useCredit } from '../../money/credits/index.ts';
 import { becomePayer, payerOf } from './payers.ts';
 
@@ -21,16 +20,14 @@ const PROVIDER = {
 };
 
 describe.skipIf(!(await has('postgres')))('a team that is paid for', () => {
-  let server: TestServer;
+  const { server } = useServer({ env: PROVIDER });
   let founder: Person & { readonly teamId: string };
   let second: Person;
 
   beforeAll(async () => {
-    server = await startTestServer({ env: PROVIDER });
     founder = await stranger(server);
     second = await join(server, founder.token, { teamId: founder.teamId, role: 'owner' });
   });
-  afterAll(async () => await server?.stop());
 
   const newTeam = async (): Promise<string> => {
     const made = await server.call('POST /teams', { as: founder.token, body: { name: 'crew' } });
@@ -192,15 +189,12 @@ describe.skipIf(!(await has('postgres')))('a team that is paid for', () => {
   });
 
   it('without a provider lets anybody leave', async () => {
-    const free = await startTestServer();
-    try {
+    await withServer({}, async (free) => {
       const one = await stranger(free);
       const other = await join(free, one.token, { teamId: one.teamId, role: 'owner' });
       await verify(free, other.userId);
       const left = await free.call(`DELETE /teams/${one.teamId}/members/${one.userId}`, { as: one.token });
       expect(left.status).toBe(204);
-    } finally {
-      await free.stop();
-    }
+    });
   });
 });

@@ -1,23 +1,18 @@
 /** These tests call teams, members and invitations over HTTP. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callsOf } from '../../../test/setup/calls.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, PASSWORD, signIn, stranger } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { useServer } from '../../../test/setup/use-server.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 
 describe.skipIf(!(await has('postgres')))('teams', () => {
   const clock = createFakeClock(new Date('2026-05-01T00:00:00Z'));
-  let server: TestServer;
-  const { call, codeOf, outcomeOf, statusOf } = callsOf(() => server);
+  const { server, call, codeOf, outcomeOf, statusOf } = useServer({ clock, env: { LIMIT_TEAMS: '20' } });
   let owner: string;
 
   beforeAll(async () => {
-    server = await startTestServer({ clock, env: { LIMIT_TEAMS: '20' } });
     owner = server.first.apiKey;
   });
-  afterAll(async () => await server.stop());
 
   async function newTeam(name = 'crew'): Promise<string> {
     const made = await call(owner, 'POST /teams', { name });
@@ -245,10 +240,8 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
       command: ['true'],
     });
     const poolOfRun = async () => {
-      const [row] = await server.db.sql<
-        Array<{ pool_id: string }>
-      >`select pool_id from work_items where id = ${String(run.body['id'])}`;
-      return row?.pool_id;
+      const [row] = await server.db.sql`select pool_id from work_items where id = ${String(run.body['id'])}`;
+      return row?.['pool_id'];
     };
     expect(await poolOfRun()).not.toBe(teamId);
     const { body } = await call(owner, 'GET /regions');

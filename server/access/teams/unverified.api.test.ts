@@ -1,7 +1,6 @@
 /** Addresses that nobody proved: what their accounts reach, and how they give way. REST and Connect. */
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { callsOf } from '../../../test/setup/calls.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import {
   firstSession,
@@ -13,12 +12,11 @@ import {
   verify,
 } from '../../../test/setup/people.ts';
 import type { Person } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestResponse, TestServer } from '../../../test/setup/server.ts';
+import { useServer } from '../../../test/setup/use-server.ts';
+import type { TestResponse } from '../../../test/setup/server.ts';
 
 describe.skipIf(!(await has('postgres')))('an address that nobody proved', () => {
-  let server: TestServer;
-  const { call, codeOf, outcomeOf, statusOf } = callsOf(() => server);
+  const { server, call, codeOf, outcomeOf, statusOf } = useServer();
   /** The session is of staff, who also own the first team. */
   let session: string;
   let teamId: string;
@@ -28,12 +26,10 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
   let squatter: Person;
 
   beforeAll(async () => {
-    server = await startTestServer();
     session = await firstSession(server);
     ({ teamId } = server.first);
     other = await stranger(server);
   });
-  afterAll(async () => await server.stop());
   beforeEach(async () => {
     squatter = await join(server, session, { teamId, role: 'developer' });
   });
@@ -61,12 +57,8 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
 
   describe('belongs to an account that', () => {
     it('is marked wherever it is shown', async () => {
-      expect((await call(squatter.token, 'GET /account')).body).toMatchObject({
-        emailVerified: false,
-      });
-      expect((await call(session, 'GET /account')).body).toMatchObject({
-        emailVerified: true,
-      });
+      expect((await call(squatter.token, 'GET /account')).body).toMatchObject({ emailVerified: false });
+      expect((await call(session, 'GET /account')).body).toMatchObject({ emailVerified: true });
       const members = (await call(session, `GET /teams/${teamId}/members`)).body['members'];
       expect(members).toContainEqual(
         expect.objectContaining({ userId: squatter.userId, emailVerified: false }),
@@ -198,10 +190,10 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
         body: { email: squatter.email, password: PASSWORD },
       });
       expect(old.code).toBe('credentials_invalid');
-      const [row] = await server.db.sql<
-        Array<{ email: string }>
-      >`select email from users where id = ${squatter.userId}`;
-      const gone = await server.call('POST /auth/login', { body: { email: row?.email, password: PASSWORD } });
+      const [row] = await server.db.sql`select email from users where id = ${squatter.userId}`;
+      const gone = await server.call('POST /auth/login', {
+        body: { email: row?.['email'], password: PASSWORD },
+      });
       expect(gone.code).toBe('credentials_invalid');
 
       const owner = await signIn(server, squatter.email, 'the true owner knows');
@@ -245,9 +237,7 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
       await use(await claim(squatter.email));
       const owner = await signIn(server, squatter.email, 'the true owner knows');
       expect(await teamsOf(owner.token)).toEqual([aloneId]);
-      expect((await call(owner.token, `GET /teams/${aloneId}`)).body).toMatchObject({
-        role: 'owner',
-      });
+      expect((await call(owner.token, `GET /teams/${aloneId}`)).body).toMatchObject({ role: 'owner' });
     });
 
     it('nobody holds the name or the address that it will have instead', async () => {

@@ -7,20 +7,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { and, arrayContains, eq, gt, sql as fragment } from 'drizzle-orm';
 import { bigint, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '@svc/proto/http/errors.ts';
-import {
-  createEmptyDatabase,
-  createMigratedDatabase,
-  createTestDatabase,
-  type TestDatabase,
-} from '../../../test/setup/database.ts';
+import { createEmptyDatabase, createMigratedDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { startTcpProxy } from '../../../test/setup/tcp-proxy.ts';
 import { bytes, instant } from './columns.ts';
 import { isUniqueViolation, mapDatabaseError, migrate, openDatabase, type Database } from './index.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 
 const postgresHere = await has('postgres');
 
@@ -48,16 +44,14 @@ const thing = (id: string) => ({
 });
 
 describe.skipIf(!postgresHere)('openDatabase()', () => {
-  let test: TestDatabase;
+  const test = useDatabase({ max: 3, poolWaitMs: 300 });
 
   beforeAll(async () => {
-    test = await createTestDatabase({ max: 3, poolWaitMs: 300 });
     await test.db
       .sql`create table things (id text primary key, at timestamptz not null, data bytea not null, spec jsonb not null)`;
     await test.db
       .sql`create table marks (id text primary key, kind text not null, tags text[] not null, size bigint, closed_at timestamptz)`;
   });
-  afterAll(async () => await test.drop());
 
   it('gives back what it took, over both ways in and both ways out', async () => {
     const { sql, orm } = test.db;
@@ -206,17 +200,11 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
     const error = await test.db.orm
       .insert(things)
       .values(thing('twice'))
-      .then(
-        () => undefined,
-        (caught: unknown) => caught,
-      );
+      .catch((caught: unknown) => caught);
     expect(isUniqueViolation(error)).toBe(true);
     expect(isUniqueViolation(error, 'things_pkey')).toBe(true);
     expect(isUniqueViolation(error, 'other')).toBe(false);
-    const nul = await test.db.sql`select ${'a\u0000b'}::text`.then(
-      () => undefined,
-      (caught: unknown) => caught,
-    );
+    const nul = await test.db.sql`select ${'a\u0000b'}::text`.catch((caught: unknown) => caught);
     expect(mapDatabaseError(nul)).toMatchObject({ code: 'validation_failed', status: 400 });
     const slow = await test.db
       .transact(async ({ sql }) => {
@@ -391,10 +379,7 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
       expect(await db.sql`select 1 as one`).toMatchObject([{ one: 1 }]);
       proxy.impair({ how: 'refused' });
       const began = performance.now();
-      const error = await db.sql`select 1`.then(
-        () => undefined,
-        (caught: unknown) => caught,
-      );
+      const error = await db.sql`select 1`.catch((caught: unknown) => caught);
       const transaction = await db
         .transact(async ({ sql }) => await sql`select 1`)
         .catch((caught: unknown) => caught);

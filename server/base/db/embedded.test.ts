@@ -17,16 +17,17 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startAllInOne } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
+import { useFolder } from '../../../test/setup/use-folder.ts';
 import { startEmbeddedPostgres } from './embedded.ts';
 import { takeOwner } from './embedded-owner.ts';
 
 /**
  * Closed to every other account, as below /root: the database's own account cannot walk to the data folder.
  */
-const parent = mkdtempSync(join(tmpdir(), 'svc-embedded-'));
+const parent = useFolder();
 const folder = join(parent, '.svc');
 const data = join(folder, 'postgres', 'data');
 
@@ -53,8 +54,6 @@ async function gone(pid: number): Promise<void> {
 }
 
 describe('startEmbeddedPostgres()', () => {
-  afterAll(() => rmSync(parent, { recursive: true, force: true }));
-
   it('makes a cluster, keeps its data over a stop, and stops cleanly', async () => {
     const first = await startEmbeddedPostgres(folder);
     await query(first.url, async (sql) => await sql`create table kept (n int)`);
@@ -109,8 +108,7 @@ describe('startEmbeddedPostgres()', () => {
 });
 
 describe('an embedded PostgreSQL that ends by itself', () => {
-  const killed = mkdtempSync(join(tmpdir(), 'svc-embedded-'));
-  afterAll(() => rmSync(killed, { recursive: true, force: true }));
+  const killed = useFolder();
 
   it('comes back where it was, with what it acknowledged, as often as it is killed', async () => {
     const words: string[] = [];

@@ -3,9 +3,6 @@
  * does to who is connected, and the generation that it begins. Rows of test/faults do the same to whole
  * servers under load.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { sql as fragment } from 'drizzle-orm';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,6 +11,7 @@ import { createDatabase, startPostgres, type Cluster } from '../../../test/fault
 import type { Pair } from '../../../test/faults/postgres-pair.ts';
 import { DATABASE_URL, has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
+import { useFolder } from '../../../test/setup/use-folder.ts';
 import {
   assertOneDatabase,
   installationOf,
@@ -31,7 +29,7 @@ import {
 const WITHIN_MS = 2_000;
 
 describe.skipIf(!(await has('replication')))('a primary and its standby', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-failover-'));
+  const folder = useFolder();
   let cluster: Cluster;
   let pair: Pair;
   let name = '';
@@ -91,7 +89,6 @@ describe.skipIf(!(await has('replication')))('a primary and its standby', () => 
   afterAll(async () => {
     await Promise.all(open.map(async (db) => await db.close(0)));
     await cluster?.stop();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   it('are told apart: the primary is taken, whichever comes first', async () => {

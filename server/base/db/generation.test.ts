@@ -3,20 +3,17 @@
  * tests (failover.test.ts).
  */
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createEmptyDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { nextEpoch, openDatabase, readHistory, WORK_ROLE } from './index.ts';
 
 const nameOf = (url: string): string => new URL(url).pathname.slice(1);
 
 describe.skipIf(!(await has('postgres')) || !(await has('replication')))('a new generation', () => {
-  let test: TestDatabase;
-  beforeAll(async () => {
-    test = await createTestDatabase();
-    await test.db.sql`update nonce_store set since = '-infinity'`;
-  });
-  afterAll(async () => await test?.drop());
+  const test = useDatabase();
+  beforeAll(async () => void (await test.db.sql`update nonce_store set since = '-infinity'`));
 
   /** As a server meets it; what it was told. */
   const met = async (url: string) => {

@@ -1,18 +1,16 @@
 /** Settings that lead to the database of another installation, by what an operator starts. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { startAllInOne } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
+import { useFolder } from '../../../test/setup/use-folder.ts';
 import { openDatabase } from './database.ts';
 import { isWrongDatabase } from './errors.ts';
 import { installationOf } from './identity.ts';
 
 describe.skipIf(!(await has('postgres')))('the database of another installation', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-identity-'));
+  const folder = useFolder();
   let own: TestDatabase;
   let other: TestDatabase;
   let empty: Awaited<ReturnType<typeof createEmptyDatabase>>;
@@ -25,7 +23,6 @@ describe.skipIf(!(await has('postgres')))('the database of another installation'
   });
   afterAll(async () => {
     await Promise.all([own, other, empty].map(async (each) => await each?.drop()));
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const tablesOf = async (url: string): Promise<number> => {

@@ -31,6 +31,16 @@ describe.skipIf(!postgresHere)('acknowledged writes', () => {
     await database.drop();
   });
 
+  /** Works with a handle that has one connection for transactions. */
+  async function withDatabase(work: (db: Database) => Promise<void>): Promise<void> {
+    const db = openDatabase({ url: database.url, max: 2 });
+    try {
+      await work(db);
+    } finally {
+      await db.close(1_000);
+    }
+  }
+
   async function driverAsItComes(scenario: 'terminate' | 'burst'): Promise<number> {
     const { stdout } = await promisify(execFile)(process.execPath, [BARE, scenario, database.url], {
       timeout: 100_000,
@@ -38,12 +48,8 @@ describe.skipIf(!postgresHere)('acknowledged writes', () => {
     return (JSON.parse(stdout) as { wrong: number }).wrong;
   }
 
-  async function count(table: 'stray' | 'burst', label: string): Promise<number> {
-    const [row] = await observer<
-      Array<{ n: number }>
-    >`select count(*)::int as n from ${observer(table)} where label = ${label}`;
-    return row?.n ?? -1;
-  }
+  const count = async (table: 'stray' | 'burst', label: string): Promise<number> =>
+    (await observer`select from ${observer(table)} where label = ${label}`).count;
 
   const ways: ReadonlyArray<{ name: string; write: (label: string) => (sql: SqlTag) => Promise<unknown> }> = [
     { name: 'tagged', write: (label) => async (sql) => await sql`insert into stray values (${label}, 2)` },
@@ -80,27 +86,22 @@ describe.skipIf(!postgresHere)('acknowledged writes', () => {
   }
 
   for (const { name, write } of ways) {
-    it(`leave no stray row when the backend dies inside of a transaction (${name})`, async () => {
-      const db = openDatabase({ url: database.url, max: 2 });
-      try {
+    it(`leave no stray row when the backend dies inside of a transaction (${name})`, async () =>
+      await withDatabase(async (db) => {
         for (let round = 0; round < 10; round += 1) {
           const label = `guarded-${name}-${round}`;
           await killInsideTransaction(db, label, write(label));
           expect(await count('stray', label), `stray rows of round ${round}`).toBe(0);
         }
-      } finally {
-        await db.close(1_000);
-      }
-    });
+      }));
   }
 
   it('leave a stray row with the driver as it comes, so the guard is needed', async () => {
     expect(await driverAsItComes('terminate')).toBe(1);
   }, 120_000);
 
-  it('stay whole in the transaction that got the connection after a dead one', async () => {
-    const db = openDatabase({ url: database.url, max: 2 }); // one slot for transactions
-    try {
+  it('stay whole in the transaction that got the connection after a dead one', async () =>
+    await withDatabase(async (db) => {
       for (let round = 0; round < 10; round += 1) {
         const label = `next-${round}`;
         let release = (): void => undefined;
@@ -121,14 +122,10 @@ describe.skipIf(!postgresHere)('acknowledged writes', () => {
         });
         expect(await count('stray', label), `rows of round ${round}`).toBe(2);
       }
-    } finally {
-      await db.close(1_000);
-    }
-  });
+    }));
 
-  it('are refused when the statement was made inside of a transaction and is awaited after its end', async () => {
-    const db = openDatabase({ url: database.url, max: 2 });
-    try {
+  it('are refused when the statement was made inside of a transaction and is awaited after its end', async () =>
+    await withDatabase(async (db) => {
       let late: PromiseLike<unknown> = Promise.resolve();
       await db.transact(({ sql }) => {
         late = sql`insert into stray values ('late', 1)`;
@@ -136,10 +133,7 @@ describe.skipIf(!postgresHere)('acknowledged writes', () => {
       });
       await expect(Promise.resolve(late)).rejects.toThrow('its transaction has ended');
       expect(await count('stray', 'late')).toBe(0);
-    } finally {
-      await db.close(1_000);
-    }
-  });
+    }));
 
   it('all survive 1,000 queries in flight and 10 transactions', async () => {
     for (const round of [4, 7, 9, 10, 12]) {

@@ -32,10 +32,9 @@ it.skipIf(!(await has('postgres')))(
     let next = 0;
 
     const plain = async (n: number): Promise<void> => {
-      const [row] = await db.sql<
-        Array<{ n: number; tags: string[] }>
-      >`select ${n}::int as n, ${[`t${n}`, 'x']}::text[] as tags`;
-      if (row?.n !== n || row.tags[0] !== `t${n}`) seen.wrong.push(`${n} answered ${JSON.stringify(row)}`);
+      const [row] = await db.sql`select ${n}::int as n, ${[`t${n}`, 'x']}::text[] as tags`;
+      if (row?.['n'] !== n || row['tags'][0] !== `t${n}`)
+        seen.wrong.push(`${n} answered ${JSON.stringify(row)}`);
     };
     const pair = async (n: number): Promise<void> => {
       await db.transact(async ({ sql }) => {
@@ -100,11 +99,9 @@ it.skipIf(!(await has('postgres')))(
     );
     expect(new Set(pids).size, `backends of ${CONNECTIONS} statements at once`).toBe(CONNECTIONS);
     await db.close(500);
-    const rows = await test.db.sql<
-      Array<{ n: number; halves: number }>
-    >`select n, count(*)::int as halves from pairs group by n`;
-    expect(rows.filter((row) => row.halves !== 2)).toEqual([]);
-    const there = new Set(rows.map((row) => row.n));
+    const rows = await test.db.sql`select n, count(*)::int as halves from pairs group by n`;
+    expect(rows.filter(({ halves }) => halves !== 2)).toEqual([]);
+    const there = new Set(rows.map(({ n }) => n as number));
     expect([...acknowledged].filter((n) => !there.has(n))).toEqual([]);
     await proxy.close();
     await test.drop();

@@ -5,9 +5,10 @@
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
+import { createEmptyDatabase } from '../../../test/setup/database.ts';
 import { DATABASE_URL, has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { createLog } from '@svc/proto/process/log.ts';
 import { openDatabase, type Database } from './database.ts';
 import { migrate } from './migrate.ts';
@@ -25,17 +26,13 @@ async function codeOf(db: Database, statement: string): Promise<string> {
 }
 
 describe.skipIf(!postgresHere)('the role of the running server', () => {
-  let test: TestDatabase;
+  const test = useDatabase();
   let server: Database;
 
-  beforeAll(async () => {
-    test = await createTestDatabase();
+  beforeAll(() => {
     server = openDatabase({ url: test.url, role: WORK_ROLE, max: 2 });
   });
-  afterAll(async () => {
-    await server?.close(1_000);
-    await test?.drop();
-  });
+  afterAll(async () => await server?.close(1_000));
 
   /** Column of each table, by the table's name. */
   const history = {

@@ -5,12 +5,12 @@
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createSvcSDK, type SvcSDK } from '@svc/sdk';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createSvcSDK, type Environment, type SvcSDK } from '@svc/sdk';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join, newKey, stranger } from '../../../test/setup/people.ts';
+import { firstSession, join, newKey, stranger, type Person } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
+import { useServer } from '../../../test/setup/use-server.ts';
 import { newId } from '../../base/ids.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { metered } from '../../money/metering/index.ts';
@@ -38,16 +38,12 @@ interface Seen {
 }
 
 describe.skipIf(!there)('events on their way out', () => {
-  let server: TestServer;
+  const { server, call, codeOf, statusOf } = useServer({ env: { WEBHOOKS_ALLOW_PRIVATE: 'true' } });
   let sdk: SvcSDK;
   let teamId: string;
   const receivers: Server[] = [];
-  beforeAll(async () => {
-    server = await startTestServer({ env: { WEBHOOKS_ALLOW_PRIVATE: 'true' } });
-    sdk = sdkOf(server.first.apiKey);
-  });
-  afterAll(async () => await server.stop());
   beforeEach(async () => {
+    sdk = sdkOf(server.first.apiKey);
     teamId = (await sdk.teams.create('acme')).id;
   });
   afterEach(() => {
@@ -55,6 +51,15 @@ describe.skipIf(!there)('events on their way out', () => {
   });
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const person = async (role: string): Promise<Person> =>
+    await join(server, server.first.apiKey, { teamId, role });
+  const sdkOfRole = async (role: string): Promise<SvcSDK> => sdkOf((await person(role)).token);
+  const outsider = async (): Promise<SvcSDK> => sdkOf((await stranger(server)).token);
+  const newEnvironment = async (): Promise<Environment> => {
+    const project = await sdk.projects.create({ name: 'app', teamId });
+    const repository = 'https://git.example.com/acme/app.git';
+    return await sdk.environments.create(project.id, { name: 'production', repository });
+  };
   /** A receiver that answers with these statuses, one after the other, the last one for ever. */
   const receiver = async (...statuses: number[]): Promise<{ url: string; seen: Seen[] }> => {
     const seen: Seen[] = [];
@@ -220,11 +225,7 @@ describe.skipIf(!there)('events on their way out', () => {
     it('tell of a build when it has finished, also by a person’s word, and not while it waits for one', async () => {
       const { url, seen } = await receiver(204);
       const { id } = await endpoint(url, ['build.finished']);
-      const project = await sdk.projects.create({ name: 'app', teamId });
-      const environment = await sdk.environments.create(project.id, {
-        name: 'production',
-        repository: 'https://git.example.com/acme/app.git',
-      });
+      const environment = await newEnvironment();
       const cancelled = await sdk.builds.create(environment.id);
       await sdk.builds.cancel(environment.id, cancelled.id);
       await settled(id);
@@ -237,8 +238,8 @@ describe.skipIf(!there)('events on their way out', () => {
         insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
         values (${newId('evt')}, ${teamId}, 'work.finished', ${item!.id}, ${sql.json({ kind: 'build' })}, now())`;
       await publish(sql);
-      const person = sdkOf(await firstSession(server));
-      await person.builds.deployApproval(environment.id, waiting.id, 'reject');
+      const owner = sdkOf(await firstSession(server));
+      await owner.builds.deployApproval(environment.id, waiting.id, 'reject');
       await settled(id, 2);
       expect(seen.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject(
         [cancelled, waiting].map((build) => ({
@@ -277,9 +278,9 @@ describe.skipIf(!there)('events on their way out', () => {
     it('are the team’s own, changed by admins, at most 20', async () => {
       const { url } = await receiver(204);
       const { id } = await endpoint(url);
-      const other = sdkOf((await stranger(server)).token);
+      const other = await outsider();
       expect(await refused(other.webhookEndpoints.get(teamId, id))).toBe('404 not_found');
-      const developer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'developer' })).token);
+      const developer = await sdkOfRole('developer');
       expect((await developer.webhookEndpoints.get(teamId, id)).id).toBe(id);
       expect(await refused(developer.webhookEndpoints.delete(teamId, id))).toBe('403 role_insufficient');
       const more = await Promise.allSettled(Array.from({ length: 21 }, async () => await endpoint(url)));
@@ -296,37 +297,35 @@ describe.skipIf(!there)('events on their way out', () => {
         'build.finished': 'project:read',
         'runner.flagged': 'runner:read',
       };
-      const manager = await newKey(server, server.first.apiKey, { scopes: ['team:manage'] });
+      const keyWith = async (...scopes: string[]) =>
+        (await newKey(server, server.first.apiKey, { scopes: ['team:manage', ...scopes] })).secret;
+      const manager = await keyWith();
       for (const [event, scope] of Object.entries(reads)) {
         const body = { url, events: [event] };
         const route = `POST /teams/${teamId}/webhook-endpoints`;
-        expect((await server.call(route, { as: manager.secret, body })).code, event).toBe('scope_missing');
-        const both = await newKey(server, server.first.apiKey, { scopes: ['team:manage', scope] });
-        const made = await server.call(route, { as: both.secret, body });
+        expect(await codeOf(manager, route, body), event).toBe('scope_missing');
+        const both = await keyWith(scope);
+        const made = await call(both, route, body);
         expect(made.status, made.text).toBe(201);
         const { id } = made.body['endpoint'] as { id: string };
-        const elsewhere = { as: manager.secret, body: { url: 'https://other.example.com/' } };
+        const elsewhere = { url: 'https://other.example.com/' };
         const change = `PATCH /teams/${teamId}/webhook-endpoints/${id}`;
-        expect((await server.call(change, elsewhere)).code).toBe('scope_missing');
-        expect((await server.call(change, { ...elsewhere, as: both.secret })).status).toBe(200);
+        expect(await codeOf(manager, change, elsewhere)).toBe('scope_missing');
+        expect(await statusOf(both, change, elsewhere)).toBe(200);
         // Nor by naming other events: what the endpoint had to be sent, and what waits for it, goes along.
         for (const [other, needed] of Object.entries(reads)) {
           if (other === event) continue;
-          const keyOfOther = await newKey(server, server.first.apiKey, { scopes: ['team:manage', needed] });
-          const turned = { as: keyOfOther.secret, body: { ...elsewhere.body, events: [other] } };
-          expect((await server.call(change, turned)).code, `${event}, then ${other}`).toBe('scope_missing');
-          const shown = (
-            await server.call(`GET /teams/${teamId}/webhook-endpoints/${id}`, {
-              as: server.first.apiKey,
-            })
-          ).body;
-          expect(shown['events']).toEqual([event]);
+          const turned = { ...elsewhere, events: [other] };
+          expect(await codeOf(await keyWith(needed), change, turned), `${event}, then ${other}`).toBe(
+            'scope_missing',
+          );
+          const shown = await call(server.first.apiKey, `GET /teams/${teamId}/webhook-endpoints/${id}`);
+          expect(shown.body['events']).toEqual([event]);
         }
         await server.db.sql`
           insert into webhook_deliveries (id, team_id, endpoint_id, event_id, event, body, state, next_attempt_at, created_at)
           values (${`msg_${id.slice(4)}`}, ${teamId}, ${id}, ${`msg_${id.slice(4)}`}, 'runner.revoked', '{}', 'pending', now() + interval '1 hour', now())`;
-        if (scope !== 'runner:read')
-          expect((await server.call(change, { ...elsewhere, as: both.secret })).code).toBe('scope_missing');
+        if (scope !== 'runner:read') expect(await codeOf(both, change, elsewhere)).toBe('scope_missing');
       }
     });
 
@@ -348,8 +347,8 @@ describe.skipIf(!there)('events on their way out', () => {
 
   describe('notifications', () => {
     it('tell those who can act, once, whatever number of workers publish', async () => {
-      const admin = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'admin' })).token);
-      const viewer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'viewer' })).token);
+      const admin = await sdkOfRole('admin');
+      const viewer = await sdkOfRole('viewer');
       await event('runner.degraded', { reason: 'no_live_runner' });
       await event('work.finished');
       await Promise.all(Array.from({ length: 5 }, async () => await publish(server.db.sql)));
@@ -365,15 +364,13 @@ describe.skipIf(!there)('events on their way out', () => {
     });
 
     it('tell a key what it could read elsewhere, and are marked by it as far', async () => {
-      const person = await join(server, server.first.apiKey, { teamId, role: 'admin' });
+      const admin = await person('admin');
       await event('runner.degraded', { reason: 'no_live_runner' });
       await publish(server.db.sql);
-      const [told] = await sdkOf(person.token).notifications.list();
+      const [told] = await sdkOf(admin.token).notifications.list();
       expect(told).toBeDefined();
-      const reader = sdkOf((await newKey(server, person.token, { scopes: ['runner:read'] })).secret);
-      const other = sdkOf(
-        (await newKey(server, person.token, { scopes: ['team:manage', 'ci:read'] })).secret,
-      );
+      const reader = sdkOf((await newKey(server, admin.token, { scopes: ['runner:read'] })).secret);
+      const other = sdkOf((await newKey(server, admin.token, { scopes: ['team:manage', 'ci:read'] })).secret);
       expect(await other.notifications.list()).toEqual([]);
       expect(await other.notifications.unreadCount()).toEqual({ unreadCount: 0 });
       expect(await other.notifications.markAllRead()).toEqual({ marked: 0 });
@@ -383,7 +380,7 @@ describe.skipIf(!there)('events on their way out', () => {
     });
 
     it('are read one by one and all at once, by limit and offset, each by its own account', async () => {
-      const admin = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'admin' })).token);
+      const admin = await sdkOfRole('admin');
       for (const reason of ['a', 'b', 'c']) await event('runner.degraded', { reason });
       await publish(server.db.sql);
       const all = await waitFor('three notifications', async () => await admin.notifications.list(), {
@@ -400,15 +397,15 @@ describe.skipIf(!there)('events on their way out', () => {
     });
 
     it('of a team are gone for who has left it, and for a key of another team', async () => {
-      const person = await join(server, server.first.apiKey, { teamId, role: 'admin' });
-      const away = sdkOf((await newKey(server, person.token, { teamId })).secret);
+      const admin = await person('admin');
+      const away = sdkOf((await newKey(server, admin.token, { teamId })).secret);
       await event('runner.recovered');
       await publish(server.db.sql);
       await waitFor('the notification', async () => await away.notifications.list(), {
         holds: (list) => list.length === 1,
       });
-      await sdk.teams.removeMember(teamId, person.userId);
-      expect(await sdkOf(person.token).notifications.list()).toEqual([]);
+      await sdk.teams.removeMember(teamId, admin.userId);
+      expect(await sdkOf(admin.token).notifications.list()).toEqual([]);
     });
   });
 
@@ -434,6 +431,8 @@ describe.skipIf(!there)('events on their way out', () => {
           returning *
         ), ${announce(sql, 'ended')} select 1`;
     };
+
+    const days = async (from: string, to = from) => (await sdk.usage.get(teamId, { from, to })).days ?? [];
 
     // A month that this server closes in the meantime would be another one's.
     const now = new Date();
@@ -477,19 +476,14 @@ describe.skipIf(!there)('events on their way out', () => {
       const [pool] = await server.db.sql<Array<{ id: string }>>`select id from teams where service_pool`;
       await ended(`${MONTH}-05T12:00:00.000Z`, 2_000, null, pool!.id);
       await publish(server.db.sql);
-      const days = async () =>
-        (await sdk.usage.get(teamId, { from: `${MONTH}-05`, to: `${MONTH}-05` })).days ?? [];
-      expect(await waitFor('the day', days, { holds: (list) => list.length > 0 })).toMatchObject([
-        { executedBy: 'service', meteredSeconds: 2 },
-      ]);
+      const found = await waitFor('the day', async () => await days(`${MONTH}-05`), {
+        holds: (list) => list.length > 0,
+      });
+      expect(found).toMatchObject([{ executedBy: 'service', meteredSeconds: 2 }]);
     });
 
     it('keeps the time of a build whose environment is deleted before its event is published', async () => {
-      const project = await sdk.projects.create({ name: 'app', teamId });
-      const environment = await sdk.environments.create(project.id, {
-        name: 'production',
-        repository: 'https://git.example.com/acme/app.git',
-      });
+      const environment = await newEnvironment();
       const build = await sdk.builds.create(environment.id);
       await ended(`${MONTH}-06T12:00:00.000Z`, 1_000, null);
       await server.db.transact(async ({ sql }) => {
@@ -502,9 +496,8 @@ describe.skipIf(!there)('events on their way out', () => {
         await sql`delete from environments where id = ${environment.id}`;
       });
       while ((await publish(server.db.sql)) > 0);
-      const days = async () =>
-        (await sdk.usage.get(teamId, { from: `${MONTH}-06`, to: `${MONTH}-07` })).days ?? [];
-      expect(await waitFor('both days', days, { holds: (list) => list.length > 1 })).toMatchObject([
+      const both = async () => await days(`${MONTH}-06`, `${MONTH}-07`);
+      expect(await waitFor('both days', both, { holds: (list) => list.length > 1 })).toMatchObject([
         { day: `${MONTH}-06`, kind: 'run', meteredSeconds: 1 },
         { day: `${MONTH}-07`, kind: 'build', executedBy: 'runner', count: 1, meteredSeconds: 2 },
       ]);
@@ -519,7 +512,7 @@ describe.skipIf(!there)('events on their way out', () => {
         { from: '2026-02-31', to: '2026-03-01' },
       ])
         expect(await refused(sdk.usage.get(teamId, span))).toBe('400 validation_failed');
-      const other = sdkOf((await stranger(server)).token);
+      const other = await outsider();
       expect(await refused(other.usage.get(teamId))).toBe('404 not_found');
     });
   });

@@ -1,10 +1,10 @@
 /** Jobs in a real database, and workers of several processes that do them. */
 import { Registry } from 'prom-client';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import { openDatabase, type Database } from '../../base/db/index.ts';
 import { doubling, JobFailed, JobNotYet, type Job, type JobKind } from './kind.ts';
 import { createLeases } from './leases.ts';
@@ -29,18 +29,16 @@ const TEAMS = ['team_1', 'team_2', 'team_3'] as const;
 const LEASE_MS = 60_000;
 
 describe.skipIf(!postgresHere)('jobs', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let db: Database;
 
   beforeAll(async () => {
-    database = await createTestDatabase();
     ({ db } = database);
     await db.sql`insert into regions (id, name, operator) values ('reg_1', 'r', 'service')`;
     for (const id of TEAMS)
       await db.sql`insert into teams (id, name, region_id, created_at) values (${id}, ${id}, 'reg_1', now())`;
   });
   afterEach(async () => void (await db.sql`delete from jobs`));
-  afterAll(async () => await database.drop());
 
   /** Each is due a second after the one before, in the past, and has a lane of its own. */
   let added = 0;
@@ -49,6 +47,11 @@ describe.skipIf(!postgresHere)('jobs', () => {
     const inMs = -1_000_000 + added * 1_000;
     await addJob(db, { teamId: TEAMS[0], kind: 'test', lane: `lane of ${job.key}`, inMs, ...job });
   };
+  /** So many jobs of the first team, each with a lane of its own. */
+  const backlog = async (count: number, dueIn: string) =>
+    void (await db.sql`
+      insert into jobs (id, team_id, kind, lane, payload, due_at, created_at)
+      select 'job_' || n, ${TEAMS[0]}, 'test', 'lane ' || n, '{}', now() + ${dueIn}::interval, now() from generate_series(1, ${count}::int) n`);
   const claim = async (more: Partial<Claim> = {}, from: Database = db) =>
     await claimJobs(from, [{ kind: 'test', take: 100, perTeam: 100, leaseMs: LEASE_MS, ...more }]);
   const claimOne = async (): Promise<Claimed> => {
@@ -61,9 +64,7 @@ describe.skipIf(!postgresHere)('jobs', () => {
   const pass = async (ms: number) =>
     void (await db.sql`update jobs set due_at = due_at - ${ms}::float8 * interval '1 millisecond'`);
   const stored = async () =>
-    await db.sql<
-      Array<{ key: string; state: string; attempts: number; inMs: number; lastError: string | null }>
-    >`
+    await db.sql<Array<Pick<Job, 'key' | 'attempts' | 'lastError'> & { state: string; inMs: number }>>`
       select key, state, attempts, extract(epoch from due_at - now())::float8 * 1000 as "inMs", last_error as "lastError"
       from jobs order by key`;
 
@@ -93,9 +94,7 @@ describe.skipIf(!postgresHere)('jobs', () => {
     });
 
     it('gives every team its turn, however many jobs of another one wait', TIMED, async () => {
-      await db.sql`
-        insert into jobs (id, team_id, kind, lane, payload, due_at, created_at)
-        select 'job_' || n, ${TEAMS[0]}, 'test', 'lane ' || n, '{}', now() - interval '1 day', now() from generate_series(1, 10000) n`;
+      await backlog(10_000, '-1 day');
       await add({ key: 'second', teamId: TEAMS[1] });
       await add({ key: 'third', teamId: TEAMS[2] });
       const claimed = await claim({ take: 4, perTeam: 10 });
@@ -118,9 +117,7 @@ describe.skipIf(!postgresHere)('jobs', () => {
         );
         expect(keys(await claim({ perTeam: 2 }))).toEqual(['more 0']);
         await db.sql`delete from jobs`;
-        await db.sql`
-        insert into jobs (id, team_id, kind, lane, payload, due_at, created_at)
-        select 'job_' || n, ${TEAMS[0]}, 'test', 'lane ' || n, '{}', now() - interval '30 days', now() from generate_series(1, 10000) n`;
+        await backlog(10_000, '-30 days');
         await add({ key: 'own', teamId: null });
         expect((await claim({ take: 2, perTeam: 10 })).map(({ teamId }) => teamId).sort()).toEqual([
           '',
@@ -217,9 +214,7 @@ describe.skipIf(!postgresHere)('jobs', () => {
     });
 
     it('costs no more with a long backlog that is not due', TIMED, async () => {
-      await db.sql`
-        insert into jobs (id, team_id, kind, lane, payload, due_at, created_at)
-        select 'job_' || n, ${TEAMS[0]}, 'test', 'lane ' || n, '{}', now() + interval '1 day', now() from generate_series(1, 20000) n`;
+      await backlog(20_000, '1 day');
       await db.sql`analyze jobs`;
       await add({ key: 'due' });
       const startedMs = performance.now();

@@ -4,11 +4,11 @@
  */
 import { eq, sql } from 'drizzle-orm';
 import { integer, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { IncidentState, IncidentStateSchema } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
+import { useDatabase } from '../../../test/setup/use-database.ts';
 import type { Ctx } from '../context.ts';
 import { rowsOf, transition, unlessTaken } from './index.ts';
 import { enumColumn, teamTable } from './team-table.ts';
@@ -25,22 +25,18 @@ const things = teamTable(
 const rows = rowsOf(things);
 
 const codeOf = async (work: Promise<unknown>): Promise<string> => {
-  const error = await work.then(
-    () => undefined,
-    (problem: unknown) => problem,
-  );
+  const error = await work.catch((problem: unknown) => problem);
   return String((error as { code?: unknown } | undefined)?.code ?? error);
 };
 
 describe.skipIf(!(await has('postgres')))('rowsOf()', () => {
-  let test: TestDatabase;
+  const test = useDatabase();
   const as = (teamIds: readonly string[]): Ctx =>
     testCtx('svc.incidents.v1.IncidentsService/List', { db: test.db, userId: 'user_1', teamIds });
   let mine: Ctx;
   let theirs: Ctx;
 
   beforeAll(async () => {
-    test = await createTestDatabase();
     const { sql: run } = test.db;
     await run`
       create table things (id text primary key, team_id text not null references teams (id), created_at timestamptz not null,
@@ -51,7 +47,6 @@ describe.skipIf(!(await has('postgres')))('rowsOf()', () => {
       await run`insert into teams (id, name, region_id, created_at) values (${id}, ${id}, 'reg_1', now())`;
     await run`insert into users (id, email, username, password_hash, created_at) values ('user_1', 'a@example.com', 'a', 'none', now())`;
   });
-  afterAll(async () => await test?.drop());
   beforeEach(async () => {
     await test.db.sql`delete from things`;
     mine = as(['team_1']);
