@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, PASSWORD, signIn, stranger } from '../../../test/setup/people.ts';
+import type { TestResponse } from '../../../test/setup/server.ts';
 import { useServer } from '../../../test/setup/use-server.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 
@@ -78,11 +79,16 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
     ) => await call(as, `POST /teams/${teamId}/invites`, body);
     const accept = async (body: Record<string, unknown>, as?: string) =>
       await call(as, 'POST /invites/accept', body);
+    /** What somebody without an account sends. */
+    const newcomer = ({ body }: TestResponse, username: string) => ({
+      token: body['token'],
+      username,
+      password: PASSWORD,
+    });
 
     it('makes an account, once', async () => {
       const teamId = await newTeam();
-      const { body } = await invite(teamId, { email: 'new@example.com' });
-      const request = { token: body['token'], username: 'new-one', password: PASSWORD };
+      const request = newcomer(await invite(teamId, { email: 'new@example.com' }), 'new-one');
       const both = await Promise.all([accept(request), accept(request)]);
       expect(both.filter((answer) => answer.status === 200)).toHaveLength(1);
       expect((await accept(request)).code).toBe('invite_invalid');
@@ -94,12 +100,11 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
       const teamId = await newTeam();
       const person = await stranger(server);
       const other = await stranger(server);
-      const { body } = await invite(teamId, { email: person.email, role: 'viewer' });
-      expect((await accept({ token: body['token'] }, other.token)).code).toBe('invite_other_account');
-      expect((await accept({ token: body['token'], username: 'x1', password: PASSWORD })).code).toBe(
-        'credentials_missing',
-      );
-      const accepted = await accept({ token: body['token'] }, person.token);
+      const invited = await invite(teamId, { email: person.email, role: 'viewer' });
+      const { token } = invited.body;
+      expect((await accept({ token }, other.token)).code).toBe('invite_other_account');
+      expect((await accept(newcomer(invited, 'x1'))).code).toBe('credentials_missing');
+      const accepted = await accept({ token }, person.token);
       expect(accepted.body['team']).toMatchObject({ id: teamId, role: 'viewer' });
       expect(await statusOf(person.token, `GET /teams/${teamId}`)).toBe(200);
     });
@@ -108,24 +113,19 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
       const teamId = await newTeam();
       const first = await invite(teamId, { email: 'again@example.com', role: 'viewer' });
       const second = await invite(teamId, { email: 'Again@example.com', role: 'developer' });
-      const request = { username: 'again-one', password: PASSWORD };
-      expect((await accept({ ...request, token: first.body['token'] })).code).toBe('invite_invalid');
-      expect((await accept({ ...request, token: second.body['token'] })).status).toBe(200);
+      expect((await accept(newcomer(first, 'again-one'))).code).toBe('invite_invalid');
+      expect((await accept(newcomer(second, 'again-one'))).status).toBe(200);
     });
 
     it('ends after seven days, or when it is taken back', async () => {
       const teamId = await newTeam();
       const late = await invite(teamId, { email: 'late@example.com' });
       clock.advance(7 * 86_400_000 + 1);
-      expect(
-        (await accept({ token: late.body['token'], username: 'late-one', password: PASSWORD })).code,
-      ).toBe('invite_invalid');
+      expect((await accept(newcomer(late, 'late-one'))).code).toBe('invite_invalid');
       const back = await invite(teamId, { email: 'back@example.com' });
       const inviteId = (back.body['invite'] as { id: string }).id;
       expect(await statusOf(owner, `DELETE /teams/${teamId}/invites/${inviteId}`)).toBe(204);
-      expect(
-        (await accept({ token: back.body['token'], username: 'back-one', password: PASSWORD })).code,
-      ).toBe('invite_invalid');
+      expect((await accept(newcomer(back, 'back-one'))).code).toBe('invite_invalid');
       expect(await statusOf(owner, `DELETE /teams/${teamId}/invites/${inviteId}`)).toBe(404);
     });
 
@@ -133,12 +133,9 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
       const teamId = await newTeam();
       const admin = await join(server, owner, { teamId, role: 'admin' });
       expect((await invite(teamId, { email: admin.email })).code).toBe('already_member');
-      expect((await invite(teamId, { email: 'boss@example.com', role: 'owner' }, admin.token)).code).toBe(
-        'role_insufficient',
-      );
-      expect((await invite(teamId, { email: 'peer@example.com', role: 'admin' }, admin.token)).status).toBe(
-        201,
-      );
+      const ask = async (email: string, role: string) => await invite(teamId, { email, role }, admin.token);
+      expect((await ask('boss@example.com', 'owner')).code).toBe('role_insufficient');
+      expect((await ask('peer@example.com', 'admin')).status).toBe(201);
     });
   });
 
@@ -147,23 +144,15 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
       const teamId = await newTeam();
       const admin = await join(server, owner, { teamId, role: 'admin' });
       const developer = await join(server, owner, { teamId, role: 'developer' });
-      expect((await setRole(teamId, admin.token, { userId: developer.userId, role: 'owner' })).code).toBe(
-        'role_insufficient',
-      );
-      expect((await setRole(teamId, admin.token, { userId: admin.userId, role: 'owner' })).code).toBe(
-        'role_insufficient',
-      );
-      expect((await setRole(teamId, admin.token, { userId: developer.userId, role: 'admin' })).status).toBe(
-        200,
-      );
-      expect((await setRole(teamId, admin.token, { userId: developer.userId, role: 'viewer' })).code).toBe(
-        'role_insufficient',
-      ); // an admin now: owners only
-      expect((await setRole(teamId, owner, { userId: developer.userId, role: 'viewer' })).body).toMatchObject(
-        {
-          role: 'viewer',
-        },
-      );
+      const refused = { code: 'role_insufficient' };
+      for (const [as, userId, role, expected] of [
+        [admin.token, developer.userId, 'owner', refused],
+        [admin.token, admin.userId, 'owner', refused],
+        [admin.token, developer.userId, 'admin', { status: 200 }],
+        [admin.token, developer.userId, 'viewer', refused], // an admin now: owners only
+        [owner, developer.userId, 'viewer', { body: { role: 'viewer' } }],
+      ] as const)
+        expect(await setRole(teamId, as, { userId, role })).toMatchObject(expected);
     });
 
     it('may leave, whatever the role, and not remove others', async () => {
