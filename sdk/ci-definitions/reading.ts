@@ -31,7 +31,7 @@ interface Draft {
   readonly name?: string | undefined;
   readonly jobs?: readonly JobDraft[];
   readonly triggers?: readonly string[];
-  /** Absent: there is nothing to look at. */
+  /** It is absent where there is nothing to look at. */
   readonly signs?: Signs;
   readonly partial?: boolean;
   readonly dynamic?: boolean;

@@ -1,6 +1,6 @@
 /**
- * Writes five bits as one character of the alphabet, behind `bits` zero ones; what is left at the end is filled
- * up with zeros.
+ * Writes five bits as one character of the alphabet, behind `bits` zero ones; what is left at the end is
+ * filled up with zeros.
  */
 export function encodeBase32(bytes: Uint8Array, alphabet: string, bits = 0): string {
   let out = '';

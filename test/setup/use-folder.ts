@@ -1,4 +1,4 @@
-/** An empty folder for the tests of one block, or of a file. */
+/** Makes an empty folder for the tests of one block, or of a file. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

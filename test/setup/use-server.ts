@@ -37,7 +37,7 @@ export function useServer(options: TestServerOptions = {}): UsedServer {
   };
 }
 
-/** Works with one more server. */
+/** It starts one more server for the work, and stops it in the end. */
 export async function withServer(
   options: TestServerOptions,
   work: (server: TestServer) => Promise<void>,

@@ -9,21 +9,16 @@ import type { LoginRequest } from '@svc/proto/gen/svc/auth/v1/auth_pb.ts';
 import type { SessionTimes } from './accounts.settings.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
-import type { Secrets } from '../../base/secrets.ts';
-import type { Passwords } from '../../base/password.ts';
 import { checkCode } from './proof.ts';
+import type { ProofDeps } from './proof.ts';
 import { endSession, openSession, sessionTimesOf } from './sessions.ts';
 import { findUserByEmail, normalizeEmail, renewPasswordHash } from './store.ts';
 import type { User } from './store.ts';
 import { findTotp } from './totp-store.ts';
-import type { Tries } from './tries.ts';
 
-export interface AuthDeps {
-  readonly secrets: Secrets;
-  readonly passwords: Passwords;
+export interface AuthDeps extends ProofDeps {
   readonly changes: CredentialChanges;
   readonly sessions: SessionTimes;
-  readonly tries: Tries;
 }
 
 /** The prefix makes browsers insist on Secure and Path=/. */

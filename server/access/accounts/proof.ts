@@ -5,12 +5,18 @@
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { AuthDeps } from './auth-service.ts';
+import type { Secrets } from '../../base/secrets.ts';
+import type { Passwords } from '../../base/password.ts';
 import { beganWithBothFactors } from './sessions.ts';
 import type { User } from './store.ts';
 import { acceptRecoveryCode, acceptTotpCode, findTotp } from './totp-store.ts';
+import type { Tries } from './tries.ts';
 
-type ProofDeps = Pick<AuthDeps, 'secrets' | 'passwords' | 'tries'>;
+export interface ProofDeps {
+  readonly secrets: Secrets;
+  readonly passwords: Passwords;
+  readonly tries: Tries;
+}
 
 /** Says where the database is asked, and from where the tries come. */
 type Where = Pick<Ctx, 'db' | 'call' | 'clock'>;

@@ -79,7 +79,7 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
     ) => await call(as, `POST /teams/${teamId}/invites`, body);
     const accept = async (body: Record<string, unknown>, as?: string) =>
       await call(as, 'POST /invites/accept', body);
-    /** What somebody without an account sends. */
+    /** It is what somebody without an account sends. */
     const newcomer = ({ body }: TestResponse, username: string) => ({
       token: body['token'],
       username,

@@ -47,7 +47,7 @@ describe.skipIf(!postgresHere)('jobs', () => {
     const inMs = -1_000_000 + added * 1_000;
     await addJob(db, { teamId: TEAMS[0], kind: 'test', lane: `lane of ${job.key}`, inMs, ...job });
   };
-  /** So many jobs of the first team, each with a lane of its own. */
+  /** It adds so many jobs of the first team, each with a lane of its own. */
   const backlog = async (count: number, dueIn: string) =>
     void (await db.sql`
       insert into jobs (id, team_id, kind, lane, payload, due_at, created_at)
