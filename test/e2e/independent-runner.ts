@@ -8,21 +8,22 @@ const b64 = (data: Uint8Array) => Buffer.from(data).toString('base64');
 const b64url = (data: Uint8Array) => Buffer.from(data).toString('base64url');
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest();
 
+/** Facts that a runner tells of its machine. */
+export const FACTS = {
+  version: '1.0.0',
+  os: 'linux',
+  arch: 'x64',
+  isolation: 'container',
+  executor: 'podman',
+};
+
 export interface Answer {
   readonly status: number;
   readonly body: Record<string, unknown>;
 }
 
-export interface IndependentRunner {
-  enroll(token: string, name: string): Promise<string>;
-  call(action: string, body: unknown, tamper?: (headers: Record<string, string>) => void): Promise<Answer>;
-  /** Signed with the own key, in another runner's name. */
-  callAs(id: string, action: string, body: unknown): Promise<Answer>;
-  /** Headers of a signed POST, for a test that sends it by itself. */
-  sign(path: string, body: string): Record<string, string>;
-  /** Calls in this name from now on, without having enrolled. */
-  actAs(id: string): void;
-}
+export type IndependentRunner = ReturnType<typeof createIndependentRunner>;
+type Tamper = (headers: Record<string, string>) => void;
 
 function jwkThumbprint(publicKey: KeyObject): string {
   const { x } = publicKey.export({ format: 'jwk' });
@@ -34,7 +35,7 @@ async function answerOf(response: Response): Promise<Answer> {
   return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) };
 }
 
-export function createIndependentRunner(baseUrl: string): IndependentRunner {
+export function createIndependentRunner(baseUrl: string) {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const keyId = jwkThumbprint(publicKey);
   let runnerId = '';
@@ -66,10 +67,7 @@ export function createIndependentRunner(baseUrl: string): IndependentRunner {
   async function post(
     id: string,
     action: string,
-    {
-      body,
-      tamper,
-    }: { readonly body: unknown; readonly tamper?: ((headers: Record<string, string>) => void) | undefined },
+    { body, tamper }: { readonly body: unknown; readonly tamper?: Tamper | undefined },
   ): Promise<Answer> {
     const url = new URL(`/runners/${id}/${action}`, baseUrl);
     const text = JSON.stringify(body);
@@ -79,7 +77,7 @@ export function createIndependentRunner(baseUrl: string): IndependentRunner {
   }
 
   return {
-    async enroll(token, name) {
+    async enroll(token: string, name: string): Promise<string> {
       const { x } = publicKey.export({ format: 'jwk' });
       const response = await fetch(new URL('/runners/enroll', baseUrl), {
         method: 'POST',
@@ -93,11 +91,12 @@ export function createIndependentRunner(baseUrl: string): IndependentRunner {
       return runnerId;
     },
 
-    call: (action, body, tamper) => post(runnerId, action, { body, tamper }),
-    sign: (path, body) => signedHeaders(new URL(path, baseUrl), body),
-    callAs: (id, action, body) => post(id, action, { body }),
-    actAs: (id) => {
-      runnerId = id;
-    },
+    call: (action: string, body: unknown, tamper?: Tamper) => post(runnerId, action, { body, tamper }),
+    /** Returns the headers of a signed POST, for a test that sends it by itself. */
+    sign: (path: string, body: string) => signedHeaders(new URL(path, baseUrl), body),
+    /** It is signed with the own key, in another runner's name. */
+    callAs: (id: string, action: string, body: unknown) => post(id, action, { body }),
+    /** Calls in this name from now on, without having enrolled. */
+    actAs: (id: string) => void (runnerId = id),
   };
 }

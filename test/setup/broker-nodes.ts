@@ -13,29 +13,12 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePorts } from '../faults/free-ports.ts';
 import { manageProcess } from '../faults/managed-process.ts';
-import type { ManagedProcess } from '../faults/managed-process.ts';
 import { startPortMapper } from './port-mapper.ts';
 import type { PortMapper } from './port-mapper.ts';
 import { startTcpProxy } from './tcp-proxy.ts';
 import type { TcpProxy } from './tcp-proxy.ts';
 
-export interface BrokerNode {
-  readonly port: number;
-  readonly process: ManagedProcess;
-  /** `rabbitmqctl` at this node. False when it failed. */
-  control(...args: readonly string[]): Promise<boolean>;
-}
-
-export interface BrokerNodes {
-  readonly nodes: readonly BrokerNode[];
-  /**
-   * Nothing passes between this node and the others until the answer is called; clients reach all of them.
-   */
-  isolate(index: number): () => void;
-  /** This node sees every other one again. False when it does not within minutes. */
-  whole(index: number): Promise<boolean>;
-  stop(): Promise<void>;
-}
+export type BrokerNodes = Awaited<ReturnType<typeof startBrokerNodes>>;
 
 /** The script itself: the one in the path changes the user and the environment. */
 const SCRIPTS = [
@@ -81,10 +64,7 @@ export interface BrokerNodesOptions {
 }
 
 /** Starts the nodes, and resolves when all of them run as one cluster. */
-export async function startBrokerNodes(
-  folder: string,
-  { count, links: linked = false }: BrokerNodesOptions,
-): Promise<BrokerNodes> {
+export async function startBrokerNodes(folder: string, { count, links: linked = false }: BrokerNodesOptions) {
   if (brokerScript === undefined) throw new Error(`no rabbitmq-server at ${SCRIPTS.join(', ')}`);
   const ports = await freePorts(count * 3);
   const places = Array.from({ length: count }, (_, i): Place => {
@@ -101,9 +81,12 @@ export async function startBrokerNodes(
     mappers.push(await startPortMapper(mapper, portOf));
   }
   const nodes = places.map((_, i) => nodeOf(folder, places, i));
-  const own: BrokerNodes = {
+  const own = {
     nodes,
-    isolate: (index) => {
+    /**
+     * Nothing passes between this node and the others until the answer is called; clients reach all of them.
+     */
+    isolate: (index: number) => {
       if (!linked) throw new Error('these nodes have no links that could be cut');
       const cut = [...links].filter(([key]) => key.split(' ').includes(String(index)));
       for (const [, proxy] of cut) proxy.impair({ how: 'lost', directions: ['requests', 'answers'] });
@@ -112,7 +95,8 @@ export async function startBrokerNodes(
         for (const [, proxy] of cut) proxy.heal({ reset: true });
       };
     },
-    whole: async (index) => {
+    /** This node sees every other one again. It is false when it does not within minutes. */
+    whole: async (index: number) => {
       for (
         const untilMs = performance.now() + WHOLE_MS;
         performance.now() < untilMs;
@@ -153,7 +137,7 @@ async function linksOf(places: readonly Place[]): Promise<ReadonlyMap<string, Tc
   return links;
 }
 
-function nodeOf(folder: string, places: readonly Place[], index: number): BrokerNode {
+function nodeOf(folder: string, places: readonly Place[], index: number) {
   const { name, port, distribution, mapper } = places[index] as Place;
   const home = join(folder, name);
   mkdirSync(home, { recursive: true });
@@ -192,7 +176,8 @@ function nodeOf(folder: string, places: readonly Place[], index: number): Broker
       readyMs: READY_MS,
       leash: 'stdin',
     }),
-    control: async (...args) =>
+    /** Runs `rabbitmqctl` at this node. It is false when that failed. */
+    control: async (...args: readonly string[]) =>
       await runControl(join(dirname(script), 'rabbitmqctl'), ['-n', env.RABBITMQ_NODENAME, ...args], env),
   };
 }

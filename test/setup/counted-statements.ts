@@ -4,19 +4,12 @@
  * asking, which is told apart by its text: it has been seen while no call was counted, before or after.
  */
 import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { onLoopback } from './listen.ts';
 
-export interface CountedStatements {
-  /** Address of the database by way of this. */
-  readonly url: string;
-  /** Keeps what the server runs while the work is done. */
-  during<T>(name: string, work: () => Promise<T>): Promise<T>;
-  /** The statements of each work by its name; it is asked for when all is done. */
-  statements(): ReadonlyMap<string, readonly string[]>;
-  close(): Promise<void>;
-}
+export type CountedStatements = Awaited<ReturnType<typeof countStatements>>;
 
-export async function countStatements(databaseUrl: string): Promise<CountedStatements> {
+export async function countStatements(databaseUrl: string) {
   const address = new URL(databaseUrl);
   const background = new Set(['begin', 'commit', 'rollback']);
   const kept = new Map<string, string[]>();
@@ -41,12 +34,14 @@ export async function countStatements(databaseUrl: string): Promise<CountedState
       from.pipe(to);
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port, close } = await onLoopback(server);
   const url = new URL(databaseUrl);
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  url.host = `127.0.0.1:${port}`;
   return {
+    /** Address of the database by way of this. */
     url: url.href,
-    during: async (name, work) => {
+    /** Keeps what the server runs while the work is done. */
+    during: async <T>(name: string, work: () => Promise<T>): Promise<T> => {
       seen = [];
       kept.set(name, seen);
       try {
@@ -55,13 +50,14 @@ export async function countStatements(databaseUrl: string): Promise<CountedState
         seen = undefined;
       }
     },
-    statements: () =>
+    /** Returns the statements of each work by its name. It is asked for when all is done. */
+    statements: (): ReadonlyMap<string, readonly string[]> =>
       new Map(
         [...kept].map(([name, texts]) => [name, texts.filter((text) => !background.has(text.toLowerCase()))]),
       ),
     close: async () => {
       for (const socket of open) socket.destroy();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
+      await close();
     },
   };
 }

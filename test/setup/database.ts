@@ -2,19 +2,18 @@
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { migrate, openDatabase } from '../../server/base/db/index.ts';
-import type { Database, DatabaseOptions } from '../../server/base/db/index.ts';
+import type { DatabaseOptions } from '../../server/base/db/index.ts';
 import { answers, DATABASE_URL } from './needs.ts';
 import { startPooler } from './pooler.ts';
 import type { Pooler } from './pooler.ts';
 
-export interface TestDatabase {
-  readonly url: string;
-  readonly db: Database;
-  /** Closes `db`, ends whoever is still connected, drops the database. */
-  drop(): Promise<void>;
-}
+export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
 
-async function asAdmin(statement: string, url = DATABASE_URL): Promise<readonly Record<string, unknown>[]> {
+/** Runs statements as the owner of everything, past every right. */
+export async function asAdmin(
+  statement: string,
+  url = DATABASE_URL,
+): Promise<readonly Record<string, unknown>[]> {
   const admin = postgres(url, { max: 1, onnotice: () => undefined });
   try {
     return await admin.unsafe(statement);
@@ -90,7 +89,7 @@ async function createDatabase(prefix: string, template?: string): Promise<NewDat
 }
 
 /** Migrated and open. */
-export async function createTestDatabase(options: Partial<DatabaseOptions> = {}): Promise<TestDatabase> {
+export async function createTestDatabase(options: Partial<DatabaseOptions> = {}) {
   const { url, drop } = await createMigratedDatabase();
   // Without a template it is empty.
   if (process.env[TEMPLATE] === undefined) await migrate(url);
@@ -98,7 +97,8 @@ export async function createTestDatabase(options: Partial<DatabaseOptions> = {})
   return {
     url,
     db,
-    drop: async () => {
+    /** Closes `db`, ends whoever is still connected, drops the database. */
+    drop: async (): Promise<void> => {
       await db.close(1_000);
       await drop();
     },

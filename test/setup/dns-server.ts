@@ -10,19 +10,7 @@ import { Resolver } from 'node:dns/promises';
 import { freePort } from './registry.ts';
 import { waitFor } from './wait-for.ts';
 
-export interface DnsServer {
-  /** `127.0.0.1:<port>`. */
-  readonly address: string;
-  /**
-   * Replaces all records: texts by name, and names that have an address alone. A record that is given as a
-   * list is sent in these chunks.
-   */
-  set(
-    texts: Readonly<Record<string, ReadonlyArray<string | readonly string[]>>>,
-    addresses?: readonly string[],
-  ): Promise<void>;
-  stop(): Promise<void>;
-}
+export type DnsServer = Awaited<ReturnType<typeof startDnsServer>>;
 
 /** In the foreground, without the machine's configuration, and asking no other server. */
 const ALONE =
@@ -31,7 +19,7 @@ const ALONE =
   );
 
 /** dnsmasq reads records at its start alone: each `set` starts it again on the same port. */
-export async function startDnsServer(): Promise<DnsServer> {
+export async function startDnsServer() {
   const port = await freePort();
   const address = `127.0.0.1:${port}`;
   let child: ChildProcess | undefined;
@@ -44,7 +32,14 @@ export async function startDnsServer(): Promise<DnsServer> {
   return {
     address,
     stop,
-    set: async (texts, addresses = []) => {
+    /**
+     * Replaces all records: texts by name, and names that have an address alone. A record that is given as a
+     * list is sent in these chunks.
+     */
+    set: async (
+      texts: Readonly<Record<string, ReadonlyArray<string | readonly string[]>>>,
+      addresses: readonly string[] = [],
+    ): Promise<void> => {
       await stop();
       const records = Object.entries(texts).flatMap(([name, values]) =>
         values.map((value) => `--txt-record=${[name, ...[value].flat()].join(',')}`),
@@ -78,17 +73,12 @@ async function untilReady(child: ChildProcess, address: string): Promise<void> {
   );
 }
 
-export interface OddServer {
-  readonly address: string;
-  /** Queries that arrived. */
-  readonly queries: number;
-  stop(): Promise<void>;
-}
+export type OddServer = Awaited<ReturnType<typeof startOddServer>>;
 
 type Answer = (query: Buffer) => Buffer | undefined | Promise<Buffer>;
 
 /** Answers each query with what `answer` makes of it; undefined: with nothing. */
-export async function startOddServer(answer: Answer): Promise<OddServer> {
+export async function startOddServer(answer: Answer) {
   const socket = createSocket('udp4');
   let queries = 0;
   socket.on('message', (query, { address, port }) => {
@@ -101,10 +91,11 @@ export async function startOddServer(answer: Answer): Promise<OddServer> {
   await once(socket, 'listening');
   return {
     address: `127.0.0.1:${socket.address().port}`,
-    get queries() {
+    /** Counts the queries that arrived. */
+    get queries(): number {
       return queries;
     },
-    stop: async () => {
+    stop: async (): Promise<void> => {
       socket.close();
       await once(socket, 'close');
     },

@@ -6,9 +6,9 @@ import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { onLoopback } from './listen.ts';
 
 export interface GitServerOptions {
   username?: string;
@@ -29,34 +29,16 @@ export type TreeEntry =
   | { program: string | Buffer }
   | { submodule: string };
 
-export interface GitServer {
-  readonly url: string;
-  /** Every request that arrived: method, path, and whether it brought credentials. */
-  readonly requests: { line: string; authorization: string | undefined }[];
-  /** Answers nothing while set; requests hang. */
-  hanging: boolean;
-  /** Commits a tree to a new or existing repository; returns address and commit. */
-  commit(
-    name: string,
-    tree: Record<string, TreeEntry>,
-    options?: RepositoryOptions,
-  ): { url: string; commit: string };
-  /** Makes an annotated tag. */
-  tag(name: string, tag: string, commit: string): void;
-  /** Keeps the content for Git LFS; returns its pointer. */
-  pointerOf(content: string): string;
-  stop(): Promise<void>;
-}
+export type GitServer = Awaited<ReturnType<typeof startGitServer>>;
 
-export async function startGitServer(options: GitServerOptions = {}): Promise<GitServer> {
+export async function startGitServer(options: GitServerOptions = {}) {
   const root = mkdtempSync(join(tmpdir(), 'svc-git-'));
-  const requests: GitServer['requests'] = [];
-  const state = { hanging: false };
+  const requests: { line: string; authorization: string | undefined }[] = [];
   const branchesOnly = new Set<string>();
   const kept = new Map<string, string>();
   const server = createServer((request, response) => {
     requests.push({ line: `${request.method} ${request.url}`, authorization: request.headers.authorization });
-    if (state.hanging) return;
+    if (git.hanging) return;
     // Version 2 of the protocol hands out every commit, whatever the repository's configuration says.
     const old = branchesOnly.has(request.url?.split('/')[1] ?? '');
     if (isAllowed(request, options)) {
@@ -64,37 +46,36 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
       else serve(root, request, { response, old });
     } else response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
+  const { url, close } = await onLoopback(server);
+  const git = {
     url,
+    /** Every request that arrived: method, path, and whether it brought credentials. */
     requests,
-    get hanging() {
-      return state.hanging;
-    },
-    set hanging(value) {
-      state.hanging = value;
-    },
-    commit(name, tree, repository = {}) {
+    /** Answers nothing while set; requests hang. */
+    hanging: false,
+    /** Commits a tree to a new or existing repository; returns address and commit. */
+    commit(name: string, tree: Record<string, TreeEntry>, repository: RepositoryOptions = {}) {
       if (repository.anyCommit === false) branchesOnly.add(`${name}.git`);
       return { url: `${url}/${name}.git`, commit: commitTree(root, { name, tree, ...repository }) };
     },
-    tag(name, tag, commit) {
+    /** Makes an annotated tag. */
+    tag(name: string, tag: string, commit: string): void {
       execFileSync('git', [...AUTHOR, 'tag', '--annotate', '--message=test', tag, commit], {
         cwd: join(root, `${name}.git`),
       });
     },
-    pointerOf(content) {
+    /** Keeps the content for Git LFS; returns its pointer. */
+    pointerOf(content: string): string {
       const oid = createHash('sha256').update(content).digest('hex');
       kept.set(oid, content);
       return `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${Buffer.byteLength(content)}\n`;
     },
-    async stop() {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
+    async stop(): Promise<void> {
+      await close();
       rmSync(root, { recursive: true, force: true });
     },
   };
+  return git;
 }
 
 const AUTHOR = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];

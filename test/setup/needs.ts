@@ -8,25 +8,10 @@ import { connect } from 'node:net';
 import { brokerScript } from './broker-nodes.ts';
 import { findInstallation } from '../faults/postgres-node.ts';
 
-export type Part =
-  | 'postgres'
-  | 'rabbitmq'
-  | 'rabbitmq-server'
-  | 'podman'
-  | 'namespaces'
-  | 'chromium'
-  | 'registry'
-  | 'git'
-  | 'git-lfs'
-  | 'dnsmasq'
-  | 'pgbouncer'
-  | 'replication'
-  | 'systemd';
-
 export const DATABASE_URL = process.env['DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 export const AMQP_URL = process.env['AMQP_URL'] ?? 'amqp://guest:guest@127.0.0.1:5672';
 
-const HINT: Record<Part, string> = {
+const HINT = {
   postgres: 'set DATABASE_URL or start PostgreSQL on 127.0.0.1:5432',
   rabbitmq: 'set AMQP_URL or start RabbitMQ on 127.0.0.1:5672',
   'rabbitmq-server': 'apt-get install rabbitmq-server',
@@ -41,6 +26,7 @@ const HINT: Record<Part, string> = {
   chromium: 'apt-get install chromium, or set CHROMIUM_PATH to a Chromium or Chrome',
   namespaces: 'needs util-linux (unshare, setpriv, prlimit) and the right to create namespaces',
 };
+export type Part = keyof typeof HINT;
 
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
@@ -74,35 +60,30 @@ function runs(command: string, ...args: string[]): boolean {
   }
 }
 
+const IS_THERE: Record<Part, () => boolean | Promise<boolean>> = {
+  postgres: () => answers(DATABASE_URL),
+  rabbitmq: () => answers(AMQP_URL),
+  'rabbitmq-server': () => brokerScript !== undefined,
+  podman: () => runs('podman', '--version') && runs('busybox', 'true'),
+  registry: () => runs('docker-registry', '--version'),
+  git: () => runs('git', '--version'),
+  'git-lfs': () => runs('git-lfs', '--version'),
+  dnsmasq: () => runs('dnsmasq', '--version'),
+  pgbouncer: () => runs('pgbouncer', '--version'),
+  replication: () => findInstallation() !== undefined,
+  systemd: () => runs('systemd-analyze', '--version'),
+  chromium: () => chromiumPath() !== undefined,
+  namespaces: () =>
+    runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
+    runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true'),
+};
+
 /**
  * True when the part is there. Prints what is missing and how to get it; throws instead under
  * SVC_REQUIRE_ALL=1.
  */
 export async function has(part: Part): Promise<boolean> {
-  const there =
-    part === 'postgres'
-      ? await answers(DATABASE_URL)
-      : part === 'rabbitmq'
-        ? await answers(AMQP_URL)
-        : part === 'podman'
-          ? runs('podman', '--version') && runs('busybox', 'true')
-          : part === 'registry'
-            ? runs('docker-registry', '--version')
-            : part === 'git'
-              ? runs('git', '--version')
-              : part === 'dnsmasq' || part === 'pgbouncer' || part === 'git-lfs'
-                ? runs(part, '--version')
-                : part === 'rabbitmq-server'
-                  ? brokerScript !== undefined
-                  : part === 'replication'
-                    ? findInstallation() !== undefined
-                    : part === 'systemd'
-                      ? runs('systemd-analyze', '--version')
-                      : part === 'chromium'
-                        ? chromiumPath() !== undefined
-                        : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
-                          runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
-  if (there) return true;
+  if (await IS_THERE[part]()) return true;
   if (process.env['SVC_REQUIRE_ALL'] === '1') throw new Error(`${part} is required here: ${HINT[part]}`);
   console.warn(`SKIPPED: no ${part} on this machine; ${HINT[part]}`);
   return false;

@@ -3,12 +3,11 @@
  * a test wants, and the address at which a GitHub job asks for one. What they answer for their keys can be
  * changed.
  */
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { CryptoKey, JWK } from 'jose';
+import { onLoopback } from './listen.ts';
 
 export type Claims = Readonly<Record<string, unknown>>;
 export type IssuerName = 'github' | 'gitlab';
@@ -20,30 +19,12 @@ export interface SignOptions {
   readonly at?: Date;
 }
 
-export interface OidcIssuers {
-  readonly url: string;
-  /** Settings of a server that takes their tokens. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Environment of a job at GitHub that may ask for tokens. These have the claims that `mints` was given. */
-  readonly githubEnv: Readonly<Record<string, string>>;
-  /** Returns how often the keys were read. */
-  reads(name: IssuerName): number;
-  /** Tokens that jobs asked for, in order. */
-  readonly minted: readonly string[];
-  mints(claims: Claims): void;
-  publicJwk(): JWK;
-  /** Another key from now on, under another id. */
-  rotate(): Promise<void>;
-  /** Answers what the test has given in place of the keys. With undefined the keys are answered again. */
-  answerKeys(answer: ((response: ServerResponse) => void) | undefined): void;
-  sign(name: IssuerName, claims: Claims, options?: SignOptions): Promise<string>;
-  close(): Promise<void>;
-}
+export type OidcIssuers = Awaited<ReturnType<typeof startOidcIssuers>>;
 
 export const AUDIENCE = 'https://svc.test';
 const REQUEST_TOKEN = 'request-token-of-the-job';
 
-export async function startOidcIssuers(): Promise<OidcIssuers> {
+export async function startOidcIssuers() {
   const reads = { github: 0, gitlab: 0 };
   const minted: string[] = [];
   let mints: Claims = githubClaims();
@@ -66,11 +47,13 @@ export async function startOidcIssuers(): Promise<OidcIssuers> {
       json(response, 200, { value });
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await onLoopback(server);
 
-  const sign: OidcIssuers['sign'] = async (name, claims, { header, key, at = new Date() } = {}) => {
+  const sign = async (
+    name: IssuerName,
+    claims: Claims,
+    { header, key, at = new Date() }: SignOptions = {},
+  ): Promise<string> => {
     const now = Math.floor(at.getTime() / 1_000);
     return await new SignJWT({
       iss: `${url}/${name}`,
@@ -87,6 +70,7 @@ export async function startOidcIssuers(): Promise<OidcIssuers> {
 
   return {
     url,
+    /** Settings of a server that takes their tokens. */
     env: {
       OIDC_ISSUERS: (['github', 'gitlab'] as const)
         .map((name) => `${name}=${url}/${name} ${url}/${name}/jwks`)
@@ -94,21 +78,23 @@ export async function startOidcIssuers(): Promise<OidcIssuers> {
       OIDC_AUDIENCE: AUDIENCE,
       WEBHOOKS_ALLOW_PRIVATE: 'true',
     },
+    /** Environment of a GitHub job that may ask for tokens. They have the claims that `mints` was given. */
     githubEnv: {
       ACTIONS_ID_TOKEN_REQUEST_URL: `${url}/github/token?api-version=2.0`,
       ACTIONS_ID_TOKEN_REQUEST_TOKEN: REQUEST_TOKEN,
     },
-    reads: (name) => reads[name],
+    /** Returns how often the keys were read. */
+    reads: (name: IssuerName): number => reads[name],
+    /** Tokens that jobs asked for are kept in order. */
     minted,
-    mints: (claims) => void (mints = claims),
+    mints: (claims: Claims) => void (mints = claims),
     publicJwk: () => pair.jwk,
+    /** There is another key from now on, under another id. */
     rotate: async () => void (pair = await newPair((generation += 1))),
-    answerKeys: (next) => void (answer = next),
+    /** Answers what the test has given in place of the keys. With undefined the keys are answered again. */
+    answerKeys: (next: typeof answer) => void (answer = next),
     sign,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close,
   };
 }
 

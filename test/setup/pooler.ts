@@ -9,11 +9,7 @@ import { answers, DATABASE_URL } from './needs.ts';
 import { freePort } from './registry.ts';
 import { waitFor } from './wait-for.ts';
 
-export interface Pooler {
-  /** The URL of the same database through the pooler. */
-  through(url: string): string;
-  stop(): Promise<void>;
-}
+export type Pooler = Awaited<ReturnType<typeof startPooler>>;
 
 interface PoolerConfig {
   readonly mode?: 'session' | 'transaction';
@@ -40,7 +36,7 @@ export function poolerConfig({ mode = 'session', port, behind }: PoolerConfig): 
   ].join('\n');
 }
 
-export async function startPooler(mode: 'session' | 'transaction'): Promise<Pooler> {
+export async function startPooler(mode: 'session' | 'transaction') {
   const folder = await mkdtemp(join(tmpdir(), 'svc-pooler-'));
   const port = await freePort();
   const { hostname, port: behind, username } = new URL(DATABASE_URL);
@@ -54,6 +50,7 @@ export async function startPooler(mode: 'session' | 'transaction'): Promise<Pool
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
+  /** Returns the URL of the same database through the pooler. */
   const through = (url: string): string => {
     const own = new URL(url);
     own.port = String(port);
@@ -62,7 +59,7 @@ export async function startPooler(mode: 'session' | 'transaction'): Promise<Pool
   await waitFor('the pooler', async () => await answers(through(DATABASE_URL)));
   return {
     through,
-    stop: async () => {
+    stop: async (): Promise<void> => {
       const exited = once(child, 'exit');
       process.kill(-(child.pid ?? 0), 'SIGKILL');
       await exited;

@@ -7,9 +7,7 @@
 import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 
-export interface PortMapper {
-  close(): Promise<void>;
-}
+export type PortMapper = Awaited<ReturnType<typeof startPortMapper>>;
 
 const ALIVE_REQUEST = 120;
 const ALIVE_ANSWER = 118;
@@ -20,10 +18,7 @@ const NAMES_REQUEST = 110;
 const NODE = { type: 77, protocol: 0, highest: 6, lowest: 5 } as const;
 
 /** Starts a mapper. `portOf` knows the nodes of the test; others are known by what they registered. */
-export async function startPortMapper(
-  port: number,
-  portOf: (name: string) => number | undefined,
-): Promise<PortMapper> {
+export async function startPortMapper(port: number, portOf: (name: string) => number | undefined) {
   const registered = new Map<string, { readonly port: number; readonly socket: Socket }>();
   const open = new Set<Socket>();
   let creation = 1;
@@ -68,7 +63,7 @@ export async function startPortMapper(
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return {
-    close: async () => {
+    close: async (): Promise<void> => {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const socket of open) socket.destroy();
       await closed;

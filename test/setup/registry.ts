@@ -5,9 +5,11 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
-import { connect, createServer as createProbe, type AddressInfo } from 'node:net';
+import { connect, createServer as createProbe } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onLoopback } from './listen.ts';
+import { waitFor } from './wait-for.ts';
 
 export interface RegistryOptions {
   username?: string;
@@ -18,19 +20,9 @@ export interface RegistryOptions {
   tokens?: { realm: string; certificate: string };
 }
 
-export interface Registry {
-  /** `127.0.0.1:<port>`. */
-  readonly host: string;
-  /** Names of the manifests that were put, with their tags: one entry a push. */
-  readonly pushes: string[];
-  /** Requests with this method and a path with this part wait until `release`; `waiting` counts them. */
-  hold(method: string, part: string): void;
-  readonly waiting: number;
-  release(): void;
-  stop(): Promise<void>;
-}
+export type Registry = Awaited<ReturnType<typeof startRegistry>>;
 
-export async function startRegistry(options: RegistryOptions = {}): Promise<Registry> {
+export async function startRegistry(options: RegistryOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-registry-'));
   const port = await freePort();
   const { tokens } = options;
@@ -44,7 +36,7 @@ export async function startRegistry(options: RegistryOptions = {}): Promise<Regi
   );
   const child = spawn('docker-registry', ['serve', join(folder, 'config.yml')], { stdio: 'ignore' });
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  await untilOpen(port);
+  await waitFor(`docker-registry to listen on ${port}`, async () => await isOpen(port));
 
   const pushes: string[] = [];
   let held: { method: string; part: string } | undefined;
@@ -62,22 +54,23 @@ export async function startRegistry(options: RegistryOptions = {}): Promise<Regi
     waiting.add(pass);
     response.on('close', () => waiting.delete(pass));
   });
-  await new Promise<void>((resolve) => door.listen(options.port ?? 0, '127.0.0.1', resolve));
+  const outside = await onLoopback(door, options.port);
   return {
-    host: `127.0.0.1:${(door.address() as AddressInfo).port}`,
+    host: `127.0.0.1:${outside.port}`,
+    /** Names of the manifests that were put are kept with their tags: one entry a push. */
     pushes,
-    hold: (method, part) => void (held = { method, part }),
-    get waiting() {
+    /** Requests that have this method and path wait until `release`; `waiting` counts them. */
+    hold: (method: string, part: string) => void (held = { method, part }),
+    get waiting(): number {
       return waiting.size;
     },
-    release() {
+    release(): void {
       held = undefined;
       for (const pass of waiting) pass();
       waiting.clear();
     },
-    async stop() {
-      door.closeAllConnections();
-      await new Promise<void>((resolve) => door.close(() => resolve()));
+    async stop(): Promise<void> {
+      await outside.close();
       child.kill('SIGKILL');
       await exited;
       rmSync(folder, { recursive: true, force: true });
@@ -105,27 +98,18 @@ function relay(port: number, request: IncomingMessage, response: ServerResponse)
 }
 
 export async function freePort(): Promise<number> {
-  const probe = createProbe();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise<void>((resolve) => probe.close(() => resolve()));
+  const { port, close } = await onLoopback(createProbe());
+  await close();
   return port;
 }
 
-async function untilOpen(port: number): Promise<void> {
-  const deadline = performance.now() + 15_000;
-  for (;;) {
-    const open = await new Promise<boolean>((resolve) => {
-      const socket = connect({ host: '127.0.0.1', port });
-      socket.once('connect', () => {
-        socket.destroy();
-        resolve(true);
-      });
-      socket.once('error', () => resolve(false));
+async function isOpen(port: number): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
     });
-    if (open) return;
-    if (performance.now() > deadline)
-      throw new Error(`docker-registry does not listen on ${port} after 15 s`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    socket.once('error', () => resolve(false));
+  });
 }

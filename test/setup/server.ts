@@ -5,7 +5,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import postgres from 'postgres';
 import { startGateway } from '../../gateway/index.ts';
 import type { Bootstrap } from '../../server/bootstrap.ts';
 import { readConfig } from '../../server/config.ts';
@@ -14,18 +13,9 @@ import { silentLog } from '@svc/proto/process/log.ts';
 import type { Logger } from '@svc/proto/process/log.ts';
 import { startSystem } from '../../server/system.ts';
 import type { RunningServer } from '../../server/system.ts';
-import { createMigratedDatabase } from './database.ts';
+import { asAdmin, createMigratedDatabase } from './database.ts';
 
-export interface TestServer extends RunningServer {
-  /** The first start made it: a staff account, a team, keys. */
-  readonly first: Bootstrap;
-  readonly dataDir: string;
-  readonly databaseUrl: string;
-  /** A JSON call at a documented path, `POST /projects`. The body is undefined when there was none. */
-  call(route: string, options?: CallOptions): Promise<TestResponse>;
-  /** In SQL, as the tables' owner and past every right: `db` works under the server's role. */
-  asOwner(statement: string): Promise<readonly Record<string, unknown>[]>;
-}
+export type TestServer = Awaited<ReturnType<typeof startTestServer>>;
 
 export interface CallOptions {
   /** API key or session token; absent: nobody. */
@@ -87,12 +77,13 @@ export async function startAllInOne(
   });
 }
 
-export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+export async function startTestServer(options: TestServerOptions = {}) {
   const own = options.databaseUrl === undefined ? await createMigratedDatabase() : undefined;
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'svc-test-'));
+  const databaseUrl = options.databaseUrl ?? own?.url ?? '';
   const env = {
     DATA_DIR: dataDir,
-    DATABASE_URL: options.databaseUrl ?? own?.url,
+    DATABASE_URL: databaseUrl,
     LIMIT_LOGINS_PER_MINUTE: '1000000',
     METRICS_TOKEN,
     ...options.env,
@@ -101,19 +92,15 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const first = server.firstStart ?? readFirst(options.databaseUrl);
   return {
     ...server,
+    /** The first start made it: a staff account, a team, keys. */
     first,
     dataDir,
-    databaseUrl: options.databaseUrl ?? own?.url ?? '',
-    call: async (route, call = {}) => await request(server.baseUrl, route, call),
-    asOwner: async (statement) => {
-      const owner = postgres(options.databaseUrl ?? own?.url ?? '', { max: 1, onnotice: () => undefined });
-      try {
-        return await owner.unsafe(statement);
-      } finally {
-        await owner.end();
-      }
-    },
-    stop: async () => {
+    databaseUrl,
+    /** Makes a JSON call at a documented path, `POST /projects`. */
+    call: async (route: string, call: CallOptions = {}) => await request(server.baseUrl, route, call),
+    /** In SQL it acts as the tables' owner and past every right: `db` works under the server's role. */
+    asOwner: async (statement: string) => await asAdmin(statement, databaseUrl),
+    stop: async (): Promise<void> => {
       await server.stop();
       await own?.drop();
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });

@@ -16,9 +16,8 @@ import { createFollowPlans } from '../../server/money/plans/index.ts';
 import { newKey, stranger } from './people.ts';
 import type { Person } from './people.ts';
 import { startTestServer } from './server.ts';
-import type { TestResponse, TestServer } from './server.ts';
+import type { TestResponse } from './server.ts';
 import { startStripe } from './stripe/index.ts';
-import type { TestStripe } from './stripe/index.ts';
 import { waitFor } from './wait-for.ts';
 
 export const WEBHOOK_SECRETS = ['whsec_of_the_shop', 'whsec_of_the_shop_before'];
@@ -35,52 +34,12 @@ export interface Buyer extends Person {
   readonly key: string;
 }
 
-export interface Shop {
-  readonly server: TestServer;
-  readonly stripe: TestStripe;
-  readonly clock: Clock;
-  /** The library as anybody with the key uses it. */
-  readonly api: Stripe;
-  /** Dependencies as those of the server. */
-  readonly deps: BillingDeps;
-  /** Lines that the server logged. */
-  readonly logged: readonly string[];
-  /** A second server beside the first one. The caller stops it. */
-  another(): Promise<TestServer>;
-  buyer(): Promise<Buyer>;
-  checkout(buyer: Buyer, plan?: string): Promise<TestResponse>;
-  buyCredit(buyer: Buyer, amountCents?: number): Promise<TestResponse>;
-  /** Id of the session of an answer's address. */
-  sessionOf(answer: TestResponse): string;
-  customerOf(buyer: Buyer): Promise<string>;
-  /** Buys, pays, and waits until it is known. */
-  subscribe(buyer: Buyer, plan?: string): Promise<string>;
-  /** Both clocks, in steps, so that what the counterpart does by itself happens in its time. */
-  goOn(ms: number, stepMs?: number): Promise<void>;
-  /** The same, for a provider that is away: nothing is waited for. */
-  goOnAlone(ms: number): Promise<void>;
-  /** Resolves when everything that was told is handled, and what the server looks at by itself. */
-  settled(): Promise<void>;
-  /** Resolves when everything that the provider told is handled. */
-  heard(): Promise<void>;
-  /** Everything that is open is read again, as staff ask for it. Returns the task when it is done. */
-  reconcile(): Promise<Readonly<Record<string, unknown>>>;
-  /** Looks at what the loop would look at by itself at this moment, and does what comes of it. */
-  look(): Promise<void>;
-  plan(buyer: Buyer): Promise<Record<string, unknown>>;
-  /** Minor units of credit. */
-  credit(buyer: Buyer): Promise<number>;
-  /** Titles of the buyer's notifications, newest first. */
-  told(buyer: Buyer): Promise<string[]>;
-  /** Actions in the ledger about that target, oldest first. */
-  acts(target: string): Promise<string[]>;
-  stop(): Promise<void>;
-}
+export type Shop = Awaited<ReturnType<typeof startShop>>;
 
 export async function startShop(
   env: Readonly<Record<string, string>> = {},
   { taxPercent = 0 }: { readonly taxPercent?: number } = {},
-): Promise<Shop> {
+) {
   let aheadMs = 0;
   const clock: Clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
   const stripe = await startStripe({ clock, taxPercent });
@@ -126,64 +85,80 @@ export async function startShop(
       { holds: (rows) => rows.length === 0 },
     );
   };
-  const shop: Shop = {
+  /** Resolves when everything that was told is handled, and what the server looks at by itself. */
+  const settled = async (): Promise<void> => await handled(true);
+  const checkout = async ({ key }: Buyer, plan = 'team'): Promise<TestResponse> =>
+    await server.call('POST /billing/checkout', { as: key, body: { plan, ...BACK } });
+  /** Returns the id of the session of an answer's address. */
+  const sessionOf = ({ body, text }: TestResponse): string => {
+    const [, id] = /\/c\/pay\/(cs_\w+)/.exec(String(body['url'])) ?? [];
+    if (id === undefined) throw new Error(`no session in ${text}`);
+    return id;
+  };
+  const customerOf = async ({ userId }: Buyer): Promise<string> => {
+    const [row] = await sql<Array<{ id: string }>>`
+      select customer_id as id from billing_customers where user_id = ${userId}`;
+    if (row === undefined) throw new Error('no customer');
+    return row.id;
+  };
+  return {
     server,
     stripe,
+    /** Clock of both, which tests move. */
     clock,
+    /** It is the library as anybody with the key uses it. */
     api: new Stripe(stripe.key, { host: stripe.host, port: stripe.port, protocol: 'http', telemetry: false }),
+    /** Dependencies are as those of the server. */
     deps,
+    /** Lines that the server logged are kept. */
     logged,
+    /** Starts a second server beside the first one. The caller stops it. */
     another: async () => {
       const { databaseUrl, dataDir } = server;
       return await startTestServer({ clock, log, databaseUrl, dataDir, env: settings });
     },
-    buyer: async () => {
+    buyer: async (): Promise<Buyer> => {
       const person = await stranger(server);
       const { secret: key } = await newKey(server, person.token, {
         scopes: ['billing:read', 'billing:manage', 'cost:read', 'team:read', 'team:manage'],
       });
       return { ...person, key };
     },
-    checkout: async ({ key }, plan = 'team') =>
-      await server.call('POST /billing/checkout', { as: key, body: { plan, ...BACK } }),
-    buyCredit: async ({ key, teamId }, amountCents = 5_000) =>
+    checkout,
+    buyCredit: async ({ key, teamId }: Buyer, amountCents = 5_000) =>
       await server.call(`POST /teams/${teamId}/credits/checkout`, {
         as: key,
         body: { amountCents, ...BACK },
       }),
-    sessionOf: ({ body, text }) => {
-      const [, id] = /\/c\/pay\/(cs_\w+)/.exec(String(body['url'])) ?? [];
-      if (id === undefined) throw new Error(`no session in ${text}`);
-      return id;
-    },
-    customerOf: async ({ userId }) => {
-      const [row] = await sql<Array<{ id: string }>>`
-        select customer_id as id from billing_customers where user_id = ${userId}`;
-      if (row === undefined) throw new Error('no customer');
-      return row.id;
-    },
-    subscribe: async (buyer, plan = 'team') => {
-      stripe.pay(shop.sessionOf(await shop.checkout(buyer, plan)));
-      await shop.settled();
-      const customer = await shop.customerOf(buyer);
+    sessionOf,
+    customerOf,
+    /** Buys, pays, and waits until it is known. */
+    subscribe: async (buyer: Buyer, plan = 'team'): Promise<string> => {
+      stripe.pay(sessionOf(await checkout(buyer, plan)));
+      await settled();
+      const customer = await customerOf(buyer);
       const found = [...stripe.tables.subscription.values()].findLast((each) => each.customer === customer);
       return found?.id ?? '';
     },
-    goOn: async (ms, stepMs = HOUR) => {
+    /** Moves both clocks, in steps, so that what the counterpart does by itself happens in its time. */
+    goOn: async (ms: number, stepMs = HOUR): Promise<void> => {
       for (let left = ms; left > 0; left -= stepMs) {
         aheadMs += Math.min(stepMs, left);
         await stripe.advance(0);
       }
-      await shop.settled();
+      await settled();
     },
-    goOnAlone: async (ms) => {
+    /** Does the same for a provider that is away: nothing is waited for. */
+    goOnAlone: async (ms: number): Promise<void> => {
       aheadMs += ms;
       await stripe.advance(0);
     },
-    settled: async () => await handled(true),
+    settled,
+    /** Resolves when everything that the provider told is handled. */
     heard: async () => await handled(false),
-    reconcile: async () => {
-      await shop.settled();
+    /** Everything that is open is read again, as staff ask for it. Returns the task when it is done. */
+    reconcile: async (): Promise<Readonly<Record<string, unknown>>> => {
+      await settled();
       const as = server.first.staffApiKey;
       const begun = await server.call('POST /admin/billing/reconcile', { as, body: {} });
       return await waitFor(
@@ -192,32 +167,35 @@ export async function startShop(
         { holds: ({ state }) => state === 'done' },
       );
     },
-    look: async () => {
+    /** Looks at what the loop would look at by itself at this moment, and does what comes of it. */
+    look: async (): Promise<void> => {
       await addLooks(sql, { now: clock.now(), all: false });
       await addDunning(sql, clock.now());
-      await shop.settled();
+      await settled();
     },
-    credit: async ({ teamId }) => {
+    /** Returns the credit in minor units. */
+    credit: async ({ teamId }: Buyer): Promise<number> => {
       const [row] = await sql<Array<{ balance: number }>>`
         select balance from credit_entries where team_id = ${teamId} and account = 'available' order by seq desc limit 1`;
       return row?.balance ?? 0;
     },
-    told: async ({ userId }) => {
+    /** Returns the titles of the buyer's notifications, newest first. */
+    told: async ({ userId }: Buyer): Promise<string[]> => {
       await waitFor('events to be published', async () => (await sql`select 1 from outbox`).length === 0);
       const rows = await sql<Array<{ title: string }>>`
         select title from notifications where user_id = ${userId} order by created_at desc, id desc`;
       return rows.map(({ title }) => title);
     },
-    plan: async ({ key }) => (await server.call('GET /account/plan', { as: key })).body,
-    acts: async (target) => {
+    plan: async ({ key }: Buyer) => (await server.call('GET /account/plan', { as: key })).body,
+    /** Returns the actions in the ledger about that target, oldest first. */
+    acts: async (target: string): Promise<string[]> => {
       const rows = await sql<Array<{ action: string }>>`
         select action from audit_entries where target = ${target} order by at, seq`;
       return rows.map(({ action }) => action);
     },
-    stop: async () => {
+    stop: async (): Promise<void> => {
       await server.stop();
       await stripe.stop();
     },
   };
-  return shop;
 }

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHttpClient } from '../faults/http-client.ts';
+import { onLoopback } from './listen.ts';
 import { startTcpProxy } from './tcp-proxy.ts';
 import type { TcpProxy } from './tcp-proxy.ts';
 
@@ -12,9 +12,8 @@ const client = createHttpClient();
 
 async function backend(name: string, hang = false): Promise<{ port: number; server: Server }> {
   const server = createServer((_, response) => void (hang || response.end(JSON.stringify({ name }))));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   servers.push(server);
-  return { port: (server.address() as AddressInfo).port, server };
+  return { port: (await onLoopback(server)).port, server };
 }
 
 async function proxyOver(...ports: number[]): Promise<TcpProxy> {

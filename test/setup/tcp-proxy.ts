@@ -7,8 +7,9 @@
  * retransmission would, unless the connections are reset with it.
  */
 import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { onLoopback } from './listen.ts';
 
 /** `requests`: from who connected to who listens; `answers`: back. */
 export type Direction = 'requests' | 'answers';
@@ -31,29 +32,7 @@ export type Impairment =
 /** A port of this machine, or the address of a service. */
 export type Backend = number | string;
 
-export interface TcpProxy {
-  readonly port: number;
-  readonly url: string;
-  /** The same address by way of the proxy. */
-  urlOf(address: string): string;
-  /** Until `heal`. A second one takes the place of the first. */
-  impair(impairment: Impairment): void;
-  /** What was held back goes on, or with `reset` all that was open is reset. */
-  heal(options?: { readonly reset?: boolean }): void;
-  /** Resets what is open; whoever comes is let through. */
-  cut(): void;
-  /** Leads elsewhere from now on, as an address that moves; what is open is reset. */
-  lead(backends: readonly Backend[]): void;
-  /** Connections that were reset because they came while all were refused. */
-  refused(): number;
-  /**
-   * Sends bytes to every client as if they came from the backend: between two of its own messages that makes
-   * sense.
-   */
-  inject(bytes: Uint8Array): void;
-  /** Resets what is open and stops listening. */
-  close(): Promise<void>;
-}
+export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
 /** A backend on this machine answers or refuses at once; a busy machine may be late to tell. */
 const CONNECT_MS = 5_000;
@@ -94,7 +73,7 @@ async function arrival(network: Network, direction: Direction): Promise<void> {
 }
 
 /** Starts a proxy. `own` is the port to listen on, by default any that is free. */
-export async function startTcpProxy(first: readonly Backend[], own = 0): Promise<TcpProxy> {
+export async function startTcpProxy(first: readonly Backend[], own = 0) {
   let backends = first;
   const open = new Set<Socket>();
   const clients = new Set<Socket>();
@@ -129,41 +108,51 @@ export async function startTcpProxy(first: readonly Backend[], own = 0): Promise
         join(client, track(backend), network);
       });
   });
-  await new Promise<void>((resolve) => server.listen(own, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { port, url, close } = await onLoopback(server, own);
   const resetAll = (): void => {
     for (const socket of open) socket.resetAndDestroy();
   };
   return {
     port,
-    url: `http://127.0.0.1:${port}`,
-    urlOf: (address) => {
+    url,
+    /** Returns the same address by way of the proxy. */
+    urlOf: (address: string): string => {
       const changed = new URL(address);
       changed.hostname = '127.0.0.1';
       changed.port = String(port);
       return changed.href;
     },
+    /** Resets what is open; whoever comes is let through. */
     cut: resetAll,
-    lead: (others) => {
+    /** Leads elsewhere from now on, as an address that moves; what is open is reset. */
+    lead: (others: readonly Backend[]): void => {
       backends = others;
       resetAll();
     },
+    /** Counts connections that were reset because they came while all were refused. */
     refused: () => refused,
-    inject: (bytes) => {
+    /**
+     * Sends bytes to every client as if they came from the backend: between two of its own messages that
+     * makes sense.
+     */
+    inject: (bytes: Uint8Array): void => {
       for (const client of clients) client.write(bytes);
     },
-    impair: (impairment) => {
+    /** It lasts until `heal`. A second one takes the place of the first. */
+    impair: (impairment: Impairment): void => {
       network.impairment = impairment;
       if (impairment.how === 'refused') resetAll();
       network.change();
     },
-    heal: ({ reset = false } = {}) => {
+    /** What was held back goes on, or with `reset` all that was open is reset. */
+    heal: ({ reset = false }: { readonly reset?: boolean } = {}): void => {
       network.impairment = undefined;
       if (reset) resetAll();
       network.change();
     },
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
+    /** Resets what is open and stops listening. */
+    close: async (): Promise<void> => {
+      const closed = close();
       network.impairment = undefined;
       resetAll();
       network.change();

@@ -11,8 +11,8 @@ import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
 import { inject } from 'vitest';
 import { scriptedRunner } from './builds/scripted-runner.ts';
-import type { ScriptedRunner } from './builds/scripted-runner.ts';
 import { createMigratedDatabase } from './database.ts';
+import { runsItself } from './own-runners.ts';
 import { firstSession, join, stranger } from './people.ts';
 import type { Person } from './people.ts';
 import { startTestServer } from './server.ts';
@@ -23,27 +23,7 @@ export interface Member extends Person {
   readonly sdk: SvcSDK;
 }
 
-export interface World {
-  readonly server: TestServer;
-  readonly teamId: string;
-  /** A project of the team. */
-  readonly projectId: string;
-  readonly owner: Member;
-  /** The owner's client: most calls of a test are theirs. */
-  readonly sdk: SvcSDK;
-  /** A person with this role in the team, made when first asked for. */
-  member(role: 'admin' | 'developer' | 'viewer'): Promise<Member>;
-  /** Somebody with a verified address and a team of their own. */
-  stranger(): Promise<Member & { readonly teamId: string }>;
-  /** A client with the staff key of the first start. */
-  readonly staff: SvcSDK;
-  /** A client with a session of the same account, for acts that no key does. */
-  staffSession(): Promise<SvcSDK>;
-  /** A client with this key or session; absent: nobody's. */
-  as(token?: string): SvcSDK;
-  /** Sends the team's work to its own runners, and enrolls one that the test speaks for. */
-  runner(): Promise<ScriptedRunner>;
-}
+export type World = Awaited<ReturnType<typeof world>>;
 
 /** Kept on the process, whatever becomes of the modules of a file. */
 const HELD = Symbol.for('svc.test.world');
@@ -57,10 +37,10 @@ async function startShared(): Promise<TestServer> {
   return await startTestServer({ databaseUrl: url, dataDir: mkdtempSync(joinPath(tmpdir(), `${prefix}_`)) });
 }
 
-export async function world(): Promise<World> {
+export async function world() {
   const holder = process as Holder;
   const server = await (holder[HELD] ??= startShared());
-  const as = (token?: string) =>
+  const as = (token?: string): SvcSDK =>
     createSvcSDK({ baseUrl: server.baseUrl, maxRetries: 0, ...(token !== undefined && { token }) });
   const person = async () => {
     const made = await stranger(server);
@@ -74,13 +54,19 @@ export async function world(): Promise<World> {
   return {
     server,
     teamId,
+    /** It is a project of the team. */
     projectId,
     owner,
+    /** It is the owner's client: most calls of a test are theirs. */
     sdk,
+    /** Makes somebody with a verified address and a team of their own. */
     stranger: person,
+    /** It is a client with the staff key of the first start. */
     staff,
+    /** Makes a client with this key or session; without one it is nobody's. */
     as,
-    async member(role) {
+    /** Returns a person with this role in the team, made when first asked for. */
+    async member(role: 'admin' | 'developer' | 'viewer'): Promise<Member> {
       const known = members.get(role);
       if (known !== undefined) return await known;
       const made = join(server, owner.token, { teamId, role }).then((joined) => ({
@@ -90,10 +76,11 @@ export async function world(): Promise<World> {
       members.set(role, made);
       return await made;
     },
+    /** Makes a client with a session of the staff account, for acts that no key does. */
     staffSession: async () => as(await firstSession(server)),
+    /** Sends the team's work to its own runners, and enrolls one that the test speaks for. */
     async runner() {
-      const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
-      await staff.adminTeams.setRegion(teamId, region?.id ?? '');
+      await runsItself(staff, teamId);
       return await scriptedRunner(server.baseUrl, (await sdk.runners.createEnrollToken(teamId)).token);
     },
   };

@@ -7,17 +7,11 @@ import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } fro
 import { BuildsService } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import { newId } from '../../../server/base/ids.ts';
 import { createSecrets } from '../../../server/base/secrets.ts';
-import { createPoll } from '../../../server/engine/work/poll.ts';
-import type { Grant } from '../../../server/engine/work/poll.ts';
-import { createHeartbeat } from '../../../server/engine/work/heartbeat.ts';
-import type { LeaseStatus } from '../../../server/engine/work/heartbeat.ts';
-import { createReport } from '../../../server/engine/work/report.ts';
 import type { ReportInput } from '../../../server/engine/work/report.ts';
 import { callUnary, testCtx } from '../work/ctx.ts';
 import { createWorld, randomKey } from '../work/world.ts';
-import type { Lease, World } from '../work/world.ts';
+import type { Lease } from '../work/world.ts';
 import { createWake } from '../../../server/engine/work/wake.ts';
-import type { Wake } from '../../../server/engine/work/wake.ts';
 import { createGuards } from '../../../server/apps/environments/index.ts';
 import { createBuilds } from '../../../server/engine/builds/index.ts';
 
@@ -31,36 +25,12 @@ export const OUTCOME = {
   phases: [],
 } as const;
 
-export interface BuildWorld extends World {
-  readonly teamId: string;
-  readonly wake: Wake;
-  environment(more?: { readonly deploy?: object; readonly deployApproval?: boolean }): Promise<string>;
-  call<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>,
-    request: MessageInitShape<I>,
-  ): Promise<MessageShape<O>>;
-  /** As the pipeline streams it. */
-  stream(request: object, signal?: AbortSignal): AsyncIterable<Record<string, unknown>>;
-  submitBuild(environmentId: string): Promise<string>;
-  pollBuild(runnerId: string, pollId?: string): Promise<Grant | undefined>;
-  beatBuild(runnerId: string, lease: Lease & { readonly phase?: number }): Promise<LeaseStatus | undefined>;
-  /** The build ended with exit code 0, unless `report` has something else. */
-  reportBuild(
-    runnerId: string,
-    report: Lease & Partial<ReportInput>,
-  ): Promise<{ readonly repeated: boolean }>;
-  row(buildId: string): Promise<Record<string, unknown>>;
-}
+export type BuildWorld = Awaited<ReturnType<typeof createBuildWorld>>;
 
-export async function createBuildWorld(
-  overrides: Parameters<typeof createWorld>[0] = {},
-): Promise<BuildWorld> {
+export async function createBuildWorld(overrides: Parameters<typeof createWorld>[0] = {}) {
   const world = await createWorld(overrides);
   const { db, queue, settings, userId } = world;
   const { sql } = db;
-  const poll = createPoll(sql, settings);
-  const heartbeat = createHeartbeat(sql, settings);
-  const report = createReport(sql, settings);
   const teamId = await world.team();
   const projectId = newId('prj');
   await sql`insert into projects (id, team_id, name, slug, created_at) values (${projectId}, ${teamId}, 'web', ${randomKey('web')}, now())`;
@@ -92,7 +62,10 @@ export async function createBuildWorld(
     ...world,
     teamId,
     wake,
-    environment: async ({ deploy, deployApproval = false } = {}) => {
+    environment: async ({
+      deploy,
+      deployApproval = false,
+    }: { readonly deploy?: object; readonly deployApproval?: boolean } = {}): Promise<string> => {
       const id = newId('env');
       // Each its own app, as the team's index wants it.
       const target = deploy === undefined ? null : db.sql.json({ ...deploy, app: randomKey('app') } as never);
@@ -102,50 +75,28 @@ export async function createBuildWorld(
           ${target}, ${deployApproval}, now(), now())`;
       return id;
     },
-    call: async (method, request) => await callUnary(handlers, method, { request, options }),
-    stream: async function* (request, signal) {
+    call: async <I extends DescMessage, O extends DescMessage>(
+      method: DescMethodUnary<I, O>,
+      request: MessageInitShape<I>,
+    ): Promise<MessageShape<O>> => await callUnary(handlers, method, { request, options }),
+    /** Streams as the pipeline does. */
+    stream: async function* (request: object, signal?: AbortSignal): AsyncIterable<Record<string, unknown>> {
       const id = `${BuildsService.typeName}/StreamLogs`;
       const ctx = testCtx(id, { ...options, ...(signal === undefined ? {} : { signal }) });
       yield* (await handlers.methods.get(id)?.(request as never, ctx)) as AsyncIterable<
         Record<string, unknown>
       >;
     },
-    submitBuild: async (environmentId) =>
+    submitBuild: async (environmentId: string) =>
       (await callUnary(handlers, BuildsService.method.create, { request: { environmentId }, options })).id,
-    pollBuild: async (runnerId, pollId = randomKey('poll')) =>
-      (
-        await poll({
-          runnerId,
-          bootId: '',
-          kind: 'build',
-          pollId,
-          notReady: [],
-          wantsWork: true,
-        })
-      )?.grant,
-    beatBuild: async (runnerId, lease) =>
-      (
-        await heartbeat({
-          runnerId,
-          bootId: '',
-          leases: [{ phase: 0, ...lease }],
-          draining: false,
-        })
-      )?.leases[0]?.status,
-    reportBuild: async (runnerId, ended) =>
-      await report({
-        runnerId,
-        kind: 'build',
-        reportId: 'report-00',
-        reason: 'exit',
-        exitCode: 0,
-        message: undefined,
-        durationMs: undefined,
-        waitedMs: 0,
-        build: OUTCOME,
-        ...ended,
-      }),
-    row: async (buildId) => {
+    pollBuild: async (runnerId: string, pollId = randomKey('poll')) =>
+      await world.poll(runnerId, pollId, 'build'),
+    beatBuild: async (runnerId: string, lease: Lease & { readonly phase?: number }) =>
+      await world.beat(runnerId, { phase: 0, ...lease }),
+    /** The build ended with exit code 0, unless `ended` has something else. */
+    reportBuild: async (runnerId: string, ended: Lease & Partial<ReportInput>) =>
+      await world.report(runnerId, { kind: 'build', build: OUTCOME, ...ended }),
+    row: async (buildId: string): Promise<Record<string, unknown>> => {
       const [row] = await db.sql`select * from builds where id = ${buildId}`;
       if (row === undefined) throw new Error(`no build ${buildId}`);
       return row;

@@ -4,8 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
-import { createIndependentRunner } from '../../e2e/independent-runner.ts';
-import type { Answer } from '../../e2e/independent-runner.ts';
+import { createIndependentRunner, FACTS } from '../../e2e/independent-runner.ts';
 
 /** A poll that must bring something is held so long. */
 const HELD_MS = 20_000;
@@ -28,23 +27,7 @@ export interface Offer {
 export const DIGEST = `sha256:${'d'.repeat(64)}`;
 export const IMAGE = '127.0.0.1:5000/acme/web';
 
-export interface ScriptedRunner {
-  readonly runnerId: string;
-  /** The next build, or undefined when none came at once. */
-  poll(): Promise<Offer | undefined>;
-  /** The next build, which may come while the poll is held. */
-  wait(): Promise<Offer | undefined>;
-  /** The same, and it must come. */
-  take(): Promise<Offer>;
-  /** The word on one lease: `ok`, `cancelled`, `superseded`. */
-  beat(offer: Offer, phase?: string): Promise<string>;
-  log(offer: Offer, text: string, offset: number): Promise<Answer>;
-  /** A call of any content. */
-  append(offer: Offer, body: Readonly<Record<string, unknown>>): Promise<Answer>;
-  report(offer: Offer, body?: Readonly<Record<string, unknown>>): Promise<Answer>;
-  /** Through every phase to a success. */
-  finish(offer: Offer, build?: Readonly<Record<string, unknown>>): Promise<void>;
-}
+export type ScriptedRunner = Awaited<ReturnType<typeof scriptedRunner>>;
 
 export const chunkOf = (text: string) => ({
   stream: 'stdout',
@@ -55,11 +38,10 @@ export async function scriptedRunner(
   baseUrl: string,
   token: string,
   name = `scripted-${randomBytes(4).toString('hex')}`,
-): Promise<ScriptedRunner> {
+) {
   const runner = createIndependentRunner(baseUrl);
   const runnerId = await runner.enroll(token, name);
-  const facts = { version: '1.0.0', os: 'linux', arch: 'x64', isolation: 'container', executor: 'podman' };
-  const introduced = await runner.call('heartbeat', { facts });
+  const introduced = await runner.call('heartbeat', { facts: FACTS });
   expect(introduced.status, JSON.stringify(introduced.body)).toBe(200);
 
   const poll = async (waitMs = 0): Promise<Offer | undefined> => {
@@ -67,6 +49,7 @@ export async function scriptedRunner(
     expect(status, JSON.stringify(body)).toBe(200);
     return body['build'] as Offer | undefined;
   };
+  /** Returns the word on one lease: `ok`, `cancelled`, `superseded`. */
   const beat = async ({ id, epoch }: Offer, phase?: string): Promise<string> => {
     const lease = { id, epoch, ...(phase === undefined ? {} : { phase }) };
     const { status, body } = await runner.call('heartbeat', { leases: [lease] });
@@ -82,23 +65,31 @@ export async function scriptedRunner(
       exitCode: 0,
       ...body,
     });
+  /** Makes a call of any content. */
   const append = async ({ id, epoch }: Offer, body: Readonly<Record<string, unknown>>) =>
     await runner.call('build-logs', { id, epoch, ...body });
   return {
     runnerId,
+    /** Any other call of the machine API. */
+    call: runner.call,
+    /** Returns the next build, or undefined when none came at once. */
     poll: async () => await poll(),
+    /** Returns the next build, which may come while the poll is held. */
     wait: async () => await poll(HELD_MS),
     beat,
     report,
-    take: async () => {
+    /** Waits in the same way for a build that must come. */
+    take: async (): Promise<Offer> => {
       // Held: at this very moment the relay may have the item locked.
       const offer = await poll(HELD_MS);
       if (offer === undefined) throw new Error(`no build was offered within ${HELD_MS} ms`);
       return offer;
     },
     append,
-    log: async (offer, text, offset) => await append(offer, { offset, chunks: [chunkOf(text)] }),
-    finish: async (offer, build = {}) => {
+    log: async (offer: Offer, text: string, offset: number) =>
+      await append(offer, { offset, chunks: [chunkOf(text)] }),
+    /** Goes through every phase to a success. */
+    finish: async (offer: Offer, build: Readonly<Record<string, unknown>> = {}): Promise<void> => {
       const isDeploy = offer.deployImage !== undefined;
       const phases = [
         ...(isDeploy ? [] : ['cloning', 'building', 'publishing']),

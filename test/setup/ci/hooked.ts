@@ -1,6 +1,7 @@
 /** A connection that takes webhooks, over the real door, for tests. */
 import type { TestServer } from '../server.ts';
 import type { CiProvider } from '../../../server/connect/providers/words.ts';
+import { waitFor } from '../wait-for.ts';
 import { proof } from './sender.ts';
 import type { Sending } from './sender.ts';
 
@@ -99,17 +100,13 @@ export async function readDeliveries(
   { connectionId }: Pick<Hooked, 'connectionId'>,
   as = server.first.staffApiKey,
 ): Promise<ReadonlyArray<Record<string, unknown>>> {
-  const until = Date.now() + LIMIT_MS;
-  for (;;) {
-    const { body } = await server.call(`GET /ci/connections/${connectionId}/deliveries?limit=200`, {
-      as,
-    });
-    const deliveries = body['deliveries'] as Array<Record<string, unknown>>;
-    if (deliveries.every(({ state }) => state !== 'received')) return deliveries;
-    if (Date.now() > until)
-      throw new Error(`still waiting after ${LIMIT_MS} ms: ${JSON.stringify(deliveries)}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const read = async (): Promise<ReadonlyArray<Record<string, unknown>>> => {
+    const path = `/ci/connections/${connectionId}/deliveries?limit=200`;
+    return (await server.call(`GET ${path}`, { as })).body['deliveries'] as Array<Record<string, unknown>>;
+  };
+  const holds = (all: ReadonlyArray<Record<string, unknown>>): boolean =>
+    all.every(({ state }) => state !== 'received');
+  return await waitFor('deliveries to be read', read, { holds, withinMs: LIMIT_MS });
 }
 
 export async function runNamed(

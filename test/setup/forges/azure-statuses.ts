@@ -1,4 +1,5 @@
 /** Answers as the statuses of commits in Azure Repos do. Whoever has no good token is shown a page. */
+import { post } from './fake-forge.ts';
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeCommits } from './github-statuses.ts';
 
@@ -7,11 +8,10 @@ const STATES: ReadonlySet<unknown> = new Set(['pending', 'succeeded', 'failed', 
 /** Returns the routes. `commits.path` is `organisation/project/repository`. */
 export function azureStatuses(commits: FakeCommits): readonly Route[] {
   return [
-    {
-      method: 'POST',
-      path: /^\/(?<project>.+)\/_apis\/git\/repositories\/(?<name>[^/]+)\/commits\/(?<sha>[0-9a-f]+)\/statuses$/,
-      answer: (asked) => answer(commits, asked),
-    },
+    post(
+      /^\/(?<project>.+)\/_apis\/git\/repositories\/(?<name>[^/]+)\/commits\/(?<sha>[0-9a-f]+)\/statuses$/,
+      (asked) => answer(commits, asked),
+    ),
   ];
 }
 

@@ -1,6 +1,6 @@
 /** Answers as Azure Repos' refs, items and blobs do. Its path is `organisation/project/_git/repository`. */
-import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
-import type { FakeRepository } from './fake-repository.ts';
+import type { Answer, Route } from './fake-forge.ts';
+import type { FakeRepository, OfRepository } from './fake-repository.ts';
 
 /** What whoever is not signed in gets: a page, and no 401. */
 const SIGN_IN: Answer = {
@@ -10,10 +10,7 @@ const SIGN_IN: Answer = {
 };
 
 export function azureTrees(repositories: readonly FakeRepository[]): readonly Route[] {
-  const route = (
-    path: string,
-    answer: (repository: FakeRepository, asked: ForgeRequest) => Answer,
-  ): Route => ({
+  const route = (path: string, answer: OfRepository): Route => ({
     method: 'GET',
     path: new RegExp(`^/(?<project>[^/]+/[^/]+)/_apis/git/repositories/(?<repository>[^/]+)${path}$`),
     answer: (asked) => {

@@ -1,7 +1,6 @@
 /** A server whose background work is done by the test, and connections of it to hosts on loopback. */
 import { createSafeFetch } from '../../../server/base/safe-fetch.ts';
 import { createSecrets, loadKek } from '../../../server/base/secrets.ts';
-import type { Secrets } from '../../../server/base/secrets.ts';
 import { commitStatusJob, wantCommitStatus } from '../../../server/connect/commitstatus/handler.ts';
 import { subscribeJob, unsubscribeJob } from '../../../server/connect/connections/webhook/subscribe.ts';
 import type { SubscriptionDeps } from '../../../server/connect/connections/webhook/subscribe.ts';
@@ -16,25 +15,7 @@ import type { TestResponse, TestServer } from '../server.ts';
 import { startFakeForge } from './fake-forge.ts';
 import type { FakeForge, Route } from './fake-forge.ts';
 
-export interface Background {
-  readonly server: TestServer;
-  /** Moved by `later`; the server itself goes by the real one. */
-  readonly clock: Clock;
-  readonly secrets: Secrets;
-  kind(name: string): JobKind;
-  later(ms: number): void;
-  /**
-   * Does what is due and what becomes due by that, until nothing is. `deps`: in place of those of this world.
-   */
-  work(deps?: Partial<SubscriptionDeps>): Promise<void>;
-  /** A host on loopback, until `clean`. */
-  startForge(routes: readonly Route[]): Promise<FakeForge>;
-  connect(wanted: WantedConnection): Promise<string>;
-  /** A call of the first user. */
-  call(route: string, body?: unknown): Promise<TestResponse>;
-  /** After each test: nothing of it is left. Throws what a handler threw that is no answer of a host. */
-  clean(): Promise<void>;
-}
+export type Background = Awaited<ReturnType<typeof startBackground>>;
 
 export interface WantedConnection {
   readonly provider: string;
@@ -55,7 +36,7 @@ function ciJobKinds(deps: SubscriptionDeps): readonly JobKind[] {
   return [discoverJob(deps), subscribeJob(deps), unsubscribeJob(deps), commitStatusJob(deps), poll];
 }
 
-export async function startBackground(): Promise<Background> {
+export async function startBackground() {
   const env = { SVC_ROLES: 'api', WEBHOOKS_ALLOW_PRIVATE: 'true', PUBLIC_URLS: PUBLIC_URL };
   const server = await startTestServer({ env });
   const { db, dataDir } = server;
@@ -79,31 +60,40 @@ export async function startBackground(): Promise<Background> {
   };
   return {
     server,
+    /** It is moved by `later`; the server itself goes by the real one. */
     clock,
     secrets,
-    kind: (name) => {
+    kind: (name: string): JobKind => {
       const kind = kinds.find((each) => each.kind === name);
       if (kind === undefined) throw new Error(`there are no jobs of kind ${name}`);
       return kind;
     },
-    later: (ms) => {
+    later: (ms: number): void => {
       aheadMs += ms;
       behindMs += ms;
     },
-    work: async (others) => {
+    /**
+     * Does what is due and what becomes due by that, until nothing is. `others` stand in place of
+     * dependencies of this world.
+     */
+    work: async (others?: Partial<SubscriptionDeps>): Promise<void> => {
       await catchUp();
       const ours = others === undefined ? kinds : ciJobKinds({ ...deps, ...others });
       const worker = createWorker({ db, kinds: ours, onError }, { signal });
       while ((await worker.pass()) > 0) await worker.settled();
     },
-    startForge: async (routes) => {
+    /** Starts a host on loopback, which is there until `clean`. */
+    startForge: async (routes: readonly Route[]): Promise<FakeForge> => {
       const forge = await startFakeForge(routes);
       forges.push(forge);
       return forge;
     },
-    connect: async (wanted) => await connect(server, wanted),
-    call: async (route, body) => await server.call(route, { as: server.first.apiKey, body }),
-    clean: async () => {
+    connect: async (wanted: WantedConnection) => await connect(server, wanted),
+    /** Makes a call of the first user. */
+    call: async (route: string, body?: unknown): Promise<TestResponse> =>
+      await server.call(route, { as: server.first.apiKey, body }),
+    /** Nothing is left after each test. Throws what a handler threw that is no answer of a host. */
+    clean: async (): Promise<void> => {
       await Promise.all(forges.splice(0).map(async (forge) => await forge.close()));
       await db.sql`delete from ci_connections`;
       await db.sql`delete from jobs`;

@@ -1,4 +1,5 @@
 /** Answers as Bitbucket's pipelines do, by number and by UUID in braces. */
+import { get } from './fake-forge.ts';
 import type { ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeRuns } from './github-runs.ts';
 
@@ -6,18 +7,12 @@ export function bitbucketRuns({ token, path, runs }: FakeRuns): readonly Route[]
   const isVisible = ({ headers, groups }: ForgeRequest) =>
     headers.authorization === `Bearer ${token}` && groups['path'] === path;
   return [
-    {
-      method: 'GET',
-      path: /^\/repositories\/(?<path>[^/]+\/[^/]+)\/pipelines\/(?<id>[^/]+)$/,
-      answer: (asked) => {
-        const run = runs.get(asked.groups['id'] ?? '');
-        return isVisible(asked) && run !== undefined ? { status: 200, body: run } : undefined;
-      },
-    },
-    {
-      method: 'GET',
-      path: /^\/repositories\/(?<path>[^/]+\/[^/]+)$/,
-      answer: (asked) => (isVisible(asked) ? { status: 200, body: { full_name: path } } : undefined),
-    },
+    get(/^\/repositories\/(?<path>[^/]+\/[^/]+)\/pipelines\/(?<id>[^/]+)$/, (asked) => {
+      const run = runs.get(asked.groups['id'] ?? '');
+      return isVisible(asked) && run !== undefined ? { status: 200, body: run } : undefined;
+    }),
+    get(/^\/repositories\/(?<path>[^/]+\/[^/]+)$/, (asked) =>
+      isVisible(asked) ? { status: 200, body: { full_name: path } } : undefined,
+    ),
   ];
 }

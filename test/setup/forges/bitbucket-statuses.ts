@@ -1,4 +1,5 @@
 /** Answers as Bitbucket's build statuses do: a key is short, and an address is needed. */
+import { post } from './fake-forge.ts';
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeCommits } from './github-statuses.ts';
 
@@ -7,11 +8,9 @@ const KEY_MAX = 40;
 
 export function bitbucketStatuses(commits: FakeCommits): readonly Route[] {
   return [
-    {
-      method: 'POST',
-      path: /^\/repositories\/(?<path>[^/]+\/[^/]+)\/commit\/(?<sha>[0-9a-f]+)\/statuses\/build$/,
-      answer: (asked) => answer(commits, asked),
-    },
+    post(/^\/repositories\/(?<path>[^/]+\/[^/]+)\/commit\/(?<sha>[0-9a-f]+)\/statuses\/build$/, (asked) =>
+      answer(commits, asked),
+    ),
   ];
 }
 

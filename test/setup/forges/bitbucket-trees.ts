@@ -2,8 +2,8 @@
  * Answers as Bitbucket Cloud's branches and sources do: pages of folders name the next one by an address, and
  * files come as they are.
  */
-import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
-import type { FakeEntry, FakeRepository } from './fake-repository.ts';
+import type { Answer, Route } from './fake-forge.ts';
+import type { FakeEntry, FakeRepository, OfRepository } from './fake-repository.ts';
 
 const error = (status: number, message: string): Answer => ({
   status,
@@ -11,10 +11,7 @@ const error = (status: number, message: string): Answer => ({
 });
 
 export function bitbucketTrees(repositories: readonly FakeRepository[]): readonly Route[] {
-  const route = (
-    path: string,
-    answer: (repository: FakeRepository, asked: ForgeRequest) => Answer,
-  ): Route => ({
+  const route = (path: string, answer: OfRepository): Route => ({
     method: 'GET',
     path: new RegExp(`^/2.0/repositories/(?<repository>[^/]+/[^/]+)${path}$`),
     answer: (asked) => {

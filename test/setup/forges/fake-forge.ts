@@ -5,7 +5,7 @@
  */
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { onLoopback } from '../listen.ts';
 
 export interface ForgeRequest {
   readonly method: string;
@@ -33,17 +33,14 @@ export interface Route {
   readonly answer: (asked: ForgeRequest) => Answer | undefined;
 }
 
-export interface FakeForge {
-  readonly url: string;
-  readonly asked: ForgeRequest[];
-  /** Answers in place of the routes while it gives something; the newest first. */
-  instead(answer: (asked: Omit<ForgeRequest, 'groups'>) => Answer | undefined): void;
-  close(): Promise<void>;
-}
+export type FakeForge = Awaited<ReturnType<typeof startFakeForge>>;
 
-export async function startFakeForge(routes: readonly Route[]): Promise<FakeForge> {
+/** A request for which no route has been found yet. */
+type Asked = Omit<ForgeRequest, 'groups'>;
+
+export async function startFakeForge(routes: readonly Route[]) {
   const asked: ForgeRequest[] = [];
-  const instead: Array<(one: Omit<ForgeRequest, 'groups'>) => Answer | undefined> = [];
+  const instead: Array<(one: Asked) => Answer | undefined> = [];
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
@@ -66,7 +63,7 @@ export async function startFakeForge(routes: readonly Route[]): Promise<FakeForg
       response.end(body === undefined ? undefined : bytes ? body : JSON.stringify(body));
     });
   });
-  const answerOf = (one: Omit<ForgeRequest, 'groups'>): Answer => {
+  const answerOf = (one: Asked): Answer => {
     const first = instead.map((answer) => answer(one)).find((answer) => answer !== undefined);
     for (const { method, path, answer } of routes) {
       const match = method === one.method ? path.exec(one.path) : null;
@@ -78,16 +75,21 @@ export async function startFakeForge(routes: readonly Route[]): Promise<FakeForg
     asked.push({ ...one, groups: {} });
     return first ?? NOT_FOUND;
   };
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { url, close } = await onLoopback(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     asked,
-    instead: (answer) => instead.unshift(answer),
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    /** Answers in place of the routes while it gives something; the newest first. */
+    instead: (answer: (one: Asked) => Answer | undefined) => void instead.unshift(answer),
+    close,
   };
 }
+
+/** Makes a route of one method. */
+const route =
+  (method: string) =>
+  (path: RegExp, answer: Route['answer']): Route => ({ method, path, answer });
+export const get = route('GET');
+export const post = route('POST');
 
 const NOT_FOUND: Answer = { status: 404, body: { message: 'Not Found' } };

@@ -3,6 +3,7 @@
  * Git gives them.
  */
 import { createHash } from 'node:crypto';
+import type { Answer, ForgeRequest } from './fake-forge.ts';
 
 /** Text or bytes of a file, or what is none. */
 export type FakeFile = string | Uint8Array | { readonly link: string } | { readonly module: string };
@@ -35,6 +36,9 @@ export interface FakeRepository {
   byId(id: string): FakeEntry | undefined;
   byPath(path: string): FakeEntry | undefined;
 }
+
+/** Answer of a host about a repository that the caller may see. */
+export type OfRepository = (repository: FakeRepository, asked: ForgeRequest) => Answer;
 
 const sha = (text: string | Uint8Array): string => createHash('sha1').update(text).digest('hex');
 

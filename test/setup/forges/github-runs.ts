@@ -1,4 +1,5 @@
 /** Answers as GitHub's runs of Actions do. A private repository is not there for those who may not see it. */
+import { get } from './fake-forge.ts';
 import type { ForgeRequest, Route } from './fake-forge.ts';
 
 /** Runs that a host of any kind keeps by their id, as the host answers them. */
@@ -21,21 +22,15 @@ export function githubRuns({ token, path, runs }: FakeRuns): readonly Route[] {
   const isVisible = ({ headers, groups }: ForgeRequest) =>
     headers.authorization === `Bearer ${token}` && groups['path'] === path;
   return [
-    {
-      method: 'GET',
-      path: /^\/repos\/(?<path>[^/]+\/[^/]+)$/,
-      answer: (asked) => (isVisible(asked) ? { status: 200, body: { full_name: path } } : undefined),
-    },
-    {
-      method: 'GET',
-      path: /^\/repos\/(?<path>[^/]+\/[^/]+)\/actions\/runs\/(?<id>\d+)\/attempts\/(?<attempt>\d+)$/,
-      answer: (asked) => {
-        const { id = '', attempt } = asked.groups;
-        const run = runs.get(`${id}/${attempt}`);
-        if (!isVisible(asked) || run === undefined) return undefined;
-        const repository = { id: 1, full_name: path };
-        return { status: 200, body: { id: Number(id), run_attempt: Number(attempt), repository, ...run } };
-      },
-    },
+    get(/^\/repos\/(?<path>[^/]+\/[^/]+)$/, (asked) =>
+      isVisible(asked) ? { status: 200, body: { full_name: path } } : undefined,
+    ),
+    get(/^\/repos\/(?<path>[^/]+\/[^/]+)\/actions\/runs\/(?<id>\d+)\/attempts\/(?<attempt>\d+)$/, (asked) => {
+      const { id = '', attempt } = asked.groups;
+      const run = runs.get(`${id}/${attempt}`);
+      if (!isVisible(asked) || run === undefined) return undefined;
+      const repository = { id: 1, full_name: path };
+      return { status: 200, body: { id: Number(id), run_attempt: Number(attempt), repository, ...run } };
+    }),
   ];
 }

@@ -1,4 +1,5 @@
 /** GitHub's statuses of commits, with the limits that GitHub has. */
+import { post } from './fake-forge.ts';
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 
 /** Statuses that were posted, as a host of any kind keeps them. */
@@ -15,11 +16,7 @@ const DESCRIPTION_MAX = 140;
 
 export function githubStatuses(commits: FakeCommits): readonly Route[] {
   return [
-    {
-      method: 'POST',
-      path: /^\/repos\/(?<path>[^/]+\/[^/]+)\/statuses\/(?<sha>[0-9a-f]+)$/,
-      answer: (asked) => answer(commits, asked),
-    },
+    post(/^\/repos\/(?<path>[^/]+\/[^/]+)\/statuses\/(?<sha>[0-9a-f]+)$/, (asked) => answer(commits, asked)),
   ];
 }
 

@@ -2,8 +2,8 @@
  * Answers as GitHub's branches, trees and blobs do. Any value of `recursive` lists everything, as GitHub
  * does.
  */
-import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
-import type { FakeRepository } from './fake-repository.ts';
+import type { Answer, Route } from './fake-forge.ts';
+import type { FakeRepository, OfRepository } from './fake-repository.ts';
 
 const NOT_FOUND: Answer = {
   status: 404,
@@ -14,10 +14,7 @@ const BAD_CREDENTIALS: Answer = { status: 401, body: { message: 'Bad credentials
 const TREE_MAX = 5_000;
 
 export function githubTrees(repositories: readonly FakeRepository[]): readonly Route[] {
-  const route = (
-    path: string,
-    answer: (repository: FakeRepository, asked: ForgeRequest) => Answer,
-  ): Route => ({
+  const route = (path: string, answer: OfRepository): Route => ({
     method: 'GET',
     path: new RegExp(`^/repos/(?<repository>[^/]+/[^/]+)${path}$`),
     answer: (asked) => {

@@ -1,4 +1,5 @@
 /** Answers as GitLab's pipelines and, in pages, their jobs do. */
+import { get } from './fake-forge.ts';
 import type { ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeRuns } from './github-runs.ts';
 
@@ -6,33 +7,20 @@ export function gitlabRuns({ token, path, runs, jobs }: FakeRuns): readonly Rout
   const isVisible = ({ headers, groups }: ForgeRequest) =>
     headers['private-token'] === token && groups['path'] === path;
   return [
-    {
-      method: 'GET',
-      path: /^\/projects\/(?<path>.+?)\/pipelines\/(?<id>\d+)\/jobs$/,
-      answer: (asked) => {
-        const { id = '' } = asked.groups;
-        if (!isVisible(asked) || !runs.has(id)) return undefined;
-        const [page, size] = [
-          Number(asked.query.get('page') ?? 1),
-          Number(asked.query.get('per_page') ?? 20),
-        ];
-        return { status: 200, body: (jobs.get(id) ?? []).slice((page - 1) * size, page * size) };
-      },
-    },
-    {
-      method: 'GET',
-      path: /^\/projects\/(?<path>.+?)\/pipelines\/(?<id>\d+)$/,
-      answer: (asked) => {
-        const { id = '' } = asked.groups;
-        const run = runs.get(id);
-        if (!isVisible(asked) || run === undefined) return undefined;
-        return { status: 200, body: { id: Number(id), project_id: 7, ...run } };
-      },
-    },
-    {
-      method: 'GET',
-      path: /^\/projects\/(?<path>.+)$/,
-      answer: (asked) => (isVisible(asked) ? { status: 200, body: { id: 7 } } : undefined),
-    },
+    get(/^\/projects\/(?<path>.+?)\/pipelines\/(?<id>\d+)\/jobs$/, (asked) => {
+      const { id = '' } = asked.groups;
+      if (!isVisible(asked) || !runs.has(id)) return undefined;
+      const [page, size] = [Number(asked.query.get('page') ?? 1), Number(asked.query.get('per_page') ?? 20)];
+      return { status: 200, body: (jobs.get(id) ?? []).slice((page - 1) * size, page * size) };
+    }),
+    get(/^\/projects\/(?<path>.+?)\/pipelines\/(?<id>\d+)$/, (asked) => {
+      const { id = '' } = asked.groups;
+      const run = runs.get(id);
+      if (!isVisible(asked) || run === undefined) return undefined;
+      return { status: 200, body: { id: Number(id), project_id: 7, ...run } };
+    }),
+    get(/^\/projects\/(?<path>.+)$/, (asked) =>
+      isVisible(asked) ? { status: 200, body: { id: 7 } } : undefined,
+    ),
   ];
 }

@@ -2,19 +2,14 @@
  * Answers as GitLab's statuses of commits do: they are jobs of a pipeline, which do not move from a state to
  * itself.
  */
+import { post } from './fake-forge.ts';
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeCommits } from './github-statuses.ts';
 
 const STATES: ReadonlySet<unknown> = new Set(['pending', 'running', 'success', 'failed', 'canceled']);
 
 export function gitlabStatuses(commits: FakeCommits): readonly Route[] {
-  return [
-    {
-      method: 'POST',
-      path: /^\/projects\/(?<path>.+)\/statuses\/(?<sha>[0-9a-f]+)$/,
-      answer: (asked) => answer(commits, asked),
-    },
-  ];
+  return [post(/^\/projects\/(?<path>.+)\/statuses\/(?<sha>[0-9a-f]+)$/, (asked) => answer(commits, asked))];
 }
 
 function answer(commits: FakeCommits, { headers, groups, body }: ForgeRequest): Answer {

@@ -1,14 +1,11 @@
 /** GitLab's projects, branches, tree pages and raw blobs. */
-import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
-import type { FakeEntry, FakeRepository } from './fake-repository.ts';
+import type { Answer, Route } from './fake-forge.ts';
+import type { FakeEntry, FakeRepository, OfRepository } from './fake-repository.ts';
 
 const missing = (what: string): Answer => ({ status: 404, body: { message: `404 ${what} Not Found` } });
 
 export function gitlabTrees(repositories: readonly FakeRepository[]): readonly Route[] {
-  const route = (
-    path: string,
-    answer: (repository: FakeRepository, asked: ForgeRequest) => Answer,
-  ): Route => ({
+  const route = (path: string, answer: OfRepository): Route => ({
     method: 'GET',
     path: new RegExp(`^/api/v4/projects/(?<project>.+?)${path}$`),
     answer: (asked) => {

@@ -4,28 +4,14 @@
  */
 import { metered } from '../../../server/money/metering/index.ts';
 import type { Pricing } from '../../../server/money/plans/index.ts';
-import { closeDue, type Closed } from '../../../server/money/statements/index.ts';
+import { closeDue } from '../../../server/money/statements/index.ts';
 import { publish, type PublishDeps } from '../../../server/kit/events/index.ts';
-import type { Database, SqlTag } from '../../../server/base/db/index.ts';
+import type { SqlTag } from '../../../server/base/db/index.ts';
 import { newId } from '../../../server/base/ids.ts';
 import { createTestDatabase } from '../database.ts';
 import { report, type Reported } from './reports.ts';
 
-export interface MoneyWorld {
-  readonly db: Database;
-  readonly url: string;
-  /** Errors that background work told of. */
-  readonly errors: Error[];
-  team(name?: string): Promise<string>;
-  /** Lets the payer pay from a moment on. Default: from before any. */
-  pays(payerId: string, teamIds: readonly string[], fromAt?: string): Promise<void>;
-  plan(payerId: string, plan: string, fromAt: string): Promise<void>;
-  report(reported: Reported): Promise<string>;
-  publishAll(): Promise<void>;
-  openFrom(month: string): Promise<void>;
-  close(at: string, more?: Partial<Pricing>): Promise<Closed>;
-  drop(): Promise<void>;
-}
+export type MoneyWorld = Awaited<ReturnType<typeof createMoneyWorld>>;
 
 /** Publishes until the outbox is empty; by default it is metered, and nothing else comes of it. */
 export async function publishAll(sql: SqlTag, more: Partial<PublishDeps> = {}): Promise<void> {
@@ -36,7 +22,7 @@ export function pricing(charges = false, currency = 'usd'): Pricing {
   return { currency, charges };
 }
 
-export async function createMoneyWorld(): Promise<MoneyWorld> {
+export async function createMoneyWorld() {
   const { db, url, drop } = await createTestDatabase({ max: 8 });
   const { sql } = db;
   await sql`insert into regions (id, name, operator) values ('reg_1', 'here', 'customer')`;
@@ -45,24 +31,26 @@ export async function createMoneyWorld(): Promise<MoneyWorld> {
   return {
     db,
     url,
+    /** Errors that background work told of are kept. */
     errors,
     team: async (name = 'acme') => {
       const id = newId('team');
       await sql`insert into teams (id, name, region_id, created_at) values (${id}, ${name}, 'reg_1', now())`;
       return id;
     },
-    pays: async (payerId, teamIds, fromAt = '2026-01-01') => {
+    /** Lets the payer pay from a moment on. Default: from before any. */
+    pays: async (payerId: string, teamIds: readonly string[], fromAt = '2026-01-01'): Promise<void> => {
       for (const id of teamIds)
         await sql`insert into team_payers (team_id, from_at, payer_id) values (${id}, ${fromAt}::text::timestamptz, ${payerId})`;
     },
-    plan: async (payerId, plan, fromAt) =>
+    plan: async (payerId: string, plan: string, fromAt: string) =>
       void (await sql`
         insert into plan_changes (id, user_id, plan, standing, from_at) values (${newId('evt')}, ${payerId}, ${plan}, 'active', ${fromAt}::text::timestamptz)`),
-    report: async (reported) => await report(sql, reported),
+    report: async (reported: Reported) => await report(sql, reported),
     publishAll: async () => await publishAll(sql),
-    openFrom: async (month) =>
+    openFrom: async (month: string) =>
       void (await sql`update open_period set month = ${month}::date, settled_month = null`),
-    close: async (at, { charges, currency } = {}) =>
+    close: async (at: string, { charges, currency }: Partial<Pricing> = {}) =>
       await closeDue({ db, pricing: pricing(charges, currency), onError }, new Date(at)),
     drop,
   };

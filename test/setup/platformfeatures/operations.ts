@@ -18,45 +18,37 @@ export interface Feature {
 
 export type PatchOptions = CallOptions & { readonly query?: string };
 
-export interface Operations {
-  patch(key: string, body: unknown, options?: PatchOptions): Promise<TestResponse>;
-  /** Must succeed. */
-  set(key: string, state: string, reason?: string): Promise<TestResponse>;
-  get(key: string): Promise<Feature>;
-  history(key: string, query?: string): Promise<Array<Record<string, unknown>>>;
-  resolved(options?: CallOptions): Promise<TestResponse>;
-  /** Counts the rows that a change has written. */
-  counts(): Promise<Record<string, number>>;
-  /** Every switch to its default. */
-  reset(): Promise<void>;
-}
-
 /**
  * Returns the operations. `current` is asked at each call, because servers start after the tests are
  * described.
  */
-export function operationsOf(current: () => TestServer): Operations {
+export function operationsOf(current: () => TestServer) {
   const asStaff = (): { as: string } => ({ as: current().first.staffApiKey });
-  const operations: Operations = {
-    patch: async (key, body, options = {}) =>
-      await current().call(`PATCH /admin/platform-features/${key}${options.query ?? ''}`, {
-        ...asStaff(),
-        body,
-        ...options,
-      }),
-    set: async (key, state, reason = REASON) => {
-      const answer = await operations.patch(key, { state, reason });
-      expect(answer.status, answer.text).toBe(200);
-      return answer;
-    },
-    get: async (key) =>
+  const patch = async (key: string, body: unknown, options: PatchOptions = {}): Promise<TestResponse> =>
+    await current().call(`PATCH /admin/platform-features/${key}${options.query ?? ''}`, {
+      ...asStaff(),
+      body,
+      ...options,
+    });
+  /** The change must succeed. */
+  const set = async (key: string, state: string, reason = REASON): Promise<TestResponse> => {
+    const answer = await patch(key, { state, reason });
+    expect(answer.status, answer.text).toBe(200);
+    return answer;
+  };
+  return {
+    patch,
+    set,
+    get: async (key: string) =>
       (await current().call(`GET /admin/platform-features/${key}`, asStaff())).body as unknown as Feature,
-    history: async (key, query = '') => {
+    history: async (key: string, query = '') => {
       const { body } = await current().call(`GET /admin/platform-features/${key}/history${query}`, asStaff());
       return body['changes'] as Array<Record<string, unknown>>;
     },
-    resolved: async (options = {}) => await current().call('GET /platform-features/resolved', options),
-    counts: async () => {
+    resolved: async (options: CallOptions = {}) =>
+      await current().call('GET /platform-features/resolved', options),
+    /** Counts the rows that a change has written. */
+    counts: async (): Promise<Record<string, number>> => {
       const [row] = await current().db.sql<Array<Record<string, number>>>`
         select (select count(*)::int from platform_feature_changes) as changes,
           (select revision from platform_feature_revision) as revision,
@@ -64,12 +56,12 @@ export function operationsOf(current: () => TestServer): Operations {
           (select count(*)::int from audit_entries where action = 'platform_feature.set_state') as entries`;
       return row ?? {};
     },
-    reset: async () => {
+    /** Every switch is set to its default. */
+    reset: async (): Promise<void> => {
       for (const { key, default: state, ...definition } of MANIFEST) {
         const decided = 'environment' in definition && definition.environment.decides === 'always';
-        if (!decided) await operations.set(key, state);
+        if (!decided) await set(key, state);
       }
     },
   };
-  return operations;
 }

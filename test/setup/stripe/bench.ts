@@ -1,42 +1,25 @@
 /** Starts the counterpart, an endpoint and the library's client, for the counterpart's own tests. */
 import Stripe from 'stripe';
+import { onTestFinished } from 'vitest';
 import { startEndpoint } from './endpoint.ts';
-import type { TestEndpoint } from './endpoint.ts';
 import { startStripe } from './index.ts';
-import type { StripeOptions, TestStripe } from './index.ts';
+import type { StripeOptions } from './index.ts';
 
 export const SECRET = 'whsec_test_secret';
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
 
-export interface Bench {
-  readonly endpoint: TestEndpoint;
-  readonly counterpart: TestStripe;
-  readonly stripe: Stripe;
-  /** A customer, subscribed by a session that was paid. */
-  subscribed(options?: Subscribing): Promise<Subscribed>;
-  customer(): Promise<Stripe.Customer>;
-  creditSession(options?: Partial<Stripe.Checkout.SessionCreateParams>): Promise<Stripe.Checkout.Session>;
-  stop(): Promise<void>;
-}
+export type Bench = Awaited<ReturnType<typeof startBench>>;
 
 interface Subscribing {
   readonly unitAmount?: number;
   readonly data?: Stripe.Checkout.SessionCreateParams.SubscriptionData;
 }
 
-export interface Subscribed {
-  readonly customer: Stripe.Customer;
-  readonly session: Stripe.Checkout.Session;
-  readonly subscription: Stripe.Subscription;
-  /** Address that the person came back to. */
-  readonly back: string;
-}
-
 export const clientOf = ({ host, port, key }: { host: string; port: number; key: string }): Stripe =>
   new Stripe(key, { host, port, protocol: 'http', timeout: 6000, maxNetworkRetries: 1, telemetry: false });
 
-export async function startBench(options: StripeOptions = {}): Promise<Bench> {
+export async function startBench(options: StripeOptions = {}) {
   const endpoint = await startEndpoint(SECRET, options.clock);
   const counterpart = await startStripe({
     webhook: { url: endpoint.url, secrets: [SECRET] },
@@ -49,7 +32,13 @@ export async function startBench(options: StripeOptions = {}): Promise<Bench> {
     counterpart,
     stripe,
     customer,
-    subscribed: async ({ unitAmount = 2900, data = {} } = {}) => {
+    /** Returns the types of what was told by now. */
+    told: async (): Promise<string[]> => {
+      await counterpart.delivered();
+      return endpoint.types();
+    },
+    /** Makes a customer, subscribed by a session that was paid, and `back`, where the person came back to. */
+    subscribed: async ({ unitAmount = 2900, data = {} }: Subscribing = {}) => {
       const payer = await customer();
       const session = await stripe.checkout.sessions.create({
         mode: 'subscription',
@@ -64,7 +53,7 @@ export async function startBench(options: StripeOptions = {}): Promise<Bench> {
       const paid = await stripe.checkout.sessions.retrieve(session.id, { expand: ['subscription'] });
       return { customer: payer, session: paid, subscription: whole(paid.subscription), back };
     },
-    creditSession: (more = {}) =>
+    creditSession: (more: Partial<Stripe.Checkout.SessionCreateParams> = {}) =>
       stripe.checkout.sessions.create({
         mode: 'payment',
         line_items: [
@@ -79,11 +68,18 @@ export async function startBench(options: StripeOptions = {}): Promise<Bench> {
         cancel_url: 'https://app.example.com/no',
         ...more,
       }),
-    stop: async () => {
+    stop: async (): Promise<void> => {
       await counterpart.stop();
       await endpoint.stop();
     },
   };
+}
+
+/** Starts a bench that ends with its test. */
+export async function benchOfTest(options: StripeOptions): Promise<Bench> {
+  const bench = await startBench(options);
+  onTestFinished(bench.stop);
+  return bench;
 }
 
 /** What was asked to be expanded. */

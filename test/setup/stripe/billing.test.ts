@@ -1,24 +1,11 @@
 /** These tests play months of customers: what they buy, owe, and get back. */
-import type Stripe from 'stripe';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { HOUR, refusalOf, startBench, whole } from './bench.ts';
-import type { Bench } from './bench.ts';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { benchOfTest, HOUR, refusalOf, startBench, whole } from './bench.ts';
 
-let bench: Bench;
-let stripe: Stripe;
-beforeAll(async () => {
-  bench = await startBench();
-  stripe = bench.stripe;
-});
-beforeEach(() => {
-  bench.endpoint.events.length = 0;
-});
-afterAll(() => bench.stop());
-
-const told = async () => {
-  await bench.counterpart.delivered();
-  return bench.endpoint.types();
-};
+const bench = await startBench();
+const { stripe } = bench;
+beforeEach(() => void bench.endpoint.events.splice(0));
+afterAll(bench.stop);
 
 describe('checkout', () => {
   it('sells a plan: the session, the subscription, its paid invoice, and their events', async () => {
@@ -69,7 +56,7 @@ describe('checkout', () => {
       customer: null,
     });
     expect(whole(whole(session.payment_intent).latest_charge)).toMatchObject({ paid: true, amount: 5000 });
-    expect(await told()).toEqual([
+    expect(await bench.told()).toEqual([
       'charge.succeeded',
       'payment_intent.succeeded',
       'checkout.session.completed',
@@ -86,7 +73,7 @@ describe('checkout', () => {
       expect(waiting).toMatchObject({ status: 'complete', payment_status: 'unpaid' });
       bank[outcome]();
       expect(await stripe.checkout.sessions.retrieve(later.id)).toMatchObject({ payment_status: status });
-      expect((await told()).filter((type) => type.startsWith('checkout'))).toEqual([
+      expect((await bench.told()).filter((type) => type.startsWith('checkout'))).toEqual([
         'checkout.session.completed',
         `checkout.session.async_payment_${outcome === 'succeed' ? 'succeeded' : 'failed'}`,
       ]);
@@ -110,7 +97,7 @@ describe('checkout', () => {
     const own = await bench.creditSession({ expires_at: soon });
     await bench.counterpart.advance(31 * 60_000);
     expect((await stripe.checkout.sessions.retrieve(own.id)).status).toBe('expired');
-    expect((await told()).filter((type) => type === 'checkout.session.expired').length).toBe(2);
+    expect((await bench.told()).filter((type) => type === 'checkout.session.expired').length).toBe(2);
     expect(await refusalOf(bench.creditSession({ expires_at: soon - 3600 }))).toMatchObject({
       param: 'expires_at',
     });
@@ -170,7 +157,7 @@ describe('invoices', () => {
     bench.counterpart.setCard(customer.id, 'works');
     await bench.counterpart.advance(2 * HOUR);
     expect(await stripe.invoices.retrieve(invoice.id)).toMatchObject({ status: 'paid', amount_paid: 1500 });
-    expect((await told()).filter((type) => /^invoice\.(finalized|paid)$/.test(type))).toEqual([
+    expect((await bench.told()).filter((type) => /^invoice\.(finalized|paid)$/.test(type))).toEqual([
       'invoice.finalized',
       'invoice.paid',
     ]);
@@ -246,7 +233,7 @@ describe('invoices', () => {
     await stripe.invoices.finalizeInvoice(second.invoice.id);
     expect((await stripe.invoices.markUncollectible(second.invoice.id)).status).toBe('uncollectible');
     expect((await stripe.invoices.voidInvoice(second.invoice.id)).status).toBe('void');
-    const types = await told();
+    const types = await bench.told();
     expect(types).toContain('invoice.voided');
     expect(types).toContain('invoice.marked_uncollectible');
     expect(types.filter((type) => type === 'invoice.payment_failed').length).toBe(2);
@@ -255,27 +242,24 @@ describe('invoices', () => {
 
 describe('taxes', () => {
   it('come on top, where they are automatic, and are known once the person has paid', async () => {
-    const own = await startBench({ taxPercent: 19, name: 'T' });
-    try {
-      const session = await own.creditSession({ automatic_tax: { enabled: true } });
-      expect(session).toMatchObject({ id: 'cs_test_T00000000000001', amount_total: 5000 });
-      own.counterpart.pay(session.id);
-      expect(await own.stripe.checkout.sessions.retrieve(session.id)).toMatchObject({
-        amount_subtotal: 5000,
-        amount_total: 5950,
-        total_details: { amount_tax: 950 },
-      });
-      const { id: customer } = await own.customer();
-      const invoice = await own.stripe.invoices.create({ customer, automatic_tax: { enabled: true } });
-      await own.stripe.invoiceItems.create({ customer, invoice: invoice.id, amount: 1000, currency: 'usd' });
-      expect(await own.stripe.invoices.retrieve(invoice.id)).toMatchObject({
-        total: 1190,
-        total_excluding_tax: 1000,
-        total_taxes: [{ amount: 190 }],
-      });
-    } finally {
-      await own.stop();
-    }
+    const own = await benchOfTest({ taxPercent: 19, name: 'T' });
+
+    const session = await own.creditSession({ automatic_tax: { enabled: true } });
+    expect(session).toMatchObject({ id: 'cs_test_T00000000000001', amount_total: 5000 });
+    own.counterpart.pay(session.id);
+    expect(await own.stripe.checkout.sessions.retrieve(session.id)).toMatchObject({
+      amount_subtotal: 5000,
+      amount_total: 5950,
+      total_details: { amount_tax: 950 },
+    });
+    const { id: customer } = await own.customer();
+    const invoice = await own.stripe.invoices.create({ customer, automatic_tax: { enabled: true } });
+    await own.stripe.invoiceItems.create({ customer, invoice: invoice.id, amount: 1000, currency: 'usd' });
+    expect(await own.stripe.invoices.retrieve(invoice.id)).toMatchObject({
+      total: 1190,
+      total_excluding_tax: 1000,
+      total_taxes: [{ amount: 190 }],
+    });
   });
 });
 
@@ -293,7 +277,7 @@ describe('money back', () => {
     expect(await refusalOf(stripe.refunds.create({ charge: charge.id }))).toMatchObject({
       code: 'charge_already_refunded',
     });
-    expect((await told()).filter((type) => type === 'charge.refunded').length).toBe(2);
+    expect((await bench.told()).filter((type) => type === 'charge.refunded').length).toBe(2);
   });
 
   it('is taken by a bank, and comes back or not', async () => {
@@ -309,7 +293,7 @@ describe('money back', () => {
       charge,
       amount: 2900,
     });
-    expect((await told()).filter((type) => type.includes('dispute'))).toEqual([
+    expect((await bench.told()).filter((type) => type.includes('dispute'))).toEqual([
       'charge.dispute.created',
       'charge.dispute.funds_withdrawn',
       'charge.dispute.closed',

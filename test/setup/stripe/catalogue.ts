@@ -5,30 +5,41 @@ import type { Params } from './forms.ts';
 import { nulls } from './nulls.ts';
 import { mustBePayable } from './payable.ts';
 import { invalid } from './refusal.ts';
-import { accepts, lists, matching, PAGING, pageOf, shows } from './routes.ts';
+import { accepts, get, lists, matching, pageOf, PAGING, post, shows } from './routes.ts';
 import type { Route } from './routes.ts';
 import type { World } from './world.ts';
 
-function createProduct(world: World, params: Params): Stripe.Product {
+/** Makes a product, whose name is by default its id. */
+export function newProduct(world: World, name?: string, more: Partial<Stripe.Product> = {}): Stripe.Product {
+  const id = more.id ?? world.nextId('prod');
   const product: Stripe.Product = {
-    ...nulls('default_price package_dimensions shippable statement_descriptor tax_details unit_label url'),
-    id: params.text('id') ?? world.nextId('prod'),
+    ...nulls('default_price description package_dimensions shippable statement_descriptor'),
+    ...nulls('tax_code tax_details unit_label url'),
+    id,
     object: 'product',
-    active: params.flag('active') ?? true,
+    active: true,
     created: world.now(),
-    description: params.text('description') ?? null,
     images: [],
     livemode: world.settings.livemode,
     marketing_features: [],
-    metadata: params.map('metadata') ?? {},
-    name: params.need('name'),
-    tax_code: params.text('tax_code') ?? null,
+    metadata: {},
+    name: name ?? id,
     type: 'service',
     updated: world.now(),
+    ...more,
   };
-  world.tables.product.set(product.id, product);
+  world.tables.product.set(id, product);
   return product;
 }
+
+const createProduct = (world: World, params: Params): Stripe.Product =>
+  newProduct(world, params.need('name'), {
+    id: params.text('id') ?? world.nextId('prod'),
+    active: params.flag('active') ?? true,
+    description: params.text('description') ?? null,
+    metadata: params.map('metadata') ?? {},
+    tax_code: params.text('tax_code') ?? null,
+  });
 
 export interface NewPrice {
   readonly currency: string;
@@ -150,10 +161,9 @@ function listed(world: World, params: Params): Stripe.ApiList<Stripe.Price> {
 }
 
 export const catalogueRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: '/v1/products',
-    accepts: accepts<Stripe.ProductCreateParams>(
+  post(
+    '/v1/products',
+    accepts<Stripe.ProductCreateParams>(
       'id',
       'name',
       'active',
@@ -162,18 +172,17 @@ export const catalogueRoutes: readonly Route[] = [
       'tax_code',
       'expand',
     ),
-    answer: ({ world, params }) => {
+    ({ world, params }) => {
       const product = createProduct(world, params);
       world.emit('product.created', product);
       return product;
     },
-  },
+  ),
   shows('product', '/v1/products'),
   lists('product', '/v1/products'),
-  {
-    method: 'POST',
-    path: '/v1/prices',
-    accepts: accepts<Stripe.PriceCreateParams>(
+  post(
+    '/v1/prices',
+    accepts<Stripe.PriceCreateParams>(
       'currency',
       'unit_amount',
       'product',
@@ -186,19 +195,17 @@ export const catalogueRoutes: readonly Route[] = [
       'active',
       'expand',
     ),
-    answer: ({ world, params }) => created(world, params),
-  },
+    ({ world, params }) => created(world, params),
+  ),
   shows('price', '/v1/prices'),
-  {
-    method: 'POST',
-    path: '/v1/prices/:id',
-    accepts: accepts<Stripe.PriceUpdateParams>('active', 'nickname', 'lookup_key', 'metadata', 'expand'),
-    answer: ({ world, params, id }) => updated(world, world.find('price', id), params),
-  },
-  {
-    method: 'GET',
-    path: '/v1/prices',
-    accepts: [...PAGING, 'active', 'currency', 'lookup_keys', 'product', 'type'],
-    answer: ({ world, params }) => listed(world, params),
-  },
+  post(
+    '/v1/prices/:id',
+    accepts<Stripe.PriceUpdateParams>('active', 'nickname', 'lookup_key', 'metadata', 'expand'),
+    ({ world, params, id }) => updated(world, world.find('price', id), params),
+  ),
+  get(
+    '/v1/prices',
+    [...PAGING, 'active', 'currency', 'lookup_keys', 'product', 'type'],
+    ({ world, params }) => listed(world, params),
+  ),
 ];

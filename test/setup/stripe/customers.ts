@@ -1,9 +1,9 @@
 import type Stripe from 'stripe';
 import { changedMetadata } from './forms.ts';
 import { nulls } from './nulls.ts';
-import { accepts, lists } from './routes.ts';
+import { accepts, del, get, lists, post } from './routes.ts';
 import type { Route } from './routes.ts';
-import { endSubscription, LIVE } from './standing.ts';
+import { endSubscription, leaveUnpaid, LIVE } from './standing.ts';
 import { idOf } from './world.ts';
 import type { World } from './world.ts';
 
@@ -26,12 +26,7 @@ export function createCustomer(world: World, given: NewCustomer): Stripe.Custome
     description: given.description ?? null,
     email: given.email ?? null,
     invoice_prefix: `C${id.slice(-7)}`,
-    invoice_settings: {
-      custom_fields: null,
-      default_payment_method: null,
-      footer: null,
-      rendering_options: null,
-    },
+    invoice_settings: nulls('custom_fields default_payment_method footer rendering_options'),
     livemode: world.settings.livemode,
     metadata: given.metadata ?? {},
     name: given.name ?? null,
@@ -47,17 +42,12 @@ export function createCustomer(world: World, given: NewCustomer): Stripe.Custome
 const FIELDS = accepts<Stripe.CustomerCreateParams>('email', 'name', 'description', 'metadata', 'expand');
 
 /** Its subscriptions end, and nothing is charged any more; what was paid stays. */
-export function deleteCustomer(world: World, id: string): Stripe.DeletedCustomer {
+function deleteCustomer(world: World, id: string): Stripe.DeletedCustomer {
   const customer = world.find('customer', id);
   for (const subscription of world.tables.subscription.values())
     if (idOf(subscription.customer) === id && LIVE.includes(subscription.status))
       endSubscription(world, subscription, 'cancellation_requested');
-  for (const invoice of world.tables.invoice.values()) {
-    if (idOf(invoice.customer) !== id || (invoice.status !== 'open' && invoice.status !== 'draft')) continue;
-    invoice.auto_advance = false;
-    invoice.automatically_finalizes_at = null;
-    invoice.next_payment_attempt = null;
-  }
+  leaveUnpaid(world, (invoice) => idOf(invoice.customer) === id);
   world.tables.customer.delete(id);
   world.cards.delete(id);
   const deleted: Stripe.DeletedCustomer = { id, object: 'customer', deleted: true };
@@ -67,43 +57,28 @@ export function deleteCustomer(world: World, id: string): Stripe.DeletedCustomer
 }
 
 export const customerRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: '/v1/customers',
-    accepts: FIELDS,
-    answer: ({ world, params }) =>
-      createCustomer(world, {
-        email: params.text('email'),
-        name: params.text('name'),
-        description: params.text('description'),
-        metadata: params.map('metadata'),
-      }),
-  },
-  {
-    method: 'GET',
-    path: '/v1/customers/:id',
-    accepts: ['expand'],
-    answer: ({ world, id }) => world.deletedCustomers.get(id) ?? world.find('customer', id),
-  },
-  {
-    method: 'DELETE',
-    path: '/v1/customers/:id',
-    accepts: [],
-    answer: ({ world, id }) => deleteCustomer(world, id),
-  },
-  {
-    method: 'POST',
-    path: '/v1/customers/:id',
-    accepts: FIELDS,
-    answer: ({ world, params, id }) => {
-      const customer = world.find('customer', id);
-      if (params.has('email')) customer.email = params.text('email') || null;
-      if (params.has('name')) customer.name = params.text('name') || null;
-      if (params.has('description')) customer.description = params.text('description') || null;
-      customer.metadata = changedMetadata(customer.metadata, params);
-      world.emit('customer.updated', customer);
-      return customer;
-    },
-  },
+  post('/v1/customers', FIELDS, ({ world, params }) =>
+    createCustomer(world, {
+      email: params.text('email'),
+      name: params.text('name'),
+      description: params.text('description'),
+      metadata: params.map('metadata'),
+    }),
+  ),
+  get(
+    '/v1/customers/:id',
+    ['expand'],
+    ({ world, id }) => world.deletedCustomers.get(id) ?? world.find('customer', id),
+  ),
+  del('/v1/customers/:id', [], ({ world, id }) => deleteCustomer(world, id)),
+  post('/v1/customers/:id', FIELDS, ({ world, params, id }) => {
+    const customer = world.find('customer', id);
+    if (params.has('email')) customer.email = params.text('email') || null;
+    if (params.has('name')) customer.name = params.text('name') || null;
+    if (params.has('description')) customer.description = params.text('description') || null;
+    customer.metadata = changedMetadata(customer.metadata, params);
+    world.emit('customer.updated', customer);
+    return customer;
+  }),
   lists('customer', '/v1/customers', 'email'),
 ];

@@ -1,20 +1,12 @@
 /** Tests how events come: in order, twice, reversed, late, or not at all. */
-import type Stripe from 'stripe';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { DAY, HOUR, startBench } from './bench.ts';
-import type { Bench } from './bench.ts';
 import { sendSigned, signatureOf } from './index.ts';
 
-let bench: Bench;
-let stripe: Stripe;
-beforeAll(async () => {
-  bench = await startBench();
-  stripe = bench.stripe;
-});
-beforeEach(() => {
-  bench.endpoint.events.length = 0;
-});
-afterAll(() => bench.stop());
+const bench = await startBench();
+const { stripe } = bench;
+beforeEach(() => void bench.endpoint.events.splice(0));
+afterAll(bench.stop);
 
 describe('deliveries', () => {
   const emails = () => bench.endpoint.events.map(({ id }) => id);

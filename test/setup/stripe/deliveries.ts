@@ -14,12 +14,6 @@ export interface Endpoint {
 /** Filter by type, or by anything else of the event. */
 export type EventFilter = string | ((event: StoredEvent) => boolean);
 
-export interface Release {
-  readonly reversed?: boolean;
-  readonly keep?: boolean;
-  readonly atOnce?: boolean;
-}
-
 export interface Attempt {
   readonly eventId: string;
   readonly type: string;
@@ -34,36 +28,8 @@ interface Delivery {
   dueAt?: number;
 }
 
-export interface Deliveries {
-  /** It is undefined where nobody is told. */
-  endpoint: Endpoint | undefined;
-  /** Each event comes twice. */
-  twice: boolean;
-  readonly attempts: Attempt[];
-  /** Ids of events that nobody will hear of any more. */
-  readonly lost: string[];
-  /** The next `n` events that fit never come, not even later. */
-  drop(n: number, which?: EventFilter): void;
-  /** Events that fit wait for `release`. */
-  hold(which?: EventFilter): void;
-  /**
-   * Stops holding, and sends what waits. `keep` goes on holding what comes; `atOnce` sends all beside each
-   * other.
-   */
-  release(options?: Release): void;
-  /** The endpoint is not reached: tried again for three days of own time, then given up. */
-  stop(): void;
-  /** The endpoint is reached again, and what was not given up comes now. */
-  start(): void;
-  /** Tries all that failed now, whenever they are due. */
-  retry(): void;
-  /** Sends one event again, as a person can on Stripe's page. */
-  resend(eventId: string): void;
-  /** Bytes and proof of an event as they would be sent now, for a test that sends them itself. */
-  copyOf(eventId: string): { body: string; signature: string };
-  /** Resolves when nothing is on its way. What is held, or failed, is not. */
-  delivered(): Promise<void>;
-}
+type Own = ReturnType<typeof createDeliveries>;
+export type Deliveries = Omit<Own, 'tell' | 'passed'>;
 
 /** Stripe waits twice as long. */
 const ANSWER_WITHIN_MS = 10_000;
@@ -71,13 +37,7 @@ const GIVEN_UP_AFTER = days(3);
 /** Hours until the next try, by tries so far. */
 const WAITS: readonly number[] = [1, 1, 2, 4, 8];
 
-interface Own extends Deliveries {
-  tell(event: StoredEvent): void;
-  /** Own time went on. */
-  passed(): void;
-}
-
-export function createDeliveries(world: () => World): Own {
+export function createDeliveries(world: () => World) {
   const drops: { left: number; which: EventFilter | undefined }[] = [];
   const held: Delivery[] = [];
   let failed: Delivery[] = [];
@@ -85,11 +45,11 @@ export function createDeliveries(world: () => World): Own {
   let stopped = false;
   let tail: Promise<void> = Promise.resolve();
 
-  const enqueue = (delivery: Delivery) => {
+  const enqueue = (delivery: Delivery): void => {
     delete delivery.dueAt;
     tail = tail.then(() => attempt(delivery));
   };
-  const attempt = async (delivery: Delivery) => {
+  const attempt = async (delivery: Delivery): Promise<void> => {
     const { event } = delivery;
     const status = stopped || own.endpoint === undefined ? 0 : await post(own.endpoint, event, world());
     own.attempts.push({ eventId: event.id, type: event.type, status });
@@ -105,44 +65,60 @@ export function createDeliveries(world: () => World): Own {
     delivery.dueAt = world().now() + HOUR * (WAITS[delivery.tries - 1] ?? 12);
     failed.push(delivery);
   };
-  const again = (which: (delivery: Delivery) => boolean) => {
+  const again = (which: (delivery: Delivery) => boolean): void => {
     const now = failed.filter(which);
     failed = failed.filter((each) => !now.includes(each));
     for (const each of now) enqueue(each);
   };
-  const own: Own = {
-    endpoint: undefined,
+  const own = {
+    /** It is undefined where nobody is told. */
+    endpoint: undefined as Endpoint | undefined,
+    /** Each event comes twice. */
     twice: false,
-    attempts: [],
-    lost: [],
-    drop: (n, which) => void drops.push({ left: n, which }),
-    hold: (which = () => true) => {
+    attempts: [] as Attempt[],
+    /** Ids of events that nobody will hear of any more. */
+    lost: [] as string[],
+    /** The next `n` events that fit never come, not even later. */
+    drop: (n: number, which?: EventFilter) => void drops.push({ left: n, which }),
+    /** Events that fit wait for `release`. */
+    hold: (which: EventFilter = () => true): void => {
       holding = which;
     },
-    release: ({ reversed = false, keep = false, atOnce = false } = {}) => {
+    /**
+     * Stops holding, and sends what waits. `keep` goes on holding what comes; `atOnce` sends all beside each
+     * other.
+     */
+    release: ({ reversed = false, keep = false, atOnce = false } = {}): void => {
       if (!keep) holding = undefined;
       const all = reversed ? held.splice(0).reverse() : held.splice(0);
       if (!atOnce) for (const each of all) enqueue(each);
       else tail = tail.then(async () => void (await Promise.all(all.map(attempt))));
     },
-    stop: () => {
+    /** The endpoint is not reached: tried again for three days of own time, then given up. */
+    stop: (): void => {
       stopped = true;
     },
-    start: () => {
+    /** The endpoint is reached again, and what was not given up comes now. */
+    start: (): void => {
       stopped = false;
       own.retry();
     },
-    retry: () => again(() => true),
-    resend: (eventId) => enqueue({ event: world().find('event', eventId), tries: 0 }),
-    copyOf: (eventId) => signedNow(own.endpoint?.secrets ?? [], world().find('event', eventId), world()),
-    delivered: async () => {
+    /** Tries all that failed now, whenever they are due. */
+    retry: (): void => again(() => true),
+    /** Sends one event again, as a person can on Stripe's page. */
+    resend: (eventId: string): void => enqueue({ event: world().find('event', eventId), tries: 0 }),
+    /** Returns bytes and proof of an event as they would be sent now, for a test that sends them itself. */
+    copyOf: (eventId: string): { body: string; signature: string } =>
+      signedNow(own.endpoint?.secrets ?? [], world().find('event', eventId), world()),
+    /** Resolves when nothing is on its way. What is held, or failed, is not. */
+    delivered: async (): Promise<void> => {
       let seen: Promise<void> | undefined;
       while (seen !== tail) {
         seen = tail;
         await seen;
       }
     },
-    tell: (event) => {
+    tell: (event: StoredEvent): void => {
       const { endpoint } = own;
       if (endpoint === undefined || endpoint.types?.includes(event.type) === false) return;
       const dropped = drops.find((each) => each.left > 0 && fits(each.which, event));
@@ -157,7 +133,8 @@ export function createDeliveries(world: () => World): Own {
         else enqueue(delivery);
       }
     },
-    passed: () => {
+    /** Own time went on. */
+    passed: (): void => {
       const now = world().now();
       const over = failed.filter(({ event }) => now - event.created >= GIVEN_UP_AFTER);
       own.lost.push(...over.map(({ event }) => event.id));

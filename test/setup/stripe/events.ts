@@ -1,30 +1,24 @@
 import { invalid } from './refusal.ts';
-import { PAGING, pageOf, shows } from './routes.ts';
+import { get, pageOf, PAGING, shows } from './routes.ts';
 import type { Route } from './routes.ts';
 
 const LISTED_DAYS = 30;
 
 export const eventRoutes: readonly Route[] = [
   shows('event', '/v1/events'),
-  {
-    method: 'GET',
-    path: '/v1/events',
-    accepts: [...PAGING, 'type', 'types'],
-    answer: ({ world, params }) => {
-      if (params.has('type') && params.has('types'))
-        throw invalid('You may only specify one of these parameters: type, types.', { param: 'types' });
-      const type = params.text('type');
-      const types = type === undefined ? params.texts('types') : [type];
-      const oldest = world.now() - LISTED_DAYS * 24 * 3600;
-      return pageOf(params, {
-        path: '/v1/events',
-        all: [...world.tables.event.values()].filter(
-          (each) =>
-            each.created >= oldest && (types.length === 0 || types.some((one) => fits(one, each.type))),
-        ),
-      });
-    },
-  },
+  get('/v1/events', [...PAGING, 'type', 'types'], ({ world, params }) => {
+    if (params.has('type') && params.has('types'))
+      throw invalid('You may only specify one of these parameters: type, types.', { param: 'types' });
+    const type = params.text('type');
+    const types = type === undefined ? params.texts('types') : [type];
+    const oldest = world.now() - LISTED_DAYS * 24 * 3600;
+    return pageOf(params, {
+      path: '/v1/events',
+      all: [...world.tables.event.values()].filter(
+        (each) => each.created >= oldest && (types.length === 0 || types.some((one) => fits(one, each.type))),
+      ),
+    });
+  }),
 ];
 
 /** `invoice.*` names all that begin so. */

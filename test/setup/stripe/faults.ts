@@ -18,38 +18,25 @@ export type WhichCall = string | ((call: CallRecord) => boolean);
 
 export type Fault = 'lost' | 'error' | 'error_after_effect' | 'reset';
 
-export interface ApiFaults {
-  /** The next `n` that fit do all they should, and the connection breaks before the answer. */
-  loseAnswerAfterEffect(n: number, which?: WhichCall): void;
-  /** The next `n` that fit are answered 500, which their key keeps. `effect`: they did all they should. */
-  answer500(n: number, options?: { which?: WhichCall; effect?: boolean }): void;
-  /** The connection of the next `n` that fit breaks before anything is done. */
-  reset(n: number, which?: WhichCall): void;
-  /** Calls that fit wait, begun, until the function that it gives is called. */
-  pause(which?: WhichCall): () => void;
-  /** No connection lives. */
-  down(): void;
-  up(): void;
-}
+export type ApiFaults = Omit<OwnFaults, 'next' | 'paused' | 'isDown'>;
+export type OwnFaults = ReturnType<typeof createFaults>;
 
-export interface OwnFaults extends ApiFaults {
-  /** Takes the next fault that fits. */
-  next(call: CallRecord): Fault | undefined;
-  paused(call: CallRecord): Promise<void>;
-  isDown(): boolean;
-}
-
-export function createFaults(wentDown: () => void): OwnFaults {
+export function createFaults(wentDown: () => void) {
   const planned: { fault: Fault; left: number; which: WhichCall | undefined }[] = [];
   const pauses = new Set<{ which: WhichCall | undefined; over: Promise<void> }>();
   let down = false;
   const plan = (fault: Fault, left: number, which: WhichCall | undefined) =>
     void planned.push({ fault, left, which });
   return {
-    loseAnswerAfterEffect: (n, which) => plan('lost', n, which),
-    answer500: (n, { which, effect = false } = {}) => plan(effect ? 'error_after_effect' : 'error', n, which),
-    reset: (n, which) => plan('reset', n, which),
-    pause: (which) => {
+    /** The next `n` that fit do all they should, and the connection breaks before the answer. */
+    loseAnswerAfterEffect: (n: number, which?: WhichCall) => plan('lost', n, which),
+    /** The next `n` that fit are answered 500, which their key keeps. `effect`: they did all they should. */
+    answer500: (n: number, { which, effect = false }: { which?: WhichCall; effect?: boolean } = {}) =>
+      plan(effect ? 'error_after_effect' : 'error', n, which),
+    /** The connection of the next `n` that fit breaks before anything is done. */
+    reset: (n: number, which?: WhichCall) => plan('reset', n, which),
+    /** Calls that fit wait, begun, until the function that it gives is called. */
+    pause: (which?: WhichCall): (() => void) => {
       let end = () => {};
       const entry = { which, over: new Promise<void>((resolve) => (end = resolve)) };
       pauses.add(entry);
@@ -58,20 +45,22 @@ export function createFaults(wentDown: () => void): OwnFaults {
         end();
       };
     },
-    down: () => {
+    /** No connection lives. */
+    down: (): void => {
       down = true;
       wentDown();
     },
-    up: () => {
+    up: (): void => {
       down = false;
     },
-    next: (call) => {
+    /** Takes the next fault that fits. */
+    next: (call: CallRecord): Fault | undefined => {
       const found = planned.find((each) => each.left > 0 && fits(each.which, call));
       if (found === undefined) return undefined;
       found.left -= 1;
       return found.fault;
     },
-    paused: async (call) => {
+    paused: async (call: CallRecord): Promise<void> => {
       for (const { which, over } of pauses) if (fits(which, call)) await over;
     },
     isDown: () => down,

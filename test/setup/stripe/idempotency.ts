@@ -14,18 +14,13 @@ interface Entry {
   answer?: Answer;
 }
 
-export interface Idempotency {
-  /** The saved answer; or none, and the request runs: then `save` or `forget` ends it. */
-  begin(key: string, fingerprint: string): Answer | undefined;
-  save(key: string, answer: Answer): void;
-  /** Nothing of the request began: it may come again, with other parameters as well. */
-  forget(key: string): void;
-}
+export type Idempotency = ReturnType<typeof createIdempotency>;
 
-export function createIdempotency(now: () => number): Idempotency {
+export function createIdempotency(now: () => number) {
   const entries = new Map<string, Entry>();
   return {
-    begin: (key, fingerprint) => {
+    /** The saved answer; or none, and the request runs: then `save` or `forget` ends it. */
+    begin: (key: string, fingerprint: string): Answer | undefined => {
       const entry = entries.get(key);
       if (entry === undefined || now() - entry.at >= KEPT_SECONDS) {
         entries.set(key, { fingerprint, at: now() });
@@ -35,13 +30,12 @@ export function createIdempotency(now: () => number): Idempotency {
       if (entry.answer === undefined) throw inUse(key);
       return entry.answer;
     },
-    save: (key, answer) => {
+    save: (key: string, answer: Answer): void => {
       const entry = entries.get(key);
       if (entry !== undefined) entry.answer = answer;
     },
-    forget: (key) => {
-      entries.delete(key);
-    },
+    /** Nothing of the request began: it may come again, with other parameters as well. */
+    forget: (key: string) => void entries.delete(key),
   };
 }
 

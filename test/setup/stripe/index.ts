@@ -2,9 +2,9 @@
  * This is a stateful counterpart of Stripe's API: what it keeps, charges and tells is what Stripe would, by
  * its own clock.
  */
-import type { AddressInfo } from 'node:net';
 import { systemClock } from '@svc/proto/process/clock.ts';
 import type { Clock } from '@svc/proto/process/clock.ts';
+import { onLoopback } from '../listen.ts';
 import { catalogueRoutes } from './catalogue.ts';
 import { customerRoutes } from './customers.ts';
 import { createDeliveries } from './deliveries.ts';
@@ -19,7 +19,6 @@ import { invoiceItemRoutes } from './invoice-item-routes.ts';
 import { invoiceRoutes } from './invoice-routes.ts';
 import { paymentRoutes } from './payments.ts';
 import { createPeople } from './people.ts';
-import type { People } from './people.ts';
 import { portalRoutes } from './portal.ts';
 import { refundRoutes } from './refunds.ts';
 import { sessionRoutes } from './sessions.ts';
@@ -27,7 +26,7 @@ import { LIVE } from './standing.ts';
 import { subscriptionRoutes } from './subscription-routes.ts';
 import { goOn } from './time.ts';
 import { createWorld, idOf } from './world.ts';
-import type { Settings, Tables, World } from './world.ts';
+import type { Settings, World } from './world.ts';
 
 export { signatureOf } from './signature.ts';
 export { sendSigned } from './deliveries.ts';
@@ -39,42 +38,9 @@ export interface StripeOptions extends Partial<Settings> {
   readonly key?: string;
 }
 
-export interface TestStripe extends People {
-  readonly url: string;
-  readonly host: string;
-  readonly port: number;
-  readonly key: string;
-  readonly api: ApiFaults;
-  readonly webhooks: Deliveries;
-  readonly calls: readonly CallRecord[];
-  /** Everything that it keeps, to look at. */
-  readonly tables: Tables;
-  /** Whole seconds of its own time. */
-  now(): number;
-  /**
-   * Its own time goes on: subscriptions renew, charges and deliveries are tried again, sessions end. Resolves
-   * when all is delivered.
-   */
-  advance(ms: number): Promise<void>;
-  delivered(): Promise<void>;
-  /** Calls of a method and path, such as `POST /v1/invoices`. */
-  callsOf(name: string): CallRecord[];
-  countsOf(customerId: string): Counts;
-  stop(): Promise<void>;
-}
+export type TestStripe = Awaited<ReturnType<typeof startStripe>>;
 
-export interface Counts {
-  readonly liveSubscriptions: number;
-  /** Number of charges that succeeded. */
-  readonly charges: number;
-  readonly chargedCents: number;
-  readonly refundedCents: number;
-  /** Without drafts and voided ones. */
-  readonly invoices: number;
-  readonly drafts: number;
-}
-
-export async function startStripe(options: StripeOptions = {}): Promise<TestStripe> {
+export async function startStripe(options: StripeOptions = {}) {
   const { clock = systemClock, webhook, key = 'sk_test_counterpart' } = options;
   const deliveries = createDeliveries(() => world);
   deliveries.endpoint = webhook;
@@ -90,33 +56,38 @@ export async function startStripe(options: StripeOptions = {}): Promise<TestStri
   const faults = createFaults(() => server.closeAllConnections());
   const idempotency = createIdempotency(world.now);
   const server = createDoor({ world, routes: ROUTES, key, faults, idempotency, calls });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  world.origin = `http://127.0.0.1:${port}`;
+  const { port, url, close } = await onLoopback(server);
+  world.origin = url;
   return {
     ...createPeople(world),
-    url: world.origin,
+    url,
     host: '127.0.0.1',
     port,
     key,
-    api: faults,
-    webhooks: deliveries,
+    api: faults as ApiFaults,
+    webhooks: deliveries as Deliveries,
     calls,
+    /** Everything that it keeps is there to look at. */
     tables: world.tables,
+    /** Whole seconds of its own time. */
     now: world.now,
-    advance: async (ms) => {
+    /**
+     * Its own time goes on: subscriptions renew, charges and deliveries are tried again, sessions end. It
+     * resolves when all is delivered.
+     */
+    advance: async (ms: number): Promise<void> => {
       goOn(world, ms);
       await deliveries.delivered();
       deliveries.passed();
       await deliveries.delivered();
     },
     delivered: deliveries.delivered,
-    callsOf: (name) => calls.filter((call) => `${call.method} ${call.path}` === name),
-    countsOf: (customerId) => countsOf(world, customerId),
-    stop: async () => {
+    /** Returns the calls of a method and path, such as `POST /v1/invoices`. */
+    callsOf: (name: string): CallRecord[] => calls.filter((call) => `${call.method} ${call.path}` === name),
+    countsOf: (customerId: string) => countsOf(world, customerId),
+    stop: async (): Promise<void> => {
       deliveries.stop();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await close();
     },
   };
 }
@@ -135,16 +106,18 @@ const ROUTES = [
   ...eventRoutes,
 ];
 
-function countsOf({ tables }: World, customerId: string): Counts {
+function countsOf({ tables }: World, customerId: string) {
   const of = <T extends { customer: string | { id: string } | null }>(all: Map<string, T>) =>
     [...all.values()].filter((each) => idOf(each.customer) === customerId);
   const charges = of(tables.charge).filter((each) => each.status === 'succeeded');
   const invoices = of(tables.invoice);
   return {
     liveSubscriptions: of(tables.subscription).filter((each) => LIVE.includes(each.status)).length,
+    /** Number of charges that succeeded. */
     charges: charges.length,
     chargedCents: charges.reduce((sum, each) => sum + each.amount, 0),
     refundedCents: charges.reduce((sum, each) => sum + each.amount_refunded, 0),
+    /** They are counted without drafts and voided ones. */
     invoices: invoices.filter((each) => each.status !== 'draft' && each.status !== 'void').length,
     drafts: invoices.filter((each) => each.status === 'draft').length,
   };

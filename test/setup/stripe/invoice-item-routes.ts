@@ -3,7 +3,7 @@ import { linesOf, summed } from './invoice-object.ts';
 import { addItem } from './pending-items.ts';
 import { mustBePayable } from './payable.ts';
 import { invalid } from './refusal.ts';
-import { accepts, matching, pageOf, shows } from './routes.ts';
+import { accepts, del, get, matching, pageOf, post, shows } from './routes.ts';
 import type { Call, Route } from './routes.ts';
 import { idOf } from './world.ts';
 
@@ -56,10 +56,9 @@ function deleted({ world, id }: Call): Stripe.DeletedInvoiceItem {
 }
 
 export const invoiceItemRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: PATH,
-    accepts: accepts<Stripe.InvoiceItemCreateParams>(
+  post(
+    PATH,
+    accepts<Stripe.InvoiceItemCreateParams>(
       'customer',
       'amount',
       'currency',
@@ -71,15 +70,14 @@ export const invoiceItemRoutes: readonly Route[] = [
       'metadata',
       'expand',
     ),
-    answer: created,
-  },
+    created,
+  ),
   shows('invoiceitem', PATH),
-  { method: 'DELETE', path: `${PATH}/:id`, accepts: [], answer: deleted },
-  {
-    method: 'GET',
-    path: PATH,
-    accepts: ['limit', 'starting_after', 'ending_before', 'expand', 'customer', 'invoice', 'pending'],
-    answer: ({ world, params }) => {
+  del(`${PATH}/:id`, [], deleted),
+  get(
+    PATH,
+    ['limit', 'starting_after', 'ending_before', 'expand', 'customer', 'invoice', 'pending'],
+    ({ world, params }) => {
       const pending = params.flag('pending');
       return pageOf(params, {
         path: PATH,
@@ -88,5 +86,5 @@ export const invoiceItemRoutes: readonly Route[] = [
         ),
       });
     },
-  },
+  ),
 ];

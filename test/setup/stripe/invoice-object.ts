@@ -61,16 +61,11 @@ export function draftInvoice(world: World, given: NewInvoice): Stripe.Invoice {
     livemode: world.settings.livemode,
     metadata: given.metadata ?? {},
     parent: parentOf(given.subscription),
-    payment_settings: { default_mandate: null, payment_method_options: null, payment_method_types: null },
+    payment_settings: nulls('default_mandate payment_method_options payment_method_types'),
     period_end: given.period?.end ?? now,
     period_start: given.period?.start ?? now,
     status: 'draft',
-    status_transitions: {
-      finalized_at: null,
-      marked_uncollectible_at: null,
-      paid_at: null,
-      voided_at: null,
-    },
+    status_transitions: nulls('finalized_at marked_uncollectible_at paid_at voided_at'),
   };
   world.tables.invoice.set(id, invoice);
   world.lines.set(id, []);

@@ -13,7 +13,7 @@ import {
 import { takePending } from './pending-items.ts';
 import { HOUR } from './periods.ts';
 import { declined, invalid } from './refusal.ts';
-import { accepts, matching, PAGING, pageOf, shows } from './routes.ts';
+import { accepts, del, get, matching, pageOf, PAGING, post, shows } from './routes.ts';
 import type { Call, Route } from './routes.ts';
 import { idOf } from './world.ts';
 
@@ -104,10 +104,9 @@ const ACTS: readonly Act[] = [
 ];
 
 export const invoiceRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: PATH,
-    accepts: accepts<Stripe.InvoiceCreateParams>(
+  post(
+    PATH,
+    accepts<Stripe.InvoiceCreateParams>(
       'customer',
       'currency',
       'auto_advance',
@@ -119,63 +118,38 @@ export const invoiceRoutes: readonly Route[] = [
       'automatic_tax',
       'expand',
     ),
-    answer: created,
-  },
-  ...ACTS.map(({ name, takes = [], change }): Route => ({
-    method: 'POST',
-    path: `${PATH}/:id/${name}`,
-    accepts: [...takes, 'expand'],
-    answer: (call) => {
+    created,
+  ),
+  ...ACTS.map(({ name, takes = [], change }) =>
+    post(`${PATH}/:id/${name}`, [...takes, 'expand'], (call) => {
       const invoice = call.world.find('invoice', call.id);
       change(call, invoice);
       return invoice;
-    },
-  })),
-  {
-    method: 'POST',
-    path: `${PATH}/:id/pay`,
-    accepts: accepts<Stripe.InvoicePayParams>('paid_out_of_band', 'off_session', 'expand'),
-    answer: paid,
-  },
+    }),
+  ),
+  post(
+    `${PATH}/:id/pay`,
+    accepts<Stripe.InvoicePayParams>('paid_out_of_band', 'off_session', 'expand'),
+    paid,
+  ),
   shows('invoice', PATH),
-  {
-    method: 'POST',
-    path: `${PATH}/:id`,
-    accepts: accepts<Stripe.InvoiceUpdateParams>('auto_advance', 'description', 'metadata', 'expand'),
-    answer: updated,
-  },
-  {
-    method: 'DELETE',
-    path: `${PATH}/:id`,
-    accepts: [],
-    answer: ({ world, id }) => deleteDraft(world, world.find('invoice', id)),
-  },
-  {
-    method: 'GET',
-    path: `${PATH}/:id/lines`,
-    accepts: PAGING,
-    answer: ({ world, params, id }) => {
-      world.find('invoice', id);
-      return pageOf(params, { path: `${PATH}/${id}/lines`, all: [...linesOf(world, id)].reverse() });
-    },
-  },
-  {
-    method: 'GET',
-    path: PATH,
-    accepts: [...PAGING, 'customer', 'status', 'subscription', 'collection_method'],
-    answer: listed,
-  },
-  {
-    method: 'GET',
-    path: '/v1/invoice_payments',
-    accepts: [...PAGING, 'invoice', 'status', 'payment'],
-    answer: ({ world, params }) => {
-      const intent = params.child('payment')?.text('payment_intent');
-      const all = matching(world.tables.invoice_payment.values(), params, ['invoice', 'status']);
-      return pageOf(params, {
-        path: '/v1/invoice_payments',
-        all: all.filter(({ payment }) => intent === undefined || idOf(payment.payment_intent) === intent),
-      });
-    },
-  },
+  post(
+    `${PATH}/:id`,
+    accepts<Stripe.InvoiceUpdateParams>('auto_advance', 'description', 'metadata', 'expand'),
+    updated,
+  ),
+  del(`${PATH}/:id`, [], ({ world, id }) => deleteDraft(world, world.find('invoice', id))),
+  get(`${PATH}/:id/lines`, PAGING, ({ world, params, id }) => {
+    world.find('invoice', id);
+    return pageOf(params, { path: `${PATH}/${id}/lines`, all: [...linesOf(world, id)].reverse() });
+  }),
+  get(PATH, [...PAGING, 'customer', 'status', 'subscription', 'collection_method'], listed),
+  get('/v1/invoice_payments', [...PAGING, 'invoice', 'status', 'payment'], ({ world, params }) => {
+    const intent = params.child('payment')?.text('payment_intent');
+    const all = matching(world.tables.invoice_payment.values(), params, ['invoice', 'status']);
+    return pageOf(params, {
+      path: '/v1/invoice_payments',
+      all: all.filter(({ payment }) => intent === undefined || idOf(payment.payment_intent) === intent),
+    });
+  }),
 ];

@@ -1,11 +1,9 @@
 /** Parts of objects that Stripe always shows, flags as it reads them, and customers that are deleted. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { DAY, refusalOf, startBench } from './bench.ts';
-import type { Bench } from './bench.ts';
 
-let bench: Bench;
-beforeAll(async () => (bench = await startBench()));
-afterAll(async () => await bench.stop());
+const bench = await startBench();
+afterAll(bench.stop);
 
 describe('objects', () => {
   it('have the parts that Stripe shows of them', async () => {

@@ -1,11 +1,9 @@
 /** Amounts of currencies that Stripe takes in steps alone. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { refusalOf, startBench } from './bench.ts';
-import type { Bench } from './bench.ts';
 
-let bench: Bench;
-beforeAll(async () => void (bench = await startBench({ taxPercent: 7 })));
-afterAll(async () => await bench?.stop());
+const bench = await startBench({ taxPercent: 7 });
+afterAll(bench.stop);
 
 describe.each([
   ['kwd', 5_124, 5_120],

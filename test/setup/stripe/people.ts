@@ -1,6 +1,6 @@
 /** Plays what people do on Stripe's own pages. */
 import type Stripe from 'stripe';
-import { createPrice } from './catalogue.ts';
+import { createPrice, newProduct } from './catalogue.ts';
 import { closeDispute, openDispute } from './disputes.ts';
 import { attempt, settleInvoice } from './invoices.ts';
 import { refund } from './refunds.ts';
@@ -9,39 +9,6 @@ import { cancelNow, changePlan, pause, setCancelAtPeriodEnd, unpause } from './s
 import type { Proration } from './subscription-changes.ts';
 import { idOf } from './world.ts';
 import type { World } from './world.ts';
-
-export interface People {
-  /** Pays a session with a card. Gives the address that the person comes back to. */
-  pay(sessionId: string): string;
-  /** Pays by a bank: the session is complete and unpaid until one of the two. */
-  payLater(sessionId: string): { succeed(): void; fail(): void };
-  /** The card is declined; the session stays open. */
-  fail(sessionId: string): void;
-  /** Goes back. Gives the address. */
-  leave(sessionId: string): string | null;
-  expire(sessionId: string): void;
-  changePlan(subscriptionId: string, priceId: string, proration?: Proration): void;
-  /** Confirms what a portal session with a flow offers. Gives the address that the person comes back to. */
-  confirm(portalSessionId: string): string | null;
-  cancelAtPeriodEnd(subscriptionId: string): void;
-  cancelNow(subscriptionId: string): void;
-  /** Takes back that it ends with its period, or a pause. */
-  resume(subscriptionId: string): void;
-  pause(subscriptionId: string): void;
-  /** Sets how the customer's card answers from now on. */
-  setCard(customerId: string, card: 'works' | 'declines' | 'none'): void;
-  /** Pays on the invoice's page. */
-  payInvoice(invoiceId: string): void;
-  failInvoice(invoiceId: string): void;
-  /** Pays by a bank that answers later. */
-  payInvoiceLater(invoiceId: string): { succeed(): void; fail(): void };
-  /** A person of the company gives money back, in Stripe's dashboard. Absent amount: all that is left. */
-  refund(chargeId: string, amount?: number): Stripe.Refund;
-  /** The customer's bank takes money back. */
-  dispute(chargeId: string, amount?: number): Stripe.Dispute;
-  closeDispute(disputeId: string, outcome: 'won' | 'lost'): void;
-  addPrice(given: NewListPrice): Stripe.Price;
-}
 
 interface NewListPrice {
   readonly unitAmount: number;
@@ -52,59 +19,71 @@ interface NewListPrice {
   readonly name?: string;
 }
 
-export function createPeople(world: World): People {
+export function createPeople(world: World) {
   const session = (id: string) => world.find('checkout.session', id);
   const subscription = (id: string) => world.find('subscription', id);
   const invoice = (id: string) => world.find('invoice', id);
   return {
-    pay: (id) => {
+    /** Pays a session with a card. Gives the address that the person comes back to. */
+    pay: (id: string): string => {
       payOnPage(world, session(id), 'succeeded');
       return (session(id).success_url ?? '').replaceAll('{CHECKOUT_SESSION_ID}', id);
     },
-    payLater: (id) => {
+    /** A bank pays later: the session is complete and unpaid until one of the two. */
+    payLater: (id: string) => {
       payOnPage(world, session(id), 'pending');
       return {
         succeed: () => settleSession(world, session(id), 'succeeded'),
         fail: () => settleSession(world, session(id), 'declined'),
       };
     },
-    fail: (id) => failOnPage(world, session(id)),
-    leave: (id) => session(id).cancel_url,
-    expire: (id) => void expireSession(world, session(id)),
-    changePlan: (id, priceId, proration = 'always_invoice') => {
+    /** The card is declined; the session stays open. */
+    fail: (id: string) => failOnPage(world, session(id)),
+    /** Goes back. Gives the address. */
+    leave: (id: string) => session(id).cancel_url,
+    expire: (id: string) => void expireSession(world, session(id)),
+    changePlan: (id: string, priceId: string, proration: Proration = 'always_invoice'): void => {
       const [item] = subscription(id).items.data;
       if (item === undefined) return;
       const price = world.find('price', priceId);
       changePlan(world, subscription(id), { item, price, quantity: item.quantity ?? 1, proration });
     },
-    confirm: (id) => confirm(world, world.find('billing_portal.session', id)),
-    cancelAtPeriodEnd: (id) => setCancelAtPeriodEnd(world, subscription(id), true),
-    cancelNow: (id) => cancelNow(world, subscription(id)),
-    resume: (id) => {
+    /** Confirms what a portal session with a flow offers. Gives the address that the person comes back to. */
+    confirm: (id: string) => confirm(world, world.find('billing_portal.session', id)),
+    cancelAtPeriodEnd: (id: string) => setCancelAtPeriodEnd(world, subscription(id), true),
+    cancelNow: (id: string) => cancelNow(world, subscription(id)),
+    /** Takes back that it ends with its period, or a pause. */
+    resume: (id: string): void => {
       if (subscription(id).status === 'paused') unpause(world, subscription(id));
       else setCancelAtPeriodEnd(world, subscription(id), false);
     },
-    pause: (id) => pause(world, subscription(id)),
-    setCard: (customer, card) => {
+    pause: (id: string) => pause(world, subscription(id)),
+    /** Sets how the customer's card answers from now on. */
+    setCard: (customer: string, card: 'works' | 'declines' | 'none'): void => {
       if (card === 'none') world.cards.delete(customer);
       else world.cards.set(customer, card);
     },
-    payInvoice: (id) => {
+    /** The person pays on the invoice's page. */
+    payInvoice: (id: string): void => {
       attempt(world, invoice(id), 'succeeded');
       world.cards.set(idOf(invoice(id).customer), 'works');
     },
-    failInvoice: (id) => void attempt(world, invoice(id), 'declined'),
-    payInvoiceLater: (id) => {
+    failInvoice: (id: string) => void attempt(world, invoice(id), 'declined'),
+    /** Pays by a bank that answers later. */
+    payInvoiceLater: (id: string) => {
       attempt(world, invoice(id), 'pending');
       return {
         succeed: () => settleInvoice(world, invoice(id), 'succeeded'),
         fail: () => settleInvoice(world, invoice(id), 'declined'),
       };
     },
-    refund: (id, amount) => refund(world, { charge: world.find('charge', id), amount }),
-    dispute: (id, amount) => openDispute(world, world.find('charge', id), amount),
-    closeDispute: (id, outcome) => closeDispute(world, world.find('dispute', id), outcome),
-    addPrice: (given) => addPrice(world, given),
+    /** A person of the company gives money back, in Stripe's dashboard: by default all that is left. */
+    refund: (id: string, amount?: number) => refund(world, { charge: world.find('charge', id), amount }),
+    /** The customer's bank takes money back. */
+    dispute: (id: string, amount?: number) => openDispute(world, world.find('charge', id), amount),
+    closeDispute: (id: string, outcome: 'won' | 'lost') =>
+      closeDispute(world, world.find('dispute', id), outcome),
+    addPrice: (given: NewListPrice) => addPrice(world, given),
   };
 }
 
@@ -130,25 +109,7 @@ function confirm(world: World, { flow, return_url: back }: Stripe.BillingPortal.
 
 function addPrice(world: World, given: NewListPrice): Stripe.Price {
   const { interval = 'month' } = given;
-  const product = world.nextId('prod');
-  world.tables.product.set(product, {
-    id: product,
-    object: 'product',
-    active: true,
-    created: world.now(),
-    description: null,
-    images: [],
-    livemode: world.settings.livemode,
-    marketing_features: [],
-    metadata: {},
-    name: given.name ?? given.lookupKey ?? product,
-    package_dimensions: null,
-    shippable: null,
-    tax_details: null,
-    type: 'service',
-    updated: world.now(),
-    url: null,
-  });
+  const { id: product } = newProduct(world, given.name ?? given.lookupKey);
   return createPrice(world, {
     product,
     currency: given.currency ?? 'usd',

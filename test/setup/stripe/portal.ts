@@ -2,7 +2,7 @@
 import type Stripe from 'stripe';
 import type { Params } from './forms.ts';
 import { invalid } from './refusal.ts';
-import { accepts } from './routes.ts';
+import { accepts, post } from './routes.ts';
 import type { Call, Route } from './routes.ts';
 import { LIVE } from './standing.ts';
 import { idOf } from './world.ts';
@@ -39,11 +39,7 @@ function created({ world, params }: Call): Stripe.BillingPortal.Session {
   return session;
 }
 
-interface PortalRequest {
-  readonly world: World;
-  readonly params: Params;
-  readonly customer: string;
-}
+type PortalRequest = Pick<Call, 'world' | 'params'> & { readonly customer: string };
 
 function flowOf({ world, params, customer }: PortalRequest): Flow | null {
   const given = params.child('flow_data');
@@ -103,16 +99,15 @@ function afterCompletion(params: Params | undefined): Flow['after_completion'] {
 }
 
 export const portalRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: '/v1/billing_portal/sessions',
-    accepts: accepts<Stripe.BillingPortal.SessionCreateParams>(
+  post(
+    '/v1/billing_portal/sessions',
+    accepts<Stripe.BillingPortal.SessionCreateParams>(
       'customer',
       'return_url',
       'flow_data',
       'locale',
       'expand',
     ),
-    answer: created,
-  },
+    created,
+  ),
 ];

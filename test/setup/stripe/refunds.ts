@@ -3,7 +3,7 @@ import type { Params } from './forms.ts';
 import { nulls } from './nulls.ts';
 import { mustBePayable } from './payable.ts';
 import { invalid } from './refusal.ts';
-import { accepts, lists, shows } from './routes.ts';
+import { accepts, lists, post, shows } from './routes.ts';
 import type { Call, Route } from './routes.ts';
 import { idOf } from './world.ts';
 import type { World } from './world.ts';
@@ -91,19 +91,11 @@ function chargeOf(world: World, params: Params): Stripe.Charge {
 }
 
 export const refundRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: '/v1/refunds',
-    accepts: accepts<Stripe.RefundCreateParams>(
-      'charge',
-      'payment_intent',
-      'amount',
-      'reason',
-      'metadata',
-      'expand',
-    ),
-    answer: created,
-  },
+  post(
+    '/v1/refunds',
+    accepts<Stripe.RefundCreateParams>('charge', 'payment_intent', 'amount', 'reason', 'metadata', 'expand'),
+    created,
+  ),
   shows('refund', '/v1/refunds'),
   lists('refund', '/v1/refunds', 'charge', 'payment_intent'),
 ];

@@ -21,6 +21,18 @@ export interface Route {
   answer(call: Call): object;
 }
 
+const routeOf =
+  (method: Route['method']) =>
+  (path: string, accepts: Route['accepts'], answer: Route['answer']): Route => ({
+    method,
+    path,
+    accepts,
+    answer,
+  });
+export const get = routeOf('GET');
+export const post = routeOf('POST');
+export const del = routeOf('DELETE');
+
 /** Parameters that a route reads or may ignore, by the names of the library. */
 export const accepts = <P>(...names: readonly (keyof P & string)[]): readonly string[] => names;
 
@@ -98,27 +110,19 @@ export function matching<T extends object>(
 }
 
 /** Shows one object of a table by its id. */
-export const shows = (kind: keyof Tables, path: string): Route => ({
-  method: 'GET',
-  path: `${path}/:id`,
-  accepts: ['expand'],
-  answer: ({ world, id }) => world.find(kind, id),
-});
+export const shows = (kind: keyof Tables, path: string): Route =>
+  get(`${path}/:id`, ['expand'], ({ world, id }) => world.find(kind, id));
 
 /** Lists a table by pages, also only those with what parameters ask of these fields. */
 export const lists = <K extends keyof Tables>(
   kind: K,
   path: string,
   ...names: ReadonlyArray<keyof Kept<K> & string>
-): Route => ({
-  method: 'GET',
-  path,
-  accepts: [...PAGING, ...names],
-  answer: ({ world, params }) => {
+): Route =>
+  get(path, [...PAGING, ...names], ({ world, params }) => {
     const all = world.tables[kind].values() as Iterable<Kept<K> & Listed>;
     return pageOf(params, { path, all: matching(all, params, names) });
-  },
-});
+  });
 
 /** The first ten, as lists inside of an object show them. */
 export const embedded = <T>(all: readonly T[], url: string): Stripe.ApiList<T> => ({

@@ -5,7 +5,7 @@ import type { Params } from './forms.ts';
 import { minimumOf } from './invoices.ts';
 import { HOUR } from './periods.ts';
 import { invalid } from './refusal.ts';
-import { accepts, lists, PAGING, pageOf, shows } from './routes.ts';
+import { accepts, get, lists, pageOf, PAGING, post, shows } from './routes.ts';
 import type { Call, Route } from './routes.ts';
 import { newSession } from './session-object.ts';
 import { expireSession } from './session-page.ts';
@@ -165,10 +165,9 @@ export function anchorOf(params: Params | undefined): Anchor | undefined {
 const PATH = '/v1/checkout/sessions';
 
 export const sessionRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: PATH,
-    accepts: accepts<Stripe.Checkout.SessionCreateParams>(
+  post(
+    PATH,
+    accepts<Stripe.Checkout.SessionCreateParams>(
       'mode',
       'line_items',
       'customer',
@@ -193,24 +192,16 @@ export const sessionRoutes: readonly Route[] = [
       'ui_mode',
       'expand',
     ),
-    answer: created,
-  },
+    created,
+  ),
   shows('checkout.session', PATH),
-  {
-    method: 'GET',
-    path: `${PATH}/:id/line_items`,
-    accepts: PAGING,
-    answer: ({ world, params, id }) => {
-      world.find('checkout.session', id);
-      const lines = world.purchases.get(id)?.lines ?? [];
-      return pageOf(params, { path: `${PATH}/${id}/line_items`, all: [...lines].reverse() });
-    },
-  },
-  {
-    method: 'POST',
-    path: `${PATH}/:id/expire`,
-    accepts: ['expand'],
-    answer: ({ world, id }) => expireSession(world, world.find('checkout.session', id)),
-  },
+  get(`${PATH}/:id/line_items`, PAGING, ({ world, params, id }) => {
+    world.find('checkout.session', id);
+    const lines = world.purchases.get(id)?.lines ?? [];
+    return pageOf(params, { path: `${PATH}/${id}/line_items`, all: [...lines].reverse() });
+  }),
+  post(`${PATH}/:id/expire`, ['expand'], ({ world, id }) =>
+    expireSession(world, world.find('checkout.session', id)),
+  ),
   lists('checkout.session', PATH, 'customer', 'payment_intent', 'subscription', 'status'),
 ];

@@ -1,5 +1,6 @@
 /** Changes a subscription by what becomes of its invoice's payment. */
 import type Stripe from 'stripe';
+import { nulls } from './nulls.ts';
 import { idOf } from './world.ts';
 import type { World } from './world.ts';
 
@@ -41,21 +42,19 @@ export function endSubscription(
   subscription.status = 'canceled';
   subscription.ended_at = world.now();
   subscription.canceled_at ??= world.now();
-  subscription.cancellation_details = {
-    comment: null,
-    feedback: null,
-    feedback_option: null,
-    reason,
-  };
-  // The rest that is still owed waits for a person. Nothing is tried any more.
+  subscription.cancellation_details = { ...nulls('comment feedback feedback_option'), reason };
+  leaveUnpaid(world, (invoice) => subscriptionOf(world, invoice) === subscription);
+  world.emit('customer.subscription.deleted', subscription);
+}
+
+/** The rest that is still owed waits for a person. Nothing is tried any more. */
+export function leaveUnpaid(world: World, fits: (invoice: Stripe.Invoice) => boolean): void {
   for (const invoice of world.tables.invoice.values()) {
-    if (subscriptionOf(world, invoice) !== subscription) continue;
-    if (invoice.status !== 'open' && invoice.status !== 'draft') continue;
+    if ((invoice.status !== 'open' && invoice.status !== 'draft') || !fits(invoice)) continue;
     invoice.auto_advance = false;
     invoice.automatically_finalizes_at = null;
     invoice.next_payment_attempt = null;
   }
-  world.emit('customer.subscription.deleted', subscription);
 }
 
 export const LIVE: readonly string[] = ['active', 'trialing', 'past_due', 'unpaid', 'incomplete', 'paused'];

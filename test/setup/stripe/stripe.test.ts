@@ -1,17 +1,12 @@
 /** This story tests the door of the counterpart: keys, forms, errors, pages, saved answers, faults. */
 import Stripe from 'stripe';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { clientOf, DAY, refusalOf, SECRET, startBench } from './bench.ts';
-import type { Bench } from './bench.ts';
 import { signatureOf } from './index.ts';
 
-let bench: Bench;
-let stripe: Stripe;
-beforeAll(async () => {
-  bench = await startBench();
-  stripe = bench.stripe;
-});
-afterAll(() => bench.stop());
+const bench = await startBench();
+const { stripe } = bench;
+afterAll(bench.stop);
 
 describe('signatures', () => {
   it('are what the library computes, over the whole text of the secret', () => {

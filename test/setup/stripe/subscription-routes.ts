@@ -3,7 +3,7 @@ import { changedMetadata } from './forms.ts';
 import type { Params } from './forms.ts';
 import { cardOutcome } from './invoices.ts';
 import { invalid } from './refusal.ts';
-import { accepts, matching, PAGING, pageOf, shows } from './routes.ts';
+import { accepts, del, get, matching, pageOf, PAGING, post, shows } from './routes.ts';
 import type { Call, Route } from './routes.ts';
 import { anchorOf } from './sessions.ts';
 import {
@@ -51,9 +51,7 @@ function updated({ world, params, id }: Call): Stripe.Subscription {
   return subscription;
 }
 
-interface SubscriptionForm {
-  readonly world: World;
-  readonly params: Params;
+interface SubscriptionForm extends Pick<Call, 'world' | 'params'> {
   readonly subscription: Stripe.Subscription;
   readonly item: Params;
 }
@@ -90,22 +88,17 @@ function listed({ world, params }: Call): Stripe.ApiList<Stripe.Subscription> {
   });
 }
 
-const act = (name: string, change: (world: World, subscription: Stripe.Subscription) => void): Route => ({
-  method: 'POST',
-  path: `${PATH}/:id/${name}`,
-  accepts: ['expand'],
-  answer: ({ world, id }) => {
+const act = (name: string, change: (world: World, subscription: Stripe.Subscription) => void): Route =>
+  post(`${PATH}/:id/${name}`, ['expand'], ({ world, id }) => {
     const subscription = world.find('subscription', id);
     change(world, subscription);
     return subscription;
-  },
-});
+  });
 
 export const subscriptionRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: PATH,
-    accepts: accepts<Stripe.SubscriptionCreateParams>(
+  post(
+    PATH,
+    accepts<Stripe.SubscriptionCreateParams>(
       'customer',
       'items',
       'metadata',
@@ -115,13 +108,12 @@ export const subscriptionRoutes: readonly Route[] = [
       'automatic_tax',
       'expand',
     ),
-    answer: created,
-  },
+    created,
+  ),
   shows('subscription', PATH),
-  {
-    method: 'POST',
-    path: `${PATH}/:id`,
-    accepts: accepts<Stripe.SubscriptionUpdateParams>(
+  post(
+    `${PATH}/:id`,
+    accepts<Stripe.SubscriptionUpdateParams>(
       'items',
       'metadata',
       'cancel_at_period_end',
@@ -129,26 +121,20 @@ export const subscriptionRoutes: readonly Route[] = [
       'payment_behavior',
       'expand',
     ),
-    answer: updated,
-  },
-  {
-    method: 'DELETE',
-    path: `${PATH}/:id`,
-    accepts: accepts<Stripe.SubscriptionCancelParams>('cancellation_details', 'expand'),
-    answer: ({ world, id }) => {
+    updated,
+  ),
+  del(
+    `${PATH}/:id`,
+    accepts<Stripe.SubscriptionCancelParams>('cancellation_details', 'expand'),
+    ({ world, id }) => {
       const subscription = world.find('subscription', id);
       if (ENDED.includes(subscription.status))
         throw invalid(`No such subscription: '${id}'`, { param: 'id', code: 'resource_missing' });
       cancelNow(world, subscription);
       return subscription;
     },
-  },
+  ),
   act('pause', pause),
   act('resume', unpause),
-  {
-    method: 'GET',
-    path: PATH,
-    accepts: [...PAGING, 'customer', 'status', 'price'],
-    answer: listed,
-  },
+  get(PATH, [...PAGING, 'customer', 'status', 'price'], listed),
 ];

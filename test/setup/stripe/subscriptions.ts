@@ -131,6 +131,7 @@ function newItem(world: World, given: NewItem): Stripe.SubscriptionItem {
 export function planOf(price: Stripe.Price): Stripe.Plan {
   const recurring = recurringOf(price);
   return {
+    ...nulls('meter tiers_mode transform_usage trial_period_days'),
     id: price.id,
     object: 'plan',
     active: price.active,
@@ -143,12 +144,8 @@ export function planOf(price: Stripe.Price): Stripe.Plan {
     interval_count: recurring.interval_count,
     livemode: price.livemode,
     metadata: price.metadata,
-    meter: null,
     nickname: price.nickname,
     product: price.product,
-    tiers_mode: null,
-    transform_usage: null,
-    trial_period_days: null,
     usage_type: 'licensed',
   };
 }
@@ -180,7 +177,7 @@ function newSubscription(world: World, given: NewSubscription, anchor: number): 
     billing_mode: { flexible: null, type: 'classic' },
     billing_schedules: [],
     cancel_at_period_end: false,
-    cancellation_details: { comment: null, feedback: null, feedback_option: null, reason: null },
+    cancellation_details: nulls('comment feedback feedback_option reason'),
     collection_method: 'charge_automatically',
     created: world.now(),
     currency: given.items[0]?.price.currency ?? 'usd',
@@ -188,10 +185,7 @@ function newSubscription(world: World, given: NewSubscription, anchor: number): 
     default_tax_rates: [],
     discounts: [],
     invoice_settings: {
-      account_tax_ids: null,
-      custom_fields: null,
-      description: null,
-      footer: null,
+      ...nulls('account_tax_ids custom_fields description footer'),
       issuer: { type: 'self' },
     },
     items: {

@@ -37,22 +37,7 @@ export interface Anchor {
   readonly second: number;
 }
 
-export interface Tables {
-  customer: Map<string, Stripe.Customer>;
-  product: Map<string, Stripe.Product>;
-  price: Map<string, Stripe.Price>;
-  'checkout.session': Map<string, Stripe.Checkout.Session>;
-  'billing_portal.session': Map<string, Stripe.BillingPortal.Session>;
-  subscription: Map<string, Stripe.Subscription>;
-  invoice: Map<string, Stripe.Invoice>;
-  invoiceitem: Map<string, Stripe.InvoiceItem>;
-  invoice_payment: Map<string, Stripe.InvoicePayment>;
-  payment_intent: Map<string, Stripe.PaymentIntent>;
-  charge: Map<string, Stripe.Charge>;
-  refund: Map<string, Stripe.Refund>;
-  dispute: Map<string, Stripe.Dispute>;
-  event: Map<string, StoredEvent>;
-}
+export type Tables = ReturnType<typeof emptyTables>;
 
 export type Kept<K extends keyof Tables> = Tables[K] extends Map<string, infer T> ? T : never;
 type ObjectOf<T extends Stripe.Event['type']> = Extract<Stripe.Event, { type: T }>['data']['object'];
@@ -147,21 +132,21 @@ export function createWorld({ clock, told, ...settings }: WorldOptions): World {
   return world;
 }
 
-const emptyTables = (): Tables => ({
-  customer: new Map(),
-  product: new Map(),
-  price: new Map(),
-  'checkout.session': new Map(),
-  'billing_portal.session': new Map(),
-  subscription: new Map(),
-  invoice: new Map(),
-  invoiceitem: new Map(),
-  invoice_payment: new Map(),
-  payment_intent: new Map(),
-  charge: new Map(),
-  refund: new Map(),
-  dispute: new Map(),
-  event: new Map(),
+const emptyTables = () => ({
+  customer: new Map<string, Stripe.Customer>(),
+  product: new Map<string, Stripe.Product>(),
+  price: new Map<string, Stripe.Price>(),
+  'checkout.session': new Map<string, Stripe.Checkout.Session>(),
+  'billing_portal.session': new Map<string, Stripe.BillingPortal.Session>(),
+  subscription: new Map<string, Stripe.Subscription>(),
+  invoice: new Map<string, Stripe.Invoice>(),
+  invoiceitem: new Map<string, Stripe.InvoiceItem>(),
+  invoice_payment: new Map<string, Stripe.InvoicePayment>(),
+  payment_intent: new Map<string, Stripe.PaymentIntent>(),
+  charge: new Map<string, Stripe.Charge>(),
+  refund: new Map<string, Stripe.Refund>(),
+  dispute: new Map<string, Stripe.Dispute>(),
+  event: new Map<string, StoredEvent>(),
 });
 
 /** The id of what is shown as an id, or whole. */

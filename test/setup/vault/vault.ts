@@ -6,27 +6,18 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { onLoopback } from '../listen.ts';
 
 interface Pair {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
 }
 
-export interface TestVault {
-  readonly address: string;
-  readonly token: string;
-  /** Answers nothing but 503, as a sealed one. */
-  sealed: boolean;
-  versionsOf(name: string): number;
-  /** Signatures that it made with the key. */
-  signaturesOf(name: string): number;
-  stop(): Promise<void>;
-}
+export type TestVault = Awaited<ReturnType<typeof startVault>>;
 
 const TOKEN = 'hvs.test-token';
 
-export async function startVault(): Promise<TestVault> {
+export async function startVault() {
   const keys = new Map<string, Pair[]>();
   const signatures = new Map<string, number>();
   const made = (): Pair => generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -62,17 +53,16 @@ export async function startVault(): Promise<TestVault> {
       response.end(body === undefined ? undefined : JSON.stringify(body));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const vault: TestVault = {
-    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  const { url: address, close } = await onLoopback(server);
+  const vault = {
+    address,
     token: TOKEN,
+    /** It answers nothing but 503, as a sealed one. */
     sealed: false,
-    versionsOf: (name) => keys.get(name)?.length ?? 0,
-    signaturesOf: (name) => signatures.get(name) ?? 0,
-    stop: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    versionsOf: (name: string): number => keys.get(name)?.length ?? 0,
+    /** Counts the signatures that it made with the key. */
+    signaturesOf: (name: string): number => signatures.get(name) ?? 0,
+    stop: close,
   };
   return vault;
 }

@@ -4,14 +4,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
-import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { createTestDatabase } from '../database.ts';
-import type { Database } from '../../../server/base/db/index.ts';
 import { newId } from '../../../server/base/ids.ts';
 import { createPoll } from '../../../server/engine/work/poll.ts';
-import type { Grant } from '../../../server/engine/work/poll.ts';
 import { createHeartbeat } from '../../../server/engine/work/heartbeat.ts';
-import type { LeaseStatus } from '../../../server/engine/work/heartbeat.ts';
 import { createReport } from '../../../server/engine/work/report.ts';
 import type { ReportInput } from '../../../server/engine/work/report.ts';
 import { defaultWorkSettings } from '../../../server/engine/work/settings.ts';
@@ -19,7 +15,6 @@ import type { WorkSettings } from '../../../server/engine/work/settings.ts';
 import { DEFAULT_PLACEMENT } from '../../../server/engine/work/routes.ts';
 import type { Placement } from '../../../server/engine/work/routes.ts';
 import { createSubmit } from '../../../server/engine/work/submit.ts';
-import type { Submit } from '../../../server/engine/work/submit.ts';
 
 /** The lease that a runner holds on a work item. */
 export interface Lease {
@@ -27,41 +22,11 @@ export interface Lease {
   readonly epoch: number;
 }
 
-export interface World {
-  readonly db: Database;
-  readonly url: string;
-  readonly settings: WorkSettings;
-  readonly poolTeamId: string;
-  readonly userId: string;
-  /** Queue that submissions are hinted to. */
-  readonly queue: WorkQueue;
-  readonly submitWork: Submit;
-  team(operator?: 'customer' | 'service'): Promise<string>;
-  runner(teamId: string, columns?: { isolation?: string; name?: string }): Promise<string>;
-  submit(
-    teamId: string,
-    options?: {
-      needsContainer?: boolean;
-      timeoutMs?: number;
-      logLimit?: number;
-      placement?: Partial<Placement>;
-    },
-  ): Promise<string>;
-  poll(runnerId: string, pollId?: string): Promise<Grant | undefined>;
-  beat(runnerId: string, lease: Lease): Promise<LeaseStatus | undefined>;
-  /** The run ended with exit code 0, unless `report` has something else. */
-  report(runnerId: string, report: Lease & Partial<ReportInput>): Promise<{ repeated: boolean }>;
-  /** Ends the lease of an item as far as the clock is concerned. */
-  expire(id: string): Promise<void>;
-  item(id: string): Promise<Record<string, unknown>>;
-  /** Returns when its open lease ends. */
-  leaseOf(id: string): Promise<Date | undefined>;
-  drop(): Promise<void>;
-}
+export type World = Awaited<ReturnType<typeof createWorld>>;
 
 export const randomKey = (prefix: string): string => `${prefix}-${randomBytes(8).toString('hex')}`;
 
-export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 10): Promise<World> {
+export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 10) {
   const { db, url, drop } = await createTestDatabase({ max });
   const settings = { ...defaultWorkSettings, feedServicePool: true, ...overrides };
   const { sql } = db;
@@ -88,14 +53,18 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
     settings,
     poolTeamId,
     userId,
+    /** Queue that submissions are hinted to. */
     queue,
     submitWork: submit,
-    team: async (operator = 'customer') => {
+    team: async (operator: 'customer' | 'service' = 'customer'): Promise<string> => {
       const id = newId('team');
       await sql`insert into teams (id, name, region_id, created_at) values (${id}, 'team', ${`reg_${operator}`}, now())`;
       return id;
     },
-    runner: async (teamId, { isolation = 'container', name = randomKey('box') } = {}) => {
+    runner: async (
+      teamId: string,
+      { isolation = 'container', name = randomKey('box') } = {},
+    ): Promise<string> => {
       const id = newId('rnr');
       await sql`
         insert into runners (id, team_id, name, key_id, public_key, isolation, enrolled_at)
@@ -103,9 +72,14 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
       return id;
     },
     submit: async (
-      teamId,
-      { needsContainer = false, timeoutMs = 600_000, logLimit = 1_000_000, placement = {} } = {},
-    ) => {
+      teamId: string,
+      {
+        needsContainer = false,
+        timeoutMs = 600_000,
+        logLimit = 1_000_000,
+        placement = {} as Partial<Placement>,
+      } = {},
+    ): Promise<string> => {
       const id = newId('run');
       await submit({
         work: {
@@ -124,20 +98,14 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
       });
       return id;
     },
-    poll: async (runnerId, pollId = randomKey('poll')) =>
-      (
-        await poll({
-          runnerId,
-          bootId: '',
-          kind: 'run',
-          pollId,
-          notReady: [],
-          wantsWork: true,
-        })
-      )?.grant,
-    beat: async (runnerId, lease) =>
+    poll: async (runnerId: string, pollId = randomKey('poll'), kind: 'run' | 'build' = 'run') => {
+      const asked = { runnerId, bootId: '', kind, pollId, notReady: [], wantsWork: true };
+      return (await poll(asked))?.grant;
+    },
+    beat: async (runnerId: string, lease: Lease & { readonly phase?: number }) =>
       (await heartbeat({ runnerId, bootId: '', leases: [lease], draining: false }))?.leases[0]?.status,
-    report: async (runnerId, ended) =>
+    /** The run ended with exit code 0, unless `ended` has something else. */
+    report: async (runnerId: string, ended: Lease & Partial<ReportInput>) =>
       await report({
         runnerId,
         kind: 'run',
@@ -149,15 +117,17 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
         waitedMs: 0,
         ...ended,
       }),
-    expire: async (id) => {
+    /** Ends the lease of an item as far as the clock is concerned. */
+    expire: async (id: string): Promise<void> => {
       await sql`update work_leases set expires_at = now() - interval '1 hour' where work_id = ${id} and ended_at is null`;
     },
-    item: async (id) => {
+    item: async (id: string): Promise<Record<string, unknown>> => {
       const [row] = await sql`select * from work_items where id = ${id}`;
       if (row === undefined) throw new Error(`no work item ${id}`);
       return row;
     },
-    leaseOf: async (id) => {
+    /** Returns when its open lease ends. */
+    leaseOf: async (id: string): Promise<Date | undefined> => {
       const [row] = await sql<Array<{ at: Date }>>`
         select expires_at as at from work_leases where work_id = ${id} and ended_at is null`;
       return row?.at;
