@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { createSvcSDK } from '@svc/sdk';
+import { runsItself } from '../setup/own-runners.ts';
 import { SETUP_PROJECT } from './entries.ts';
 
 export interface Account {
@@ -37,11 +38,9 @@ export async function prepareAccount({
   const keys = JSON.parse(readFileSync(bootstrapPath, 'utf8')) as { apiKey: string; staffApiKey: string };
   const sdk = createSvcSDK({ baseUrl: serverUrl, apiKey: keys.apiKey, timeoutMs: TIMEOUT_MS });
   const staff = createSvcSDK({ baseUrl: serverUrl, apiKey: keys.staffApiKey, timeoutMs: TIMEOUT_MS });
-  const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
-  if (region === undefined) throw new Error('no customer-operated region after the first start');
   const newTeam = async (name: string): Promise<string> => {
     const { id } = await sdk.teams.create(name);
-    await staff.adminTeams.setRegion(id, region.id);
+    await runsItself(staff, id);
     return id;
   };
   const teamId = await newTeam('Faults');

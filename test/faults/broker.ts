@@ -8,24 +8,7 @@ import { brokerScript, startBrokerNodes } from '../setup/broker-nodes.ts';
 import type { BrokerNodes } from '../setup/broker-nodes.ts';
 import { AMQP_URL } from '../setup/needs.ts';
 
-export interface Broker {
-  /** Ports of the nodes, which are all on this machine. */
-  readonly ports: readonly number[];
-  /** The same login at other ports of this machine. */
-  urlAt(ports: readonly number[]): string;
-  /** Undefined for the machine's own: it may not be touched. */
-  readonly own: BrokerNodes | undefined;
-  /** Takes away the exchanges, and with them every binding. False while the broker is down. */
-  deleteExchanges(): Promise<boolean>;
-  /**
-   * Raises or ends the alarm that blocks every publisher; only at nodes of our own. False when it did not
-   * work.
-   */
-  alarm(on: boolean): Promise<boolean>;
-  /** Hints as anybody could write them. False while the broker is down. */
-  publish(hints: readonly Hint[]): Promise<boolean>;
-  stop(): Promise<void>;
-}
+export type Broker = ReturnType<typeof brokerAt>;
 
 export interface Hint {
   readonly poolId: string;
@@ -52,9 +35,10 @@ export async function startBroker(folder: string, count: number): Promise<Broker
   }
 }
 
-function brokerAt(machines: string, own: BrokerNodes | undefined): Broker {
+function brokerAt(machines: string, own: BrokerNodes | undefined) {
   const ports = own?.nodes.map(({ port }) => port) ?? [Number(new URL(machines).port || '5672')];
   const login = own === undefined ? new URL(machines).href.replace(/@.*/, '') : 'amqp://guest:guest';
+  /** Returns the same login at other ports of this machine. */
   const urlAt = (at: readonly number[]): string =>
     `${login}@${at.map((port) => `127.0.0.1:${port}`).join(',')}`;
   /** Returns undefined where the node is not reachable, because what is done to a dead broker is no fault. */
@@ -74,17 +58,25 @@ function brokerAt(machines: string, own: BrokerNodes | undefined): Broker {
     }
   };
   return {
+    /** Ports of the nodes, which are all on this machine, are in order. */
     ports,
     urlAt,
+    /** It is undefined for the machine's own, which may not be touched. */
     own,
+    /** Takes away the exchanges, and with them every binding. False while the broker is down. */
     deleteExchanges: async () =>
       (await connected(async (connection) => {
         for (const exchange of ['work', 'ctl']) await connection.exchangeDelete({ exchange });
         return true;
       })) ?? false,
-    alarm: async (on) =>
+    /**
+     * Raises or ends the alarm that blocks every publisher; only at nodes of our own. False when it did not
+     * work.
+     */
+    alarm: async (on: boolean) =>
       (await own?.nodes[0]?.control('set_vm_memory_high_watermark', ...(on ? ALARM.on : ALARM.off))) ?? false,
-    publish: async (hints) =>
+    /** Publishes hints as anybody could write them. False while the broker is down. */
+    publish: async (hints: readonly Hint[]) =>
       (await connected(async (connection) => {
         const publisher = connection.createPublisher({ confirm: true });
         for (const { poolId, workId, count } of hints)

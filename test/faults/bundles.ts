@@ -20,16 +20,7 @@ export interface Replacement {
   readonly replace: string;
 }
 
-export interface Bundles {
-  readonly server: string;
-  readonly gateway: string;
-  readonly runnerSim: string;
-  readonly submitter: string;
-  /** Preload that ends a process with this one. */
-  readonly leash: string;
-  /** Preload that lets its clock be stepped. */
-  readonly clock: string;
-}
+export type Bundles = Awaited<ReturnType<typeof buildBundles>>;
 
 /**
  * These stay outside as in build.mjs, because they look for files beside their own, and are found through a
@@ -87,16 +78,21 @@ async function bundle(entry: string, outfile: string, replacements: readonly Rep
   return outfile;
 }
 
-export type Preloads = Pick<Bundles, 'leash' | 'clock'>;
+export type Preloads = ReturnType<typeof writePreloads>;
 
-export function writePreloads(folder: string): Preloads {
-  const preloads = { leash: join(folder, 'leash.cjs'), clock: join(folder, 'clock.cjs') };
+export function writePreloads(folder: string) {
+  const preloads = {
+    /** Preload that ends a process with this one. */
+    leash: join(folder, 'leash.cjs'),
+    /** Preload that lets its clock be stepped. */
+    clock: join(folder, 'clock.cjs'),
+  };
   writeFileSync(preloads.leash, LEASH_SOURCE);
   writeFileSync(preloads.clock, CLOCK_SOURCE);
   return preloads;
 }
 
-export async function buildBundles(folder: string): Promise<Bundles> {
+export async function buildBundles(folder: string) {
   mkdirSync(folder, { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   const preloads = writePreloads(folder);

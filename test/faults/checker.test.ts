@@ -3,7 +3,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { check, describeViolations, type Invariant } from './checker.ts';
+import { check, describeViolations } from './checker.ts';
+import type { Invariant } from './findings.ts';
 import type { RigEntry, RunnerEntry, SubmitEntry } from './entries.ts';
 import type { EventRow, History, ItemRow, LeaseRow, OutputRow, ProjectRow, ReportRow } from './history.ts';
 import type { Stamp } from './journal.ts';
@@ -93,14 +94,7 @@ function sound(): Forged {
       { event: 'dead', process: 'runner-a', ...at(2_000) },
     ],
     items: [
-      item('run_1', 'succeeded', {
-        epoch: 2,
-        attempt: 2,
-        offers: 2,
-        runnerId: 'rnr_b',
-        exitCode: 0,
-        key: 'key-1',
-      }),
+      item('run_1', 'succeeded', { epoch: 2, attempt: 2, offers: 2, exitCode: 0, key: 'key-1' }),
       item('run_2', 'failed', {}),
     ],
     leases: [
@@ -162,31 +156,26 @@ function history(forged: Forged): History {
   };
 }
 
+function isLike<T extends object>(one: T, which: Partial<T>): boolean {
+  return Object.entries(which).every(([name, value]) => one[name as keyof T] === value);
+}
+
 /** Finds an entry or row and puts something else in its place. */
 function change<T extends object>(list: T[], which: Partial<T>, into: Partial<T>): void {
-  const index = list.findIndex((one) =>
-    Object.entries(which).every(([name, value]) => one[name as keyof T] === value),
-  );
+  const index = list.findIndex((one) => isLike(one, which));
   const found = list[index];
   if (found === undefined) throw new Error(`nothing matches ${JSON.stringify(which)}`);
   list[index] = { ...found, ...into };
 }
 
 function drop<T extends object>(list: T[], which: Partial<T>): void {
-  const left = list.filter(
-    (one) => !Object.entries(which).every(([name, value]) => one[name as keyof T] === value),
-  );
+  const left = list.filter((one) => !isLike(one, which));
   if (left.length === list.length) throw new Error(`nothing matches ${JSON.stringify(which)}`);
   list.splice(0, list.length, ...left);
 }
 
-const stale = {
-  event: 'report-answer',
-  work: 'run_1',
-  epoch: 1,
-  reportId: 'r0',
-  answer: 'accepted',
-} as const;
+const accepted = { event: 'report-answer', answer: 'accepted' } as const;
+const stale = { ...accepted, work: 'run_1', epoch: 1, reportId: 'r0' };
 
 /** Each case breaks one promise. The named invariant must be among what is found. */
 const BROKEN: Partial<Record<Invariant, Readonly<Record<string, (h: Forged) => unknown>>>> = {
@@ -205,14 +194,7 @@ const BROKEN: Partial<Record<Invariant, Readonly<Record<string, (h: Forged) => u
       change(h.items, { id: 'run_2' }, { state: 'running', leaseId: 'lse_1' }),
     'two runners whose report was accepted': (h) => h.a.push({ ...stale, ...at(9_100) }),
     'one report that was accepted twice': (h) =>
-      h.b.push({
-        event: 'report-answer',
-        work: 'run_2',
-        epoch: 1,
-        reportId: 'r2',
-        answer: 'accepted',
-        ...at(60),
-      }),
+      h.b.push({ ...stale, work: 'run_2', reportId: 'r2', ...at(60) }),
     'an end without its event': (h) => drop(h.events, { work: 'run_2' }),
     'two events of one end': (h) => h.events.push({ work: 'run_2', state: 'failed', epoch: 1 }),
     'an event that says something else': (h) => change(h.events, { work: 'run_2' }, { state: 'succeeded' }),
@@ -343,6 +325,7 @@ describe('the judge', () => {
       'checker.ts',
       'checks.ts',
       'executions.ts',
+      'findings.ts',
       'history.ts',
       'journal.ts',
       'entries.ts',

@@ -5,37 +5,12 @@
  */
 import type { RunnerEntry, SubmitEntry } from './entries.ts';
 import { hasPublished, KEPT, recovered } from './checks.ts';
-import { executionsOf, frozenSpans, liveOverlapMs } from './executions.ts';
+import { executionsOf, frozenSpans, keyOf, liveOverlapMs } from './executions.ts';
 import type { Execution } from './executions.ts';
+import { findings } from './findings.ts';
+import type { Invariant, Violation } from './findings.ts';
 import type { EventRow, History, ItemRow, LeaseRow, OutputRow, ReportRow } from './history.ts';
 import type { Stamp } from './journal.ts';
-
-export type Invariant =
-  | 'I1'
-  | 'I2'
-  | 'I3'
-  | 'I4'
-  | 'I5'
-  | 'I6'
-  | 'I7'
-  | 'I8'
-  | 'I9'
-  | 'I10'
-  | 'I11'
-  | 'I12'
-  | 'I13'
-  /** Beside the list: nothing that published or deployed is run again without a person's word. */
-  | 'once'
-  /** Each report is metered once, and every sum of money is that of its parts. */
-  | 'money';
-
-export interface Violation {
-  readonly invariant: Invariant;
-  /** Work item, submission or project that it is about. */
-  readonly about: string;
-  readonly message: string;
-  readonly evidence: unknown;
-}
 
 type Sent = Extract<RunnerEntry, { event: 'report-sent' }> & Stamp & { readonly runner: string };
 type Answered = Extract<RunnerEntry, { event: 'report-answer' }> & Stamp & { readonly runner: string };
@@ -62,15 +37,11 @@ interface Facts {
 const REPORTED = ['succeeded', 'failed', 'cancelled'];
 const FINAL = [...REPORTED, 'dead'];
 
-export interface CheckOptions {
-  /**
-   * It is false where the end of everything was not waited for; then what must hold at any time is judged. It
-   * is true by default.
-   */
-  readonly atRest?: boolean;
-}
-
-export function check(history: History, { atRest = true }: CheckOptions = {}): Violation[] {
+/**
+ * `atRest` is false where the end of everything was not waited for; then what must hold at any time is
+ * judged.
+ */
+export function check(history: History, { atRest = true } = {}): Violation[] {
   const facts = factsOf(history);
   return [
     ...history.items.flatMap((item) => [
@@ -106,14 +77,8 @@ function executedBeforeSuccess(facts: Facts, item: ItemRow): Violation[] {
     ({ epoch, exitCode }) => exitCode === 0 && (report === undefined || epoch === report.epoch),
   );
   if (done) return [];
-  return [
-    {
-      invariant: 'I2',
-      about: item.id,
-      message: 'succeeded, and no runner executed it to the end',
-      evidence: { item, report, executions },
-    },
-  ];
+  const message = 'succeeded, and no runner executed it to the end';
+  return [{ invariant: 'I2', about: item.id, message, evidence: { item, report, executions } }];
 }
 
 /**
@@ -121,9 +86,8 @@ function executedBeforeSuccess(facts: Facts, item: ItemRow): Violation[] {
  * none.
  */
 function oneReport(facts: Facts, item: ItemRow): Violation[] {
-  const found: Violation[] = [];
-  const wrong = (message: string, evidence: unknown): void =>
-    void found.push({ invariant: 'I3', about: item.id, message, evidence });
+  const { found, of } = findings();
+  const wrong = of('I3', item.id);
   const reports = facts.reports.get(item.id) ?? [];
   const events = facts.events.get(item.id) ?? [];
   const accepted = (facts.answered.get(item.id) ?? []).filter(
@@ -167,9 +131,8 @@ function oneReport(facts: Facts, item: ItemRow): Violation[] {
  * its time.
  */
 function leasesDisjoint(facts: Facts, item: ItemRow): Violation[] {
-  const found: Violation[] = [];
-  const wrong = (message: string, evidence: unknown): void =>
-    void found.push({ invariant: 'I4', about: item.id, message, evidence });
+  const { found, of } = findings();
+  const wrong = of('I4', item.id);
   const leases = facts.leases.get(item.id) ?? [];
   const { leaseMs, offerMs, toleranceMs } = facts.history.times;
   const holding = item.state === 'offered' || item.state === 'running';
@@ -205,22 +168,18 @@ function executionsDisjoint(facts: Facts, item: ItemRow): Violation[] {
     (a, b) => a.epoch - b.epoch || a.from - b.from,
   );
   const { rig, times } = facts.history;
-  const found: Violation[] = [];
+  const { found, of } = findings();
+  const wrong = of('I4', item.id);
   executions.forEach((older, i) => {
     for (const newer of executions.slice(i + 1)) {
       if (older.epoch === newer.epoch) {
-        found.push({
-          invariant: 'I4',
-          about: item.id,
-          message: `was executed twice under epoch ${older.epoch}`,
-          evidence: [older, newer],
-        });
+        wrong(`was executed twice under epoch ${older.epoch}`, [older, newer]);
         continue;
       }
       const overlapMs = liveOverlapMs(older, newer, frozenSpans(rig, older.runner));
       if (overlapMs <= times.staleMs) continue;
       const message = `was executed twice at once for ${Math.round(overlapMs)} ms, at most ${times.staleMs} ms`;
-      found.push({ invariant: 'I4', about: item.id, message, evidence: [older, newer] });
+      wrong(message, [older, newer]);
     }
   });
   return found;
@@ -240,9 +199,8 @@ function epochsRise(facts: Facts, item: ItemRow): Violation[] {
 
 /** Checks I6: the accepted report is of the current grant, made by its holder, and the holder was told so. */
 function noStaleReport(facts: Facts, item: ItemRow): Violation[] {
-  const found: Violation[] = [];
-  const wrong = (message: string, evidence: unknown): void =>
-    void found.push({ invariant: 'I6', about: item.id, message, evidence });
+  const { found, of } = findings();
+  const wrong = of('I6', item.id);
   const leases = facts.leases.get(item.id) ?? [];
   const [report] = facts.reports.get(item.id) ?? [];
   for (const answer of facts.answered.get(item.id) ?? []) {
@@ -284,7 +242,7 @@ function noStaleReport(facts: Facts, item: ItemRow): Violation[] {
 /** Checks I6: a grant that was over is never renewed. */
 function noStaleHeartbeat(facts: Facts): Violation[] {
   const { runners, times } = facts.history;
-  const found: Violation[] = [];
+  const { found, of } = findings();
   for (const [runner, entries] of runners) {
     for (const entry of entries) {
       if (entry.event !== 'heartbeat') continue;
@@ -295,12 +253,7 @@ function noStaleHeartbeat(facts: Facts): Violation[] {
         const over = (lease?.endedAt ?? Number.POSITIVE_INFINITY) + times.toleranceMs < entry.sentWall;
         if (holder && !over) continue;
         const message = `${runner} was told to go on with epoch ${epoch}, which ${holder ? 'was over' : 'it does not hold'}`;
-        found.push({
-          invariant: 'I6',
-          about: work,
-          message,
-          evidence: { heartbeat: { sentWall: entry.sentWall, epoch }, lease },
-        });
+        of('I6', work)(message, { heartbeat: { sentWall: entry.sentWall, epoch }, lease });
       }
     }
   }
@@ -312,38 +265,26 @@ function noStaleHeartbeat(facts: Facts): Violation[] {
  * added.
  */
 function outputWhole(facts: Facts): Violation[] {
-  const found: Violation[] = [];
+  const { found, of } = findings();
   for (const { work, epoch, bytes, sha256, runner } of facts.stored) {
     const output = (facts.outputs.get(work) ?? []).find((row) => row.epoch === epoch);
     const length = output?.lengths.reduce((sum, each) => sum + each, 0) ?? 0;
     if (length === bytes && output?.sha256 === sha256) continue;
     const message = `${runner} was told that ${bytes} bytes of epoch ${epoch} are stored, and ${length} are, or others`;
-    found.push({ invariant: 'I7', about: work, message, evidence: { sha256, output } });
+    of('I7', work)(message, { sha256, output });
   }
   for (const output of [...facts.outputs.values()].flat()) {
     const { work, epoch, offsets, lengths } = output;
     const contiguous = offsets.every(
       (offset, i) => offset === lengths.slice(0, i).reduce((sum, each) => sum + each, 0),
     );
-    if (!contiguous)
-      found.push({
-        invariant: 'I7',
-        about: work,
-        message: `output of epoch ${epoch} has gaps or overlaps`,
-        evidence: output,
-      });
+    if (!contiguous) of('I7', work)(`output of epoch ${epoch} has gaps or overlaps`, output);
     const lease = (facts.leases.get(work) ?? []).find((row) => row.epoch === epoch);
     // The last holder of a run that was given up may still bring its output: nobody came after it.
     const last = facts.items.get(work)?.epoch === epoch;
     const over = lease !== undefined && !last && lease.endedAt !== null;
-    if (lease === undefined || (over && output.lastAt > lease.endedAt + facts.history.times.toleranceMs)) {
-      found.push({
-        invariant: 'I6',
-        about: work,
-        message: `output was added under epoch ${epoch}, which was over`,
-        evidence: { output, lease },
-      });
-    }
+    if (lease === undefined || (over && output.lastAt > lease.endedAt + facts.history.times.toleranceMs))
+      of('I6', work)(`output was added under epoch ${epoch}, which was over`, { output, lease });
   }
   return found;
 }
@@ -362,28 +303,20 @@ interface Submission {
  * is without its key.
  */
 function submissionsKept({ history }: Facts): Violation[] {
-  const found: Violation[] = [];
+  const { found, of } = findings();
   const submissions = submissionsOf(history.submits);
+  const itemsOf = (wanted: 'run' | 'build') => history.items.filter(({ kind = 'run' }) => kind === wanted);
+  const byKey = (rows: ReadonlyArray<{ readonly id: string; readonly key: string | null }>) =>
+    groupBy(rows, ({ key }) => key ?? '');
   const rowsByKey = {
-    run: groupBy(
-      itemsOf(history, 'run').map(({ id, key }) => ({ id, key: key ?? '' })),
-      ({ key }) => key,
-    ),
-    build: groupBy(
-      itemsOf(history, 'build').map(({ id, key }) => ({ id, key: key ?? '' })),
-      ({ key }) => key,
-    ),
-    project: groupBy(history.projects, ({ key }) => key),
+    run: byKey(itemsOf('run')),
+    build: byKey(itemsOf('build')),
+    project: byKey(history.projects),
   };
   for (const { kind, key, ids, refused, entries } of submissions.values()) {
     const there = (rowsByKey[kind].get(key) ?? []).map(({ id }) => id);
     const wrong = (invariant: Invariant, message: string): void =>
-      void found.push({
-        invariant,
-        about: key,
-        message: `${kind}: ${message}`,
-        evidence: { there, entries },
-      });
+      of(invariant, key)(`${kind}: ${message}`, { there, entries });
     for (const id of ids)
       if (!there.includes(id))
         wrong(kind === 'project' ? 'I13' : 'I1', `${id} was acknowledged and is not there`);
@@ -394,19 +327,10 @@ function submissionsKept({ history }: Facts): Violation[] {
   for (const kind of ['run', 'build', 'project'] as const) {
     for (const [key, rows] of rowsByKey[kind]) {
       if (submissions.has(`${kind} ${key}`)) continue;
-      found.push({
-        invariant: 'I13',
-        about: rows[0]?.id ?? key,
-        message: `${kind} that nobody submitted`,
-        evidence: rows,
-      });
+      of('I13', rows[0]?.id ?? key)(`${kind} that nobody submitted`, rows);
     }
   }
   return found;
-}
-
-function itemsOf({ items }: History, kind: 'run' | 'build'): readonly ItemRow[] {
-  return items.filter((item) => (item.kind ?? 'run') === kind);
 }
 
 function submissionsOf(entries: ReadonlyArray<SubmitEntry & Stamp>): Map<string, Submission> {
@@ -432,14 +356,8 @@ function reportsKept(facts: Facts): Violation[] {
   return [...facts.answered].flatMap(([work, answers]) => {
     const [answer] = answers.filter(({ answer: word }) => word === 'accepted' || word === 'repeated');
     if (answer === undefined || facts.items.has(work)) return [];
-    return [
-      {
-        invariant: 'I13' as const,
-        about: work,
-        message: 'its report was accepted, and the item is not there',
-        evidence: answer,
-      },
-    ];
+    const message = 'its report was accepted, and the item is not there';
+    return [{ invariant: 'I13' as const, about: work, message, evidence: answer }];
   });
 }
 
@@ -469,10 +387,6 @@ function factsOf(history: History): Facts {
     renewedAt: renewalsOf(entries),
     runnerIds: new Map(boots.map(({ runner, runnerId }) => [runner, runnerId])),
   };
-}
-
-function keyOf({ work, epoch }: { readonly work: string; readonly epoch: number }): string {
-  return `${work} ${epoch}`;
 }
 
 function renewalsOf(entries: readonly RunnerEntry[]): Map<string, number> {

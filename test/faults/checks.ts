@@ -3,8 +3,10 @@
  * and how soon it is well again.
  */
 import { createHash } from 'node:crypto';
-import type { Violation } from './checker.ts';
-import { executionsOf, frozenSpans } from './executions.ts';
+import { executionsOf, frozenSpans, keyOf } from './executions.ts';
+import { findings } from './findings.ts';
+import type { Violation } from './findings.ts';
+import type { RunnerEntry } from './entries.ts';
 import type { AuditRow, History } from './history.ts';
 
 const NO_HASH = '0'.repeat(64);
@@ -29,9 +31,9 @@ function hashOf({ chain, seq, previousHash, ...content }: Omit<AuditRow, 'hash'>
  */
 export function ledgerWhole({ audit, heads, projects }: History): Violation[] {
   if (audit === undefined || heads === undefined) return [];
-  const found: Violation[] = [];
+  const { found, of } = findings();
   const wrong = (about: string, message: string, evidence: unknown): void =>
-    void found.push({ invariant: 'I8', about, message, evidence });
+    of('I8', about)(message, evidence);
   const ends = new Map<string, { seq: number; hash: string }>();
   for (const { hash, ...entry } of audit) {
     const before = ends.get(entry.chain) ?? { seq: 0, hash: NO_HASH };
@@ -79,7 +81,7 @@ export function teamsApart({ teamOf, items, leases, runners }: History): Violati
  */
 export function executionsEndWithLeases(history: History): Violation[] {
   const { leases, times, rig } = history;
-  const ends = new Map(leases.map(({ work, epoch, endedAt }) => [`${work} ${epoch}`, endedAt]));
+  const ends = new Map(leases.map((lease) => [keyOf(lease), lease.endedAt]));
   const found: Violation[] = [];
   for (const [runner, entries] of history.runners) {
     // The offset is that between the two clocks of one machine.
@@ -87,7 +89,7 @@ export function executionsEndWithLeases(history: History): Violation[] {
     if (first === undefined) continue;
     const toMono = first.mono - first.wall;
     for (const execution of executionsOf(history).filter((one) => one.runner === runner)) {
-      const endedAt = ends.get(`${execution.work} ${execution.epoch}`);
+      const endedAt = ends.get(keyOf(execution));
       if (endedAt === undefined || endedAt === null || execution.endedBy === 'nothing') continue;
       const from = Math.max(execution.from, endedAt + toMono);
       const frozen = frozenSpans(rig, runner).reduce(
@@ -113,14 +115,8 @@ export function hasPublished({ phases = [], runners }: History, work: string): b
   );
 }
 
-function isPublishing(entry: {
-  readonly event: string;
-}): entry is { event: 'phase'; work: string; epoch: number; phase: string } {
-  return (
-    entry.event === 'phase' &&
-    'phase' in entry &&
-    (entry.phase === 'publishing' || entry.phase === 'deploying')
-  );
+function isPublishing(entry: RunnerEntry): entry is Extract<RunnerEntry, { event: 'phase' }> {
+  return entry.event === 'phase' && (entry.phase === 'publishing' || entry.phase === 'deploying');
 }
 
 /**

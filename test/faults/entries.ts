@@ -6,59 +6,31 @@
 /** Answer word of the control plane on a lease. */
 export type LeaseWord = 'ok' | 'cancelled' | 'superseded';
 
+/** The grant that an entry is about. */
+interface Grant {
+  readonly work: string;
+  readonly epoch: number;
+}
+
 /** Journal of one runner identity; several processes write it one after the other. */
 export type RunnerEntry =
   | { readonly event: 'boot'; readonly runnerId: string; readonly bootId: string; readonly pid: number }
-  | {
-      readonly event: 'offered';
-      readonly work: string;
-      readonly epoch: number;
-      readonly pollId: string;
-      readonly attempt: number;
-    }
-  | { readonly event: 'accepted'; readonly work: string; readonly epoch: number }
-  | { readonly event: 'start'; readonly work: string; readonly epoch: number }
-  | { readonly event: 'stop'; readonly work: string; readonly epoch: number; readonly exitCode: number }
-  | {
-      readonly event: 'kill';
-      readonly work: string;
-      readonly epoch: number;
-      readonly why: 'superseded' | 'cancelled' | 'lease' | 'shutdown';
-    }
+  | (Grant & { readonly event: 'offered'; readonly pollId: string; readonly attempt: number })
+  | (Grant & { readonly event: 'accepted' | 'start' })
+  | (Grant & { readonly event: 'stop'; readonly exitCode: number })
+  | (Grant & { readonly event: 'kill'; readonly why: 'superseded' | 'cancelled' | 'lease' | 'shutdown' })
   /** A heartbeat that was answered; `sentWall` is when it went out. */
   | {
       readonly event: 'heartbeat';
       readonly sentWall: number;
-      readonly leases: ReadonlyArray<{
-        readonly work: string;
-        readonly epoch: number;
-        readonly word: LeaseWord;
-      }>;
+      readonly leases: ReadonlyArray<Grant & { readonly word: LeaseWord }>;
     }
-  | {
-      readonly event: 'logs';
-      readonly work: string;
-      readonly epoch: number;
-      readonly bytes: number;
-      readonly sha256: string;
-    }
-  | {
-      readonly event: 'report-sent';
-      readonly work: string;
-      readonly epoch: number;
-      readonly reportId: string;
-      readonly exitCode: number;
-    }
+  | (Grant & { readonly event: 'logs'; readonly bytes: number; readonly sha256: string })
+  | (Grant & { readonly event: 'report-sent'; readonly reportId: string; readonly exitCode: number })
   /** `answer`: accepted, repeated, an error code, or `unanswered`. */
-  | {
-      readonly event: 'report-answer';
-      readonly work: string;
-      readonly epoch: number;
-      readonly reportId: string;
-      readonly answer: string;
-    }
+  | (Grant & { readonly event: 'report-answer'; readonly reportId: string; readonly answer: string })
   /** A build enters a phase; before `publishing` and `deploying` the control plane has said that it may. */
-  | { readonly event: 'phase'; readonly work: string; readonly epoch: number; readonly phase: string }
+  | (Grant & { readonly event: 'phase'; readonly phase: string })
   | { readonly event: 'fatal'; readonly message: string };
 
 /**
@@ -86,10 +58,8 @@ export type SubmitEntry =
 /** Journal of the rig: what was done to which process. */
 export type RigEntry =
   | { readonly event: 'started'; readonly process: string; readonly pid: number }
-  /** It is dead at this moment at the latest. */
-  | { readonly event: 'dead'; readonly process: string }
-  | { readonly event: 'frozen'; readonly process: string }
-  | { readonly event: 'thawed'; readonly process: string }
+  /** One that is `dead` is so at this moment at the latest. */
+  | { readonly event: 'dead' | 'frozen' | 'thawed'; readonly process: string }
   | {
       readonly event: 'fault';
       /** Row of the plan. */

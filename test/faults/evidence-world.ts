@@ -5,43 +5,13 @@
 import { writeFileSync } from 'node:fs';
 import type { SvcSDK } from '@svc/sdk';
 import { IMAGE, scriptedRunner } from '../setup/builds/scripted-runner.ts';
-import type { Offer, ScriptedRunner } from '../setup/builds/scripted-runner.ts';
+import { runsItself } from '../setup/own-runners.ts';
 import { startVault } from '../setup/vault/vault.ts';
-import type { TestVault } from '../setup/vault/vault.ts';
 import { waitFor } from '../setup/wait-for.ts';
 import { clockFile } from './clock.ts';
-import type { ManagedProcess } from './managed-process.ts';
 import { startTwoServers, WITHIN } from './two-servers.ts';
-import type { TwoServers } from './two-servers.ts';
 
-export interface EvidenceServer {
-  readonly process: ManagedProcess;
-  /** SDK of the owner of the team. */
-  readonly sdk: SvcSDK;
-  /** The same in a session. */
-  signedIn(): Promise<SvcSDK>;
-  /** Its clock is so much ahead from now on. */
-  stepClock(byMs: number): Promise<void>;
-}
-
-export interface EvidenceWorld extends Pick<TwoServers, 'sql' | 'hold' | 'untilWaiting' | 'stop'> {
-  /** The one that the runner speaks to. */
-  readonly one: EvidenceServer;
-  readonly other: EvidenceServer;
-  /** SDK of the other one, who is staff. */
-  readonly staff: SvcSDK;
-  readonly vault: TestVault;
-  readonly runner: ScriptedRunner;
-  readonly teamId: string;
-  readonly projectId: string;
-  environment(more?: { readonly deploy?: { readonly kind: 'container' } }): Promise<string>;
-  /** A build that the runner has been given. */
-  submitted(environmentId: string, by: SvcSDK): Promise<{ readonly buildId: string; readonly offer: Offer }>;
-  /** Jobs whose worker is dead, or late, are anybody's at once and not after a minute. */
-  loseJobs(): Promise<void>;
-  /** Nothing is left to do of the kind. */
-  untilDone(kind: string): Promise<void>;
-}
+export type EvidenceWorld = Awaited<ReturnType<typeof startEvidenceWorld>>;
 
 /** Tolerance of a clock that was stepped by minutes. */
 const NEARLY_MS = 30_000;
@@ -54,7 +24,7 @@ export const imageOf = (digest: string) => ({
   buildType: 'dockerfile',
 });
 
-export async function startEvidenceWorld(): Promise<EvidenceWorld> {
+export async function startEvidenceWorld() {
   const vault = await startVault();
   const servers = await startTwoServers({
     VAULT_ADDR: vault.address,
@@ -73,9 +43,10 @@ export async function startEvidenceWorld(): Promise<EvidenceWorld> {
   };
   try {
     const people = await peopled(servers.sdkAt(0), servers.staffAt(0), servers.urls[0]);
-    const [one, other] = ([0, 1] as const).map((n): EvidenceServer => {
+    const serverOf = (n: 0 | 1) => {
       const [process, sdk] = [servers.processes[n], servers.sdkAt(n)];
       const clock = clockFile(servers.folder, process.name);
+      /** Its clock is so much ahead from now on. */
       const stepClock = async (byMs: number): Promise<void> => {
         writeFileSync(clock, String(byMs));
         await waitFor(`the clock of ${process.name}`, async () => {
@@ -84,18 +55,22 @@ export async function startEvidenceWorld(): Promise<EvidenceWorld> {
         });
       };
       return { process, sdk, signedIn: async () => await servers.signedInAt(n), stepClock };
-    }) as [EvidenceServer, EvidenceServer];
+    };
     return {
-      one,
-      other,
+      /** It is the one that the runner speaks to. */
+      one: serverOf(0),
+      other: serverOf(1),
+      /** SDK of the other one, who is staff. */
       staff: servers.staffAt(1),
       sql,
       vault,
       ...people,
       hold,
       untilWaiting,
+      /** Jobs whose worker is dead, or late, are anybody's at once and not after a minute. */
       loseJobs: async () => void (await sql`update jobs set due_at = now() where state = 'running'`),
-      untilDone: async (kind) =>
+      /** Nothing is left to do of the kind. */
+      untilDone: async (kind: string) =>
         void (await waitFor(
           `the end of all ${kind}`,
           async () => (await sql`select 1 from jobs where kind = ${kind}`).length === 0,
@@ -110,14 +85,9 @@ export async function startEvidenceWorld(): Promise<EvidenceWorld> {
 }
 
 /** Makes a team with a project and a runner. */
-async function peopled(
-  sdk: SvcSDK,
-  staff: SvcSDK,
-  url: string,
-): Promise<Pick<EvidenceWorld, 'teamId' | 'projectId' | 'runner' | 'environment' | 'submitted'>> {
+async function peopled(sdk: SvcSDK, staff: SvcSDK, url: string) {
   const teamId = (await sdk.teams.create('makers')).id;
-  const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
-  await staff.adminTeams.setRegion(teamId, region?.id ?? '');
+  await runsItself(staff, teamId);
   const projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
   const { token } = await sdk.runners.createEnrollToken(teamId);
   const runner = await scriptedRunner(url, token);
@@ -126,11 +96,12 @@ async function peopled(
     teamId,
     projectId,
     runner,
-    environment: async (more = {}) => {
+    environment: async (more: { readonly deploy?: { readonly kind: 'container' } } = {}) => {
       const params = { name: `e${(names += 1)}`, repository: REPOSITORY, ...more };
       return (await sdk.environments.create(projectId, params)).id;
     },
-    submitted: async (environmentId, by) => {
+    /** Submits a build and gives it to the runner. */
+    submitted: async (environmentId: string, by: SvcSDK) => {
       const { id: buildId } = await by.builds.create(environmentId);
       return { buildId, offer: await runner.take() };
     },

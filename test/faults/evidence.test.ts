@@ -4,10 +4,11 @@
  */
 import { execFileSync } from 'node:child_process';
 import { gzipSync } from 'node:zlib';
-import type { SvcApiError, SvcSDK } from '@svc/sdk';
+import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { IMAGE } from '../setup/builds/scripted-runner.ts';
 import { has } from '../setup/needs.ts';
+import { refused } from '../setup/refused.ts';
 import { waitFor } from '../setup/wait-for.ts';
 import { imageOf, startEvidenceWorld } from './evidence-world.ts';
 import type { EvidenceWorld } from './evidence-world.ts';
@@ -37,15 +38,6 @@ describe.skipIf(!postgresHere)('evidence', () => {
   const freshDigest = (): string => `sha256:${String((digests += 1)).padStart(64, '0')}`;
   const statementsOf = async (digest: string) =>
     await world.other.sdk.artifacts.attestations(world.teamId, digest);
-  const told = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'done';
-  };
   /** The server that is stopped at the lock is killed there. Another one goes on. */
   const killedAt = async (
     { lock, text }: { readonly lock: string; readonly text: string },
@@ -63,7 +55,6 @@ describe.skipIf(!postgresHere)('evidence', () => {
     await loseJobs();
     await one.process.start();
   };
-  /** One artifact from one build, with one statement about how it was built. */
   /** Expects one valid statement of each of these types, and no other. */
   const expectOnce = async (digest: string, buildId: string, types = ['provenance']): Promise<void> => {
     await waitFor('provenance', async () => await statementsOf(digest), {
@@ -176,12 +167,14 @@ describe.skipIf(!postgresHere)('evidence', () => {
     const people = await Promise.all([one, other].map(async ({ signedIn }) => await signedIn()));
     const at = (n: number): SvcSDK => people[n % 2] ?? sdk;
     const approvals = Array.from({ length: 100 }, async (_, n) =>
-      told(at(n).promotions.approve(environmentId, id)),
+      refused(at(n).promotions.approve(environmentId, id)),
     );
     // A machine that is busy may refuse some for want of connections, and none otherwise.
     const answers = new Set(await Promise.all(approvals));
-    expect(answers).toContain('done');
-    expect([...answers].filter((answer) => answer !== 'done' && !answer.startsWith('503'))).toEqual([]);
+    expect(answers).toContain('not refused');
+    expect([...answers].filter((answer) => answer !== 'not refused' && !answer.startsWith('503'))).toEqual(
+      [],
+    );
     const builds = await sdk.builds.list(environmentId);
     expect(builds).toHaveLength(1);
     expect((await sdk.promotions.get(environmentId, id)).approvals).toHaveLength(1);
@@ -189,12 +182,12 @@ describe.skipIf(!postgresHere)('evidence', () => {
     for (let round = 0; round < 4; round += 1) {
       const next = await promoted(`2.${round}`);
       const both = await Promise.all([
-        told(at(round).promotions.approve(environmentId, next)),
-        told(at(round + 1).promotions.reject(environmentId, next, { reason: 'no' })),
+        refused(at(round).promotions.approve(environmentId, next)),
+        refused(at(round + 1).promotions.reject(environmentId, next, { reason: 'no' })),
       ]);
-      expect(both.toSorted()).toEqual(['409 promotion_not_pending', 'done']);
+      expect(both.toSorted()).toEqual(['409 promotion_not_pending', 'not refused']);
       const { state, buildId } = await sdk.promotions.get(environmentId, next);
-      expect([both[0] === 'done', buildId !== undefined]).toEqual(Array(2).fill(state === 'approved'));
+      expect([both[0] === 'not refused', buildId !== undefined]).toEqual(Array(2).fill(state === 'approved'));
       if (buildId !== undefined) await sdk.builds.cancel(environmentId, buildId);
     }
   });

@@ -20,11 +20,7 @@ export interface Execution extends Span {
   readonly endedBy: 'stop' | 'kill' | 'death' | 'nothing';
 }
 
-interface Open {
-  readonly work: string;
-  readonly epoch: number;
-  readonly from: number;
-}
+type Open = Pick<Execution, 'work' | 'epoch' | 'from'>;
 
 /** Returns the executions, with all times on the monotonic clock, in milliseconds. */
 export function executionsOf(history: History): Execution[] {
@@ -69,7 +65,7 @@ function executionsOfOne(
   return done;
 }
 
-function keyOf({ work, epoch }: { readonly work: string; readonly epoch: number }): string {
+export function keyOf({ work, epoch }: { readonly work: string; readonly epoch: number }): string {
   return `${work} ${epoch}`;
 }
 

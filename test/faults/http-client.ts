@@ -16,16 +16,13 @@ export interface HttpAnswer {
   readonly code: string | undefined;
 }
 
-export interface HttpClient {
-  call(call: HttpCall): Promise<HttpAnswer>;
-  /** Drops the kept connections. */
-  close(): void;
-}
+export type HttpClient = ReturnType<typeof createHttpClient>;
 
-export function createHttpClient(connections = Number.POSITIVE_INFINITY): HttpClient {
-  let agent = new Agent({ keepAlive: true, maxSockets: connections, scheduling: 'lifo' });
+export function createHttpClient(connections = Number.POSITIVE_INFINITY) {
+  const newAgent = (): Agent => new Agent({ keepAlive: true, maxSockets: connections, scheduling: 'lifo' });
+  let agent = newAgent();
   return {
-    call: async ({ method, url, headers, body, timeoutMs }) => {
+    call: async ({ method, url, headers, body, timeoutMs }: HttpCall): Promise<HttpAnswer> => {
       const { status, text } = await new Promise<{ status: number; text: string }>((resolve, reject) => {
         const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) };
         const call = request(url, { method, agent, headers: { ...headers, ...length } }, (response) => {
@@ -50,9 +47,10 @@ export function createHttpClient(connections = Number.POSITIVE_INFINITY): HttpCl
       });
       return answerOf(status, text);
     },
-    close: () => {
+    /** Drops the kept connections. */
+    close: (): void => {
       agent.destroy();
-      agent = new Agent({ keepAlive: true, maxSockets: connections, scheduling: 'lifo' });
+      agent = newAgent();
     },
   };
 }

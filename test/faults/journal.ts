@@ -14,11 +14,7 @@ export interface Stamp {
 }
 
 export function stamp(): Stamp {
-  return { wall: Date.now(), mono: Math.round(performanceMs() * 1000) / 1000 };
-}
-
-function performanceMs(): number {
-  return Number(process.hrtime.bigint()) / 1e6;
+  return { wall: Date.now(), mono: Number(process.hrtime.bigint() / 1_000n) / 1_000 };
 }
 
 export interface Journal<E extends object> {

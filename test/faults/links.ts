@@ -6,17 +6,7 @@ import type { LinkFault, LinkName } from './schedule.ts';
 import { startTcpProxy } from '../setup/tcp-proxy.ts';
 import type { Impairment, TcpProxy } from '../setup/tcp-proxy.ts';
 
-export interface Links {
-  /** A new proxy of this end of the link in front of these ports. */
-  open(link: LinkName, index: number, ports: readonly number[]): Promise<TcpProxy>;
-  /** Resolves to how to heal it; undefined when there is no such link. */
-  impair(
-    link: LinkName,
-    index: number,
-    how: LinkFault,
-  ): ((options: { readonly reset: boolean }) => void) | undefined;
-  close(): Promise<void>;
-}
+export type Links = ReturnType<typeof createLinks>;
 
 const IMPAIRMENTS: Readonly<Record<LinkFault, Impairment>> = {
   partition: { how: 'lost', directions: ['requests', 'answers'] },
@@ -28,24 +18,26 @@ const IMPAIRMENTS: Readonly<Record<LinkFault, Impairment>> = {
   sliced: { how: 'sliced' },
 };
 
-export function createLinks(): Links {
+export function createLinks() {
   const open = new Map<string, TcpProxy[]>();
   return {
-    open: async (link, index, ports) => {
+    /** Opens a new proxy of this end of the link in front of these ports. */
+    open: async (link: LinkName, index: number, ports: readonly number[]): Promise<TcpProxy> => {
       const proxy = await startTcpProxy(ports);
       const key = `${link} ${index}`;
       open.set(key, [...(open.get(key) ?? []), proxy]);
       return proxy;
     },
-    impair: (link, index, how) => {
+    /** Returns how to heal it; undefined when there is no such link. */
+    impair: (link: LinkName, index: number, how: LinkFault) => {
       const proxies = open.get(`${link} ${index}`);
       if (proxies === undefined) return undefined;
       for (const proxy of proxies) proxy.impair(IMPAIRMENTS[how]);
-      return (options) => {
+      return (options: { readonly reset: boolean }): void => {
         for (const proxy of proxies) proxy.heal(options);
       };
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       await Promise.all([...open.values()].flat().map(async (proxy) => await proxy.close()));
     },
   };

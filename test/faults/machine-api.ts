@@ -6,21 +6,12 @@ import { createNonce } from '@svc/proto/signature/keys.ts';
 import type { SigningKey } from '@svc/proto/signature/keys.ts';
 import { signRequest, targetOfUrl } from '@svc/proto/signature/sign.ts';
 import { createHttpClient } from './http-client.ts';
-import type { HttpAnswer } from './http-client.ts';
+import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts';
+import { stamp } from './journal.ts';
 
 /** No answer came, or one that says nothing about the effect (5xx, 429). */
 export class Unanswered extends Error {
   override readonly name = 'Unanswered';
-}
-
-export interface MachineApi {
-  /** 2xx and definite refusals; rejects with Unanswered otherwise. */
-  call(
-    action: string,
-    body: object,
-    timeoutMs: number,
-  ): Promise<HttpAnswer & { readonly sentMono: number; readonly sentWall: number }>;
-  close(): void;
 }
 
 /**
@@ -37,16 +28,16 @@ export function createMachineApi(
   baseUrl: string,
   runnerId: string,
   { key, wrongByMs = () => 0 }: { readonly key: SigningKey; readonly wrongByMs?: () => number },
-): MachineApi {
+) {
   const client = createHttpClient();
   let correctionMs = 0;
   return {
-    call: async (action, body, timeoutMs) => {
+    /** It resolves with 2xx and definite refusals, and rejects with Unanswered otherwise. */
+    call: async (action: string, body: object, timeoutMs: number) => {
       const url = new URL(`/runners/${runnerId}/${action}`, baseUrl);
       const text = JSON.stringify(body);
       const contentType = 'application/json';
-      const sentMono = performanceNow();
-      const sentWall = Date.now();
+      const { mono: sentMono, wall: sentWall } = stamp();
       const once = async (): Promise<HttpAnswer> => {
         const created = Math.floor((Date.now() + wrongByMs() + correctionMs) / 1_000);
         const signed = signRequest(
@@ -80,17 +71,13 @@ function serverTimeOf({ body }: HttpAnswer): number {
 }
 
 async function sendOnce(
-  client: ReturnType<typeof createHttpClient>,
+  client: HttpClient,
   url: URL,
-  {
-    headers,
-    body,
-    timeoutMs,
-  }: { readonly headers: Record<string, string>; readonly body: string; readonly timeoutMs: number },
+  sent: Pick<HttpCall, 'headers' | 'body' | 'timeoutMs'>,
 ): Promise<HttpAnswer> {
   let answer: HttpAnswer;
   try {
-    answer = await client.call({ method: 'POST', url, headers, body, timeoutMs });
+    answer = await client.call({ method: 'POST', url, ...sent });
   } catch (error) {
     throw new Unanswered(`${url.pathname}: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -131,8 +118,4 @@ export async function enroll(
   } finally {
     client.close();
   }
-}
-
-function performanceNow(): number {
-  return Number(process.hrtime.bigint()) / 1e6;
 }

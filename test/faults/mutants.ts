@@ -4,7 +4,7 @@
  * checker; the sound server must pass under the same load and faults.
  */
 import type { Replacement } from './bundles.ts';
-import type { Violation } from './checker.ts';
+import type { Violation } from './findings.ts';
 import type { Verdict } from './scenario.ts';
 
 export const MUTANT_NAMES = [

@@ -7,18 +7,12 @@ import { connect } from 'node:net';
 import { answerOf } from './http-client.ts';
 import type { HttpAnswer, HttpCall } from './http-client.ts';
 
-export interface PipelinedClient {
-  /** Sends all of them at once. */
-  send(calls: readonly HttpCall[]): Array<Promise<HttpAnswer>>;
-  close(): void;
-}
-
 interface Waiting {
   readonly resolve: (answer: HttpAnswer) => void;
   readonly reject: (error: Error) => void;
 }
 
-export function openPipeline(url: string): PipelinedClient {
+export function openPipeline(url: string) {
   const { hostname, port, host } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
   const waiting: Waiting[] = [];
@@ -40,7 +34,8 @@ export function openPipeline(url: string): PipelinedClient {
     }
   });
   return {
-    send: (calls) => {
+    /** Sends all of them at once. */
+    send: (calls: readonly HttpCall[]): Array<Promise<HttpAnswer>> => {
       const answers = calls.map(
         () =>
           new Promise<HttpAnswer>((resolve, reject) => {

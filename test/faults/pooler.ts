@@ -5,21 +5,12 @@ import { has } from '../setup/needs.ts';
 import { poolerConfig } from '../setup/pooler.ts';
 import { freePorts } from './free-ports.ts';
 import { manageProcess } from './managed-process.ts';
-import type { ManagedProcess } from './managed-process.ts';
 import { LINE } from './postgres-node.ts';
-
-export interface PoolerNode {
-  readonly port: number;
-  readonly process: ManagedProcess;
-}
 
 const READY_MS = 30_000;
 
 /** Starts one in front of each of these ports, and none where there is no PgBouncer. */
-export async function createPoolers(
-  folder: string,
-  ports: readonly number[],
-): Promise<readonly PoolerNode[]> {
+export async function createPoolers(folder: string, ports: readonly number[]) {
   if (!(await has('pgbouncer'))) return [];
   const own = await freePorts(ports.length);
   return ports.map((behind, i) => {

@@ -8,36 +8,11 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync } from 'node:
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { manageProcess } from './managed-process.ts';
-import type { ManagedProcess } from './managed-process.ts';
 
 /** The programs of this machine, and the account that they run under. */
-export interface Installation {
-  /** Rejects with what the program printed. */
-  run(program: string, args: readonly string[]): void;
-  /** The command line that runs a program. */
-  line(program: string, args: readonly string[]): readonly string[];
-  /** A folder that they may write to. */
-  folder(path: string): void;
-}
+export type Installation = NonNullable<ReturnType<typeof findInstallation>>;
 
-export interface Node {
-  readonly name: string;
-  readonly port: number;
-  /** Folder of its files. */
-  readonly data: string;
-  readonly process: ManagedProcess;
-  /** Sends it to the postmaster and everything that it started. Each of them is a group of its own. */
-  signal(signal: NodeJS.Signals): void;
-  /**
-   * SIGKILL to the postmaster; what it started ends by itself. Resolves when it is dead and its shell has
-   * buried it.
-   */
-  kill(): Promise<void>;
-  /** Connections end, what was written is sent to the standby. Resolves when it has ended. */
-  shutDown(): Promise<void>;
-  /** Also after a kill, as often as it takes: the last of the old children must have gone. */
-  start(): Promise<void>;
-}
+export type Node = ReturnType<typeof createNode>;
 
 const PROGRAMS = [
   '/usr/local/bin',
@@ -77,7 +52,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /** Returns undefined where there is none, or nobody whom it would run for. */
-export function findInstallation(): Installation | undefined {
+export function findInstallation() {
   // A folder with `initdb` alone is a link to another one.
   const programs = PROGRAMS.find((path) =>
     ['initdb', 'pg_basebackup'].every((name) => existsSync(join(path, name))),
@@ -92,6 +67,7 @@ export function findInstallation(): Installation | undefined {
     account === undefined
       ? []
       : ['setpriv', `--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups'];
+  /** Returns the command line that runs a program. */
   const line = (program: string, args: readonly string[]): readonly string[] => [
     ...become,
     join(programs, program),
@@ -99,12 +75,14 @@ export function findInstallation(): Installation | undefined {
   ];
   return {
     line,
-    run: (program, args) => {
+    /** Throws what the program printed. */
+    run: (program: string, args: readonly string[]): void => {
       const [command = '', ...rest] = line(program, args);
       const env = { PATH: process.env['PATH'] ?? '' };
       execFileSync(command, rest, { cwd: '/', stdio: ['ignore', 'ignore', 'pipe'], env });
     },
-    folder: (path) => {
+    /** Makes a folder that they may write to. */
+    folder: (path: string): void => {
       mkdirSync(path, { recursive: true });
       if (account === undefined) return;
       chmodSync(join(path, '..'), 0o711); // That account walks through to its own folder.
@@ -122,8 +100,8 @@ export function initialise(installation: Installation, data: string): void {
 /** Its files need not be there yet. */
 export function createNode(
   installation: Installation,
-  { name, folder, data, port }: { readonly folder: string } & Pick<Node, 'name' | 'data' | 'port'>,
-): Node {
+  { name, folder, data, port }: Record<'name' | 'folder' | 'data', string> & { readonly port: number },
+) {
   const flags = Object.entries({ ...SETTINGS, port: String(port) }).flatMap(([key, value]) => [
     '-c',
     `${key}=${value}`,
@@ -141,20 +119,28 @@ export function createNode(
   return {
     name,
     port,
+    /** It is the folder of its files. */
     data,
     process: own,
-    signal: (signal) => {
+    /** Sends it to the postmaster and everything that it started. Each of them is a group of its own. */
+    signal: (signal: NodeJS.Signals): void => {
       for (const pid of familyOf(postmasterOf(data))) sendTo(pid, signal);
     },
-    kill: async () => {
+    /**
+     * SIGKILL goes to the postmaster; what it started ends by itself. Resolves when it is dead and its shell
+     * has buried it.
+     */
+    kill: async (): Promise<void> => {
       sendTo(postmasterOf(data), 'SIGKILL');
       await own.exited();
     },
-    shutDown: async () => {
+    /** Connections end, what was written is sent to the standby. Resolves when it has ended. */
+    shutDown: async (): Promise<void> => {
       sendTo(postmasterOf(data), 'SIGINT');
       await own.exited();
     },
-    start: async () => {
+    /** Starts also after a kill, as often as it takes: the last of the old children must have gone. */
+    start: async (): Promise<void> => {
       for (let tries = 1; ; tries += 1) {
         try {
           return await own.start();

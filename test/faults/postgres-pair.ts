@@ -10,33 +10,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { startTcpProxy } from '../setup/tcp-proxy.ts';
 import type { TcpProxy } from '../setup/tcp-proxy.ts';
+import { waitFor } from '../setup/wait-for.ts';
 import { freePorts } from './free-ports.ts';
 import { createNode, initialise } from './postgres-node.ts';
 import type { Installation, Node } from './postgres-node.ts';
 
-export interface Pair {
-  /** The ports of its two nodes, in the order of their making. */
-  readonly ports: readonly number[];
-  readonly primary: Node;
-  /** Address of the primary. */
-  readonly address: TcpProxy;
-  /**
-   * Kills the primary and promotes the standby. For `lagMs` before that nothing reaches the standby. Resolves
-   * when it takes writes.
-   */
-  promote(lagMs?: number): Promise<void>;
-  /** The primary is shut down, the standby promoted, and the old primary comes back as the standby. */
-  demote(): Promise<void>;
-  /** The one that was killed is made anew, behind the other. */
-  rejoin(): Promise<void>;
-  /** Default: they do. */
-  commitsWait(isSynchronous: boolean): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Pair = Awaited<ReturnType<typeof startPair>>;
 
-const WITHIN_MS = 30_000;
-
-export async function startPair(installation: Installation, folder: string): Promise<Pair> {
+export async function startPair(installation: Installation, folder: string) {
   const ports = await freePorts(2);
   const nodes = ports.map((port, i) => {
     const name = i === 0 ? 'postgres' : 'postgres-b';
@@ -62,13 +43,14 @@ export async function startPair(installation: Installation, folder: string): Pro
     });
   const follows = async (): Promise<void> => {
     await asAdmin(primary, async (sql) => {
-      await until(`${standby.name} to follow ${primary.name}`, async () => {
-        const rows = await sql`select from pg_stat_replication where state = 'streaming'`;
-        return rows.length > 0;
+      const following = async () => await sql`select from pg_stat_replication where state = 'streaming'`;
+      await waitFor(`${standby.name} to follow ${primary.name}`, following, {
+        holds: (rows) => rows.length > 0,
       });
     });
     await settle();
   };
+  /** The one that was killed is made anew, behind the other. */
   const rejoin = async (): Promise<void> => {
     await standby.kill();
     rmSync(standby.data, { recursive: true, force: true });
@@ -86,12 +68,18 @@ export async function startPair(installation: Installation, folder: string): Pro
   };
   await rejoin();
   return {
+    /** The ports of its two nodes are in the order of their making. */
     ports,
+    /** It leads to the primary. */
     address,
-    get primary() {
+    get primary(): Node {
       return primary;
     },
-    promote: async (lagMs = 0) => {
+    /**
+     * Kills the primary and promotes the standby. For `lagMs` before that nothing reaches the standby. It
+     * resolves when the new primary takes writes.
+     */
+    promote: async (lagMs = 0): Promise<void> => {
       const link = links.get(primary);
       if (lagMs > 0) {
         link?.impair({ how: 'lost', directions: ['answers'] });
@@ -102,7 +90,8 @@ export async function startPair(installation: Installation, folder: string): Pro
       link?.heal({ reset: true });
       await swap();
     },
-    demote: async () => {
+    /** The primary is shut down, the standby promoted, and the old primary comes back as the standby. */
+    demote: async (): Promise<void> => {
       await primary.shutDown();
       await swap();
       behind(standby, links.get(primary));
@@ -110,11 +99,12 @@ export async function startPair(installation: Installation, folder: string): Pro
       await follows();
     },
     rejoin,
-    commitsWait: async (wait) => {
+    /** They do by default. */
+    commitsWait: async (wait: boolean): Promise<void> => {
       isSynchronous = wait;
       await settle();
     },
-    stop: async () => {
+    stop: async (): Promise<void> => {
       await Promise.all([address, ...links.values()].map(async (proxy) => await proxy.close()));
       await Promise.all(nodes.map(async (node) => await node.process.kill()));
     },
@@ -142,9 +132,4 @@ async function asAdmin(node: Node, work: (sql: postgres.Sql) => Promise<void>): 
   } finally {
     await sql.end({ timeout: 1 });
   }
-}
-
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + WITHIN_MS; !(await isSo()); await pause(20))
-    if (performance.now() > end) throw new Error(`waited ${WITHIN_MS} ms for ${what}`);
 }

@@ -3,18 +3,12 @@
  */
 import { createHash } from 'node:crypto';
 
-export interface Random {
-  /** Evenly in [0, 1). */
-  next(): number;
-  /** Whole number from `min` to `max`, both included. */
-  whole(min: number, max: number): number;
-  chance(share: number): boolean;
-  shuffled<T>(items: readonly T[]): T[];
-}
+export type Random = ReturnType<typeof randomOf>;
 
 /** mulberry32 over 32 bits of a hash of the parts, so that neighbouring seeds have nothing in common. */
-export function randomOf(...parts: readonly (string | number)[]): Random {
+export function randomOf(...parts: readonly (string | number)[]) {
   let state = createHash('sha256').update(JSON.stringify(parts)).digest().readUInt32LE(0);
+  /** Gives numbers evenly in [0, 1). */
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;
     let t = state;
@@ -22,12 +16,13 @@ export function randomOf(...parts: readonly (string | number)[]): Random {
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
+  /** Gives a whole number from `min` to `max`, both included. */
   const whole = (min: number, max: number): number => min + Math.floor(next() * (max - min + 1));
   return {
     next,
     whole,
-    chance: (share) => next() < share,
-    shuffled: (items) => {
+    chance: (share: number): boolean => next() < share,
+    shuffled: <T>(items: readonly T[]): T[] => {
       const left = [...items];
       return items
         .map(() => left.splice(whole(0, left.length - 1), 1)[0])

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Broker } from './broker.ts';
 import type { Bundles } from './bundles.ts';
 import { check } from './checker.ts';
-import type { Violation } from './checker.ts';
+import type { Violation } from './findings.ts';
 import { loadHistory } from './history.ts';
 import type { History } from './history.ts';
 import { pileUp } from './pile-up.ts';

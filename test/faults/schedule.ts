@@ -214,6 +214,7 @@ function faultOf(
     turns.set(role, (index + 1) % count);
     return index;
   };
+  const node = (): number => turn('broker-node', BROKER_NODES);
   const { servers, gateways, runners, leaseMs } = options;
   const counts = {
     server: servers,
@@ -244,14 +245,10 @@ function faultOf(
     case 'exchanges-deleted':
       return { kind: name };
     case 'broker-frozen':
-    case 'broker-partition': {
-      const index = turn('broker-node', BROKER_NODES);
+      return { kind: 'freeze', role: 'broker-node', index: node(), forMs: random.whole(20_000, 30_000) };
+    case 'broker-partition':
       // From before the others give it up, which is after 10 s, to long after.
-      const forMs = name === 'broker-frozen' ? random.whole(20_000, 30_000) : random.whole(8_000, 25_000);
-      return name === 'broker-frozen'
-        ? { kind: 'freeze', role: 'broker-node', index, forMs }
-        : { kind: name, index, forMs };
-    }
+      return { kind: name, index: node(), forMs: random.whole(8_000, 25_000) };
     case 'alarm':
       return { kind: 'alarm', forMs: random.whole(1_000, 4_000) };
     case 'hints':
@@ -332,7 +329,7 @@ export function describeFault(fault: Fault): string {
     case 'freeze':
       return `freeze ${fault.role} ${fault.index} for ${fault.forMs} ms`;
     case 'link':
-      return `${fault.how} between ${describeLink(fault.link, fault.index)} for ${fault.forMs} ms${fault.reset ? ', then reset' : ''}`;
+      return `${fault.how} between ${ENDS[fault.link](fault.index)} for ${fault.forMs} ms${fault.reset ? ', then reset' : ''}`;
     case 'exchanges-deleted':
       return 'delete the exchanges and every binding';
     case 'broker-partition':
@@ -356,17 +353,10 @@ export function describeFault(fault: Fault): string {
   }
 }
 
-function describeLink(link: LinkName, index: number): string {
-  switch (link) {
-    case 'runner':
-      return `runner ${index} and the gateways`;
-    case 'gateway':
-      return `gateway ${index} and the servers`;
-    case 'database':
-      return `server ${index} and its database`;
-    case 'broker':
-      return `process ${index} and the broker`;
-    case 'public':
-      return 'the submitter and the servers';
-  }
-}
+const ENDS: Readonly<Record<LinkName, (index: number) => string>> = {
+  runner: (index) => `runner ${index} and the gateways`,
+  gateway: (index) => `gateway ${index} and the servers`,
+  database: (index) => `server ${index} and its database`,
+  broker: (index) => `process ${index} and the broker`,
+  public: () => 'the submitter and the servers',
+};

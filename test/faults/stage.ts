@@ -14,7 +14,6 @@ import { clockFile } from './clock.ts';
 import type { RigEntry } from './entries.ts';
 import { inject } from './injection.ts';
 import { openJournal } from './journal.ts';
-import type { Journal } from './journal.ts';
 import type { Links } from './links.ts';
 import { manageNode } from './managed-process.ts';
 import type { ManagedProcess } from './managed-process.ts';
@@ -64,46 +63,15 @@ export interface RigParts {
   readonly bootstrapPath: string;
 }
 
-export interface Unfinished {
-  /** Work items that have not ended. */
-  readonly items: number;
-  /** Reports that no simulator has an answer to yet. */
-  readonly reports: number;
-  /** Work that waits by the clock before it is offered again, after it lost runners. */
-  readonly waiting: number;
-  /** Changes with every grant, renewal and end: as long as it does, something is going on. */
-  readonly sign: string;
-}
-
 export type SubmitLoad = Pick<
   SubmitConfig,
   'runs' | 'runsPerSecond' | 'projectsPerHundred' | 'buildsPerHundred' | 'patienceMs'
 >;
 
-export interface Stage {
-  readonly account: Account;
-  readonly serverUrls: readonly string[];
-  readonly journal: Journal<RigEntry>;
-  startSubmitter(config: SubmitLoad): Promise<ManagedProcess>;
-  inject(fault: Fault): Promise<void>;
-  /** Nobody may write work items until the answer is called. */
-  lockItems(): Promise<() => Promise<void>>;
-  /** Returns whether one of these work items is not there. */
-  missing(ids: readonly string[]): Promise<boolean>;
-  startRunners(): Promise<void>;
-  unfinished(): Promise<Unfinished>;
-  /** The simulators end; what they had under way ends with them. */
-  stopRunners(): Promise<void>;
-  /** Nothing of it runs any more. */
-  end(): Promise<void>;
-}
+export type Stage = Awaited<ReturnType<typeof openStage>>;
 
 /** Opens a stage. `judged` names the teams of earlier scenarios. */
-export async function openStage(
-  parts: RigParts,
-  options: StageOptions,
-  judged: readonly string[],
-): Promise<Stage> {
+export async function openStage(parts: RigParts, options: StageOptions, judged: readonly string[]) {
   const { supervisor, sql, uplinks, serverUrl, serverUrls, bootstrapPath } = parts;
   const { folder, otherRunners, environments } = options;
   mkdirSync(folder, { recursive: true });
@@ -120,6 +88,7 @@ export async function openStage(
     simulator(parts, options, { name: `runner-${i}`, token: tokens[i] ?? '', url }),
   );
   let submitter: ManagedProcess | undefined;
+  /** The simulators end; what they had under way ends with them. */
   const stopRunners = async (): Promise<void> => {
     for (const { name } of runners) supervisor.handled.add(name);
     for (const runner of runners) {
@@ -131,12 +100,12 @@ export async function openStage(
     account,
     serverUrls,
     journal,
-    startSubmitter: async (load) => {
+    startSubmitter: async (load: SubmitLoad): Promise<ManagedProcess> => {
       submitter = submitterOf(parts, options, { ...account, ...load });
       await submitter.start();
       return submitter;
     },
-    inject: async (fault) =>
+    inject: async (fault: Fault) =>
       await inject(
         {
           ...parts,
@@ -149,8 +118,10 @@ export async function openStage(
         },
         fault,
       ),
+    /** Nobody may write work items until the answer is called. */
     lockItems: async () => await lockItems(sql),
-    missing: async (ids) => {
+    /** Returns whether one of these work items is not there. */
+    missing: async (ids: readonly string[]): Promise<boolean> => {
       const [row] = await sql<
         Array<{ count: number }>
       >`select count(*)::int as count from work_items where id = any(${[...ids]}::text[])`;
@@ -160,7 +131,8 @@ export async function openStage(
       void (await Promise.all(runners.map(async (runner) => await supervisor.up(runner)))),
     unfinished: async () => await unfinished(sql, folder, judged),
     stopRunners,
-    end: async () => {
+    /** Nothing of it runs any more. */
+    end: async (): Promise<void> => {
       await Promise.all([stopRunners(), submitter?.kill()]);
       supervisor.journal = undefined;
       for (const { name } of runners) supervisor.handled.delete(name);
@@ -233,7 +205,7 @@ async function lockItems(sql: Sql): Promise<() => Promise<void>> {
   };
 }
 
-async function unfinished(sql: Sql, folder: string, judged: readonly string[]): Promise<Unfinished> {
+async function unfinished(sql: Sql, folder: string, judged: readonly string[]) {
   const [row] = await sql<Array<{ items: number; waiting: number; sign: string }>>`
     select count(*) filter (where finished_at is null)::int as items,
       count(*) filter (where state = 'queued' and run_after > now() and run_after < 'infinity')::int as waiting,
@@ -243,5 +215,14 @@ async function unfinished(sql: Sql, folder: string, judged: readonly string[]): 
   const reports = outboxes
     .flatMap((name) => readdirSync(join(folder, name)))
     .filter((name) => name.endsWith('.json')).length;
-  return { items: row?.items ?? 0, waiting: row?.waiting ?? 0, reports, sign: row?.sign ?? '' };
+  return {
+    /** Work items that have not ended. */
+    items: row?.items ?? 0,
+    /** Work that waits by the clock before it is offered again, after it lost runners. */
+    waiting: row?.waiting ?? 0,
+    /** Reports that no simulator has an answer to yet. */
+    reports,
+    /** It changes with every grant, renewal and end: as long as it does, something is going on. */
+    sign: row?.sign ?? '',
+  };
 }

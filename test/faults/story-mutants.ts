@@ -114,17 +114,12 @@ export const STORY_MUTANTS: Readonly<Record<string, StoryMutant>> = {
 const root = new URL('../..', import.meta.url).pathname;
 const LIMIT_MS = 120_000;
 
-export interface StoryOutcome {
-  readonly passed: boolean;
-  readonly printed: string;
-}
-
 /** The story is run with the mutation, in a process of its own. */
-export async function runStory({ story: [file, name], replacements }: StoryMutant): Promise<StoryOutcome> {
+async function runStory({ story: [file, name], replacements }: StoryMutant) {
   const args = ['node_modules/vitest/vitest.mjs', 'run', file, '--testNamePattern', name];
   const config = ['--config', 'test/faults/vitest.config.ts', '--no-color'];
   const env = { ...process.env, SVC_MUTATION: JSON.stringify(replacements) };
-  return await new Promise((resolve) => {
+  return await new Promise<{ readonly passed: boolean; readonly printed: string }>((resolve) => {
     execFile(
       process.execPath,
       [...args, ...config],

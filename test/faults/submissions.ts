@@ -29,25 +29,7 @@ export interface SubmissionsOptions {
 const NO_PROJECT = `prj_${'0'.repeat(26)}`;
 
 type Outcome = Extract<SubmitEntry, { event: 'outcome' }>;
-
-export interface Submissions {
-  /** Submits a run, which is for another team than its own when one is named. */
-  run(i: number, command: readonly string[], teamId?: string): Submission;
-  project(i: number): Submission;
-  /** An environment of a project that does not exist: its transaction begins and is rolled back. */
-  refused(i: number): Submission;
-  build(i: number, environmentId: string): Submission;
-  /**
-   * Journals the intent and makes the call, for who sends it in a way of his own; `end` journals what became
-   * of it.
-   */
-  begin(submission: Submission, timeoutMs: number): Promise<HttpCall>;
-  end(submission: Submission, answer: Promise<HttpAnswer>): Promise<Pick<Outcome, 'outcome' | 'id'>>;
-  /** One call. ok: acknowledged. fail: refused for good. unknown: it may have happened. */
-  attempt(submission: Submission): Promise<Outcome['outcome']>;
-  /** Until it is acknowledged or refused for good, or the patience ends. */
-  submit(submission: Submission, patienceMs: number): Promise<void>;
-}
+type Told = Pick<Outcome, 'outcome' | 'id' | 'status' | 'code'>;
 
 export function createSubmissions({
   url,
@@ -57,8 +39,12 @@ export function createSubmissions({
   journal,
   client,
   timeoutMs,
-}: SubmissionsOptions): Submissions {
-  const begin: Submissions['begin'] = async ({ kind, key, path, body }, limitMs) => {
+}: SubmissionsOptions) {
+  /**
+   * Journals the intent and makes the call, for who sends it in a way of his own; `end` journals what became
+   * of it.
+   */
+  const begin = async ({ kind, key, path, body }: Submission, limitMs: number): Promise<HttpCall> => {
     await journal.append({ event: 'intent', kind, key });
     const headers = {
       authorization: `Bearer ${apiKey}`,
@@ -73,21 +59,20 @@ export function createSubmissions({
       timeoutMs: limitMs,
     };
   };
-  const end: Submissions['end'] = async ({ kind, key }, answer) => {
-    const outcome: Pick<Outcome, 'outcome' | 'id' | 'status' | 'code'> = await answer.then(
-      outcomeOf,
-      (error: unknown) => ({
-        outcome: 'unknown' as const,
-        code: (error instanceof Error ? error.message : String(error)).slice(0, 200),
-      }),
-    );
+  const end = async ({ kind, key }: Submission, answer: Promise<HttpAnswer>): Promise<Told> => {
+    const outcome: Told = await answer.then(outcomeOf, (error: unknown) => ({
+      outcome: 'unknown' as const,
+      code: (error instanceof Error ? error.message : String(error)).slice(0, 200),
+    }));
     await journal.append({ event: 'outcome', kind, key, ...outcome });
     return outcome;
   };
-  const attempt: Submissions['attempt'] = async (submission) =>
+  /** Makes one call. ok: acknowledged. fail: refused for good. unknown: it may have happened. */
+  const attempt = async (submission: Submission): Promise<Outcome['outcome']> =>
     (await end(submission, client.call(await begin(submission, timeoutMs)))).outcome;
   return {
-    run: (i, command, otherTeamId = teamId) => {
+    /** Submits a run, which is for another team than its own when one is named. */
+    run: (i: number, command: readonly string[], otherTeamId = teamId): Submission => {
       const key = `${name}-run-${i}`;
       return {
         kind: 'run',
@@ -96,15 +81,16 @@ export function createSubmissions({
         body: { purpose: 'agent_task', command, labels: { [KEY_LABEL]: key } },
       };
     },
-    project: (i) => {
+    project: (i: number): Submission => {
       const key = `${name}-project-${i}`;
       return { kind: 'project', key, path: '/projects', body: { name: key, teamId } };
     },
-    refused: (i) => {
+    /** Wants an environment of a project that does not exist: its transaction begins and is rolled back. */
+    refused: (i: number): Submission => {
       const key = `${name}-refused-${i}`;
       return { kind: 'project', key, path: `/projects/${NO_PROJECT}/environments`, body: { name: key } };
     },
-    build: (i, environmentId) => {
+    build: (i: number, environmentId: string): Submission => {
       // The key is the commit too, so that SQL alone shows which row belongs to which key.
       const key = createHash('sha1').update(`${teamId} ${name} build ${i}`).digest('hex');
       return { kind: 'build', key, path: `/environments/${environmentId}/builds`, body: { commit: key } };
@@ -112,7 +98,8 @@ export function createSubmissions({
     begin,
     end,
     attempt,
-    submit: async (submission, patienceMs) => {
+    /** Repeats it until it is acknowledged or refused for good, or the patience ends. */
+    submit: async (submission: Submission, patienceMs: number): Promise<void> => {
       const until = performance.now() + patienceMs;
       for (let tries = 0; performance.now() < until; tries += 1) {
         if ((await attempt(submission)) !== 'unknown') return;
@@ -128,7 +115,7 @@ export function createSubmissions({
  * Returns what an answer says about the effect. Where it was in flight elsewhere, too many, or broken inside,
  * it may have happened.
  */
-function outcomeOf({ status, code, body }: HttpAnswer): Pick<Outcome, 'outcome' | 'id' | 'status' | 'code'> {
+function outcomeOf({ status, code, body }: HttpAnswer): Told {
   const about = { status, ...(code === undefined ? {} : { code }) };
   const { id } = body;
   if ((status === 200 || status === 201) && typeof id === 'string') return { outcome: 'ok', id, ...about };

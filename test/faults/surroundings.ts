@@ -12,26 +12,12 @@ import type { MutantName } from './mutants.ts';
 import { startPostgres } from './postgres.ts';
 import type { Surroundings } from './scenario.ts';
 
-export interface SharedSurroundings extends Surroundings {
-  /** The same with a mutated server. */
-  withMutant(name: MutantName): Promise<Surroundings>;
-  /** Removes what a scenario left behind. */
-  forget(scenario: string): void;
-  stop(): Promise<void>;
-  /** Keeps the folder with journals and logs for inspection. */
-  keep(): void;
-}
-
-export interface Sizes {
-  /** Servers of the database. */
-  readonly size?: 'one' | 'pair';
-  readonly brokerNodes?: number;
-}
+export type SharedSurroundings = Awaited<ReturnType<typeof prepareSurroundings>>;
 
 export async function prepareSurroundings(
   say: (line: string) => void,
-  { size = 'one', brokerNodes = 1 }: Sizes = {},
-): Promise<SharedSurroundings> {
+  { size = 'one' as 'one' | 'pair', brokerNodes = 1 } = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-faults-'));
   const builds = join(folder, 'bundles');
   const [bundles, broker, cluster] = await Promise.all([
@@ -49,15 +35,18 @@ export async function prepareSurroundings(
   process.once('exit', remove);
   return {
     ...shared,
-    withMutant: async (name) => ({
+    /** Returns the same with a mutated server. */
+    withMutant: async (name: MutantName): Promise<Surroundings> => ({
       ...shared,
       serverBundle: await buildServer(builds, name, MUTANTS[name].replacements),
     }),
-    forget: (scenario) => rmSync(join(folder, scenario), { recursive: true, force: true }),
-    keep: () => {
+    /** Removes what a scenario left behind. */
+    forget: (scenario: string) => rmSync(join(folder, scenario), { recursive: true, force: true }),
+    /** Keeps the folder with journals and logs for inspection. */
+    keep: (): void => {
       kept = true;
     },
-    stop: async () => {
+    stop: async (): Promise<void> => {
       await Promise.all([broker.stop(), cluster.stop()]);
       remove();
     },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Violation } from './checker.ts';
+import type { Violation } from './findings.ts';
 import type { SubmitEntry } from './entries.ts';
 import type { Stamp } from './journal.ts';
 import type { Verdict } from './scenario.ts';

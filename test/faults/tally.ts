@@ -2,20 +2,13 @@
  * Sums up what many schedules come to: how much was done, what was broken, and how long it took to recover,
  * by the kind of fault.
  */
-import type { Invariant } from './checker.ts';
+import type { Invariant } from './findings.ts';
 import type { SubmitKind } from './entries.ts';
 import { seconds } from './scenario.ts';
 import type { Verdict } from './scenario.ts';
 import { dispatches, quantile, recoveries } from './summary.ts';
 
-export interface Tally {
-  /** An error: it could not be judged, which is broken too. */
-  add(verdict: Verdict | Error): void;
-  /** One was late on a starved machine, and is played again. */
-  starved(): void;
-  clean(): boolean;
-  lines(): readonly string[];
-}
+export type Tally = ReturnType<typeof createTally>;
 
 /** One in a hundred is refused on purpose. With fewer the promises were hardly tried. */
 const ACKNOWLEDGED_SHARE = 0.9;
@@ -44,7 +37,7 @@ export function isStarved(verdict: Verdict | Error): boolean {
   );
 }
 
-export function createTally(): Tally {
+export function createTally() {
   const counts = new Map<string, number>();
   const add = (what: string, n: number): void => void counts.set(what, of(what) + n);
   const of = (...names: readonly string[]): number =>
@@ -79,15 +72,17 @@ export function createTally(): Tally {
   const broken = (...names: readonly Invariant[]): number =>
     names.reduce((sum, name) => sum + (violations.get(name) ?? 0), 0);
   return {
-    add: (verdict) => {
+    /** Adds a verdict. With an error it could not be judged, which is broken too. */
+    add: (verdict: Verdict | Error): void => {
       add('schedules', 1);
       if (!isClean(verdict)) add('broken', 1);
       if (verdict instanceof Error) add('not judged', 1);
       else addJudged(verdict);
     },
+    /** One was late on a starved machine, and is played again. */
     starved: () => add('starved', 1),
     clean: () => of('broken') === 0,
-    lines: () => [
+    lines: (): readonly string[] => [
       `${of('schedules')} schedules, ${of('broken')} broken (${of('not judged')} could not be judged); ${of('starved')} times one was late on a starved machine and was played again`,
       `${of('acknowledged runs', 'acknowledged builds', 'acknowledged projects')} submissions acknowledged in ${of('attempts')} attempts: ${of('acknowledged runs')} runs, ${of('acknowledged builds')} builds, ${of('acknowledged projects')} projects; ${of('leases')} leases, ${of('reports')} accepted reports`,
       `${broken('I1', 'I13')} lost, ${broken('I3', 'I9')} double-accepted, ${broken('I4')} overlapping leases, ${broken(...violations.keys())} violations in all${[...violations].map(([name, n]) => `, ${name}: ${n}`).join('')}, ${of('crashes')} crashes`,

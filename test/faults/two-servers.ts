@@ -16,34 +16,14 @@ import { freePorts } from './free-ports.ts';
 import { manageNode } from './managed-process.ts';
 import type { ManagedProcess } from './managed-process.ts';
 
-export interface TwoServers {
-  readonly folder: string;
-  readonly databaseUrl: string;
-  readonly processes: readonly [ManagedProcess, ManagedProcess];
-  readonly urls: readonly [string, string];
-  readonly sql: postgres.Sql;
-  /** Speaks as the owner of the first team. */
-  sdkAt(n: 0 | 1): SvcSDK;
-  staffAt(n: 0 | 1): SvcSDK;
-  /** The same owner, signed in anew. */
-  signedInAt(n: 0 | 1): Promise<SvcSDK>;
-  /** Holds a lock until it is called. */
-  hold(statement: string): Promise<() => Promise<void>>;
-  /**
-   * So many statements wait for a lock that have this text in their beginning, which is all that the database
-   * shows.
-   */
-  untilWaiting(text: string, count: number): Promise<void>;
-  /** Kills both. */
-  stop(): Promise<void>;
-}
+export type TwoServers = Awaited<ReturnType<typeof startTwoServers>>;
 
 const SERVER = new URL('../../server/dist/main.js', import.meta.url).pathname;
 /** Two processes on a busy machine may take so long. */
 export const WITHIN = { withinMs: 45_000 };
 
 /** Both are started. */
-export async function startTwoServers(env: Readonly<Record<string, string>>): Promise<TwoServers> {
+export async function startTwoServers(env: Readonly<Record<string, string>>) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-two-'));
   const database = await createMigratedDatabase();
   const ports = await freePorts(2);
@@ -70,6 +50,7 @@ export async function startTwoServers(env: Readonly<Record<string, string>>): Pr
     }),
   ) as [ManagedProcess, ManagedProcess];
   const sql = postgres(database.url, { max: 6, onnotice: () => undefined });
+  /** Kills both. */
   const stop = async (): Promise<void> => {
     await Promise.all(processes.map(async (each) => await each.kill()));
     await sql.end({ timeout: 1 });
@@ -91,11 +72,14 @@ export async function startTwoServers(env: Readonly<Record<string, string>>): Pr
       processes,
       urls,
       sql,
-      sdkAt: (n) => at(n, apiKey),
-      staffAt: (n) => at(n, staffApiKey),
-      signedInAt: async (n) =>
+      /** It speaks as the owner of the first team. */
+      sdkAt: (n: 0 | 1) => at(n, apiKey),
+      staffAt: (n: 0 | 1) => at(n, staffApiKey),
+      /** It is the same owner, signed in anew. */
+      signedInAt: async (n: 0 | 1) =>
         at(n, (await createSvcSDK({ baseUrl: urls[n] }).auth.login(staffEmail, staffPassword)).token),
-      hold: async (statement) => {
+      /** Holds a lock until it is called. */
+      hold: async (statement: string): Promise<() => Promise<void>> => {
         const connection = await sql.reserve();
         await connection.unsafe('begin');
         await connection.unsafe(statement);
@@ -104,7 +88,11 @@ export async function startTwoServers(env: Readonly<Record<string, string>>): Pr
           connection.release();
         };
       },
-      untilWaiting: async (text, count) => {
+      /**
+       * So many statements wait for a lock that have this text in their beginning, which is all that the
+       * database shows.
+       */
+      untilWaiting: async (text: string, count: number): Promise<void> => {
         const waiting = async () =>
           await sql<Array<{ pid: number }>>`
             select pid from pg_stat_activity
