@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { offerOf, script, TIMES, useWorld, waitFor } from './world.ts';
+import { gated, offerOf, script, TIMES, useWorld, waitFor } from './world.ts';
 
 /** Longer than a busy machine takes between two lines of a story. */
 const world = useWorld({ OFFER_MS: '5000' });
@@ -19,7 +19,7 @@ describe('complaints about leases', () => {
     const held = deaf.call('poll', { pollId: 'poll-0002', waitMs: 2_000 }).catch(() => 'lost');
     await waitFor('the offer that nobody hears', async () => {
       const [row] = await world.server.asOwner(`select state from work_items where id = '${run.id}'`);
-      return row?.['state'] === 'offered' ? true : undefined;
+      return row?.['state'] === 'offered';
     });
     network.heal({ reset: true });
     expect(await held).toBe('lost');
@@ -65,13 +65,10 @@ describe('complaints about leases', () => {
   it('2.6 SIGTERM kills the job: it drains instead, and the job ends as if nothing had been', async () => {
     const teamId = await world.team();
     const { home, process } = await world.daemon(teamId);
-    const run = await world.submit(
-      teamId,
-      script({ out: 'begun' }, { await: home.file('gate') }, { exit: 0 }),
-    );
+    const run = await world.submit(teamId, gated(home));
     await world.until(run.id, 'running');
     process.kill('SIGTERM');
-    await waitFor('word of draining', () => (/drain/i.test(process.output()) ? true : undefined));
+    await waitFor('word of draining', () => /drain/i.test(process.output()));
     const later = await world.submit(teamId, ['echo', 'later']);
     writeFileSync(home.file('gate'), '');
     expect(await process.exited).toBe(0);
@@ -98,12 +95,9 @@ describe('complaints about leases', () => {
   it('2.9 orphan containers: what a killed daemon left behind is gone before new work begins', async () => {
     const teamId = await world.team();
     const daemon = await world.daemon(teamId);
-    const run = await world.submit(
-      teamId,
-      script({ out: 'begun' }, { await: daemon.home.file('gate') }, { exit: 0 }),
-    );
+    const run = await world.submit(teamId, gated(daemon.home));
     await world.until(run.id, 'running');
-    await waitFor('the container', () => (daemon.home.events().length > 0 ? true : undefined));
+    await waitFor('the container', () => daemon.home.events().length > 0);
     daemon.process.kill('SIGKILL');
     await daemon.process.exited;
     writeFileSync(daemon.home.file('gate'), '');
@@ -119,12 +113,10 @@ describe('complaints about leases', () => {
     const { home } = await world.daemon(teamId, { url: network.url });
     const run = await world.submit(teamId, script({ out: 'x' }, { await: home.file('gate') }, { exit: 7 }));
     await world.until(run.id, 'running');
-    await waitFor('the task', () => (home.events().length > 0 ? true : undefined));
+    await waitFor('the task', () => home.events().length > 0);
     network.impair({ how: 'lost', directions: ['answers'] });
     writeFileSync(home.file('gate'), '');
-    await waitFor('the end of the task', () =>
-      home.events().some(({ event }) => event === 'end') ? true : undefined,
-    );
+    await waitFor('the end of the task', () => home.events().some(({ event }) => event === 'end'));
     network.heal({ reset: true });
     expect(await world.until(run.id, 'failed', 'succeeded', 'dead')).toMatchObject({
       state: 'failed',
@@ -140,12 +132,9 @@ describe('complaints about leases', () => {
     const teamId = await world.team();
     const network = world.network();
     const cutOff = await world.daemon(teamId, { url: network.url });
-    const run = await world.submit(
-      teamId,
-      script({ out: 'begun' }, { await: cutOff.home.file('gate') }, { exit: 0 }),
-    );
+    const run = await world.submit(teamId, gated(cutOff.home));
     await world.until(run.id, 'running');
-    await waitFor('the task', () => (cutOff.home.events().length > 0 ? true : undefined));
+    await waitFor('the task', () => cutOff.home.events().length > 0);
     const second = await world.scripted(teamId);
     network.impair({ how: 'lost', directions: ['requests', 'answers'] });
     const offer = await waitFor('the next grant', async () =>

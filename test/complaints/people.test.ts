@@ -13,7 +13,7 @@ import { tempDir } from '../setup/runner/temp-dir.ts';
 import { CLOCK_SOURCE } from '../faults/clock.ts';
 import { freePorts } from '../faults/free-ports.ts';
 import { has } from '../setup/needs.ts';
-import { offerOf, script, useWorld, waitFor } from './world.ts';
+import { begin, gated, script, useWorld, waitFor } from './world.ts';
 
 const namespaces = await has('namespaces');
 const [tlsPort = 0] = await freePorts(1);
@@ -40,9 +40,7 @@ describe('complaints about logs', () => {
     await world.until(run.id, 'running');
     network.impair({ how: 'reset', direction: 'requests', afterBytes: 2_000 });
     writeFileSync(home.file('gate'), '');
-    await waitFor('the end of the task', () =>
-      home.events().some(({ event }) => event === 'end') ? true : undefined,
-    );
+    await waitFor('the end of the task', () => home.events().some(({ event }) => event === 'end'));
     network.heal();
     const done = await world.until(run.id, 'succeeded', 'failed', 'dead');
     expect(done).toMatchObject({ state: 'succeeded', attempt: 1, logMissingBytes: 0, logMismatch: false });
@@ -53,9 +51,8 @@ describe('complaints about logs', () => {
     const teamId = await world.team();
     const runner = await world.scripted(teamId);
     const run = await world.submit(teamId, ['echo', 'hi']);
-    const offer = offerOf((await runner.call('poll', { waitMs: 2_000 })).body);
-    const lease = { id: run.id, epoch: offer?.epoch ?? 0 };
-    await runner.call('heartbeat', { leases: [lease] });
+    const lease = await begin(runner);
+    expect(lease.id).toBe(run.id);
     const append = async (offset: number, text: string) =>
       await runner.call('logs', { ...lease, offset, chunks: [{ stream: 'stdout', data: b64(text) }] });
     expect(await append(0, 'one\n')).toMatchObject({ status: 200, body: { nextOffset: 4 } });
@@ -70,9 +67,8 @@ describe('complaints about logs', () => {
     const teamId = await world.team();
     const runner = await world.scripted(teamId);
     const run = await world.submit(teamId, ['echo', 'hi']);
-    const offer = offerOf((await runner.call('poll', { waitMs: 2_000 })).body);
-    const lease = { id: run.id, epoch: offer?.epoch ?? 0 };
-    await runner.call('heartbeat', { leases: [lease] });
+    const lease = await begin(runner);
+    expect(lease.id).toBe(run.id);
     const report = { ...lease, reportId: 'report-0001', reason: 'exit', exitCode: 0, durationMs: 5 };
     expect(await runner.call('report', report)).toMatchObject({ body: { accepted: true } });
     await world.until(run.id, 'succeeded');
@@ -163,7 +159,7 @@ describe('complaints about private networks', () => {
       { SVC_ENROLL_TOKEN: token },
     );
     // It goes on trying for a while: whoever started it has read the sentence by then.
-    await waitFor('the sentence', () => (without.output().includes('--ca-file') ? true : undefined));
+    await waitFor('the sentence', () => without.output().includes('--ca-file'));
     without.kill('SIGKILL');
     const { home } = await world.daemon(teamId, { url: PRIVATE_URL, enrollArgs: ['--ca-file', caFile] });
     const run = await world.submit(teamId, script({ exit: 0 }));
@@ -195,10 +191,7 @@ describe('complaints about runners that do nothing and do not say why', () => {
   it('2.17 pause without unregistering: it finishes what it holds, takes no more, says why, and resumes', async () => {
     const teamId = await world.team();
     const { home, runnerId } = await world.daemon(teamId);
-    const first = await world.submit(
-      teamId,
-      script({ out: 'begun' }, { await: home.file('gate') }, { exit: 0 }),
-    );
+    const first = await world.submit(teamId, gated(home));
     await world.until(first.id, 'running');
     await world.sdk.runners.pause(teamId, runnerId, { note: 'new memory', minutes: 60 });
     const second = await world.submit(teamId, script({ exit: 0 }));
@@ -218,10 +211,7 @@ describe('complaints about runners that do nothing and do not say why', () => {
     expect(await untilWaits(run.id, 'no_live_runner')).toMatch(/runner/);
     const { home, process } = await world.daemon(teamId);
     expect(await world.until(run.id, 'succeeded', 'failed')).toMatchObject({ attempt: 1 });
-    const holding = await world.submit(
-      teamId,
-      script({ out: 'begun' }, { await: home.file('gate') }, { exit: 0 }),
-    );
+    const holding = await world.submit(teamId, gated(home));
     await world.until(holding.id, 'running');
     const next = await world.submit(teamId, script({ exit: 0 }));
     await untilWaits(next.id, 'all_busy');

@@ -1,11 +1,12 @@
 /** Complaints that need another installation than the rest: a broker, or a lowest version. */
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FACTS } from '../e2e/independent-runner.ts';
 import { freePorts } from '../faults/free-ports.ts';
 import { startTcpProxy } from '../setup/tcp-proxy.ts';
 import type { TcpProxy } from '../setup/tcp-proxy.ts';
 import { AMQP_URL, has } from '../setup/needs.ts';
-import { script, useWorld, waitFor } from './world.ts';
+import { gated, useWorld, waitFor } from './world.ts';
 
 const broker = await has('rabbitmq');
 const [amqpPort = 0] = await freePorts(1);
@@ -24,10 +25,7 @@ describe.skipIf(!broker)('complaints about the broker', () => {
   it('2.12 broker ack timeout: while a long job runs the broker holds nothing of it, and may go away', async () => {
     const teamId = await world.team();
     const { home } = await world.daemon(teamId);
-    const run = await world.submit(
-      teamId,
-      script({ out: 'begun' }, { await: home.file('gate') }, { exit: 0 }),
-    );
+    const run = await world.submit(teamId, gated(home));
     await world.until(run.id, 'running');
     // Pointers are thrown away once they are read: a broker that is gone has nothing to put back.
     await way.close();
@@ -43,7 +41,7 @@ describe('complaints about versions', () => {
   it('2.14 version deprecated: it gets no new work, keeps its identity, and the team sees that reason', async () => {
     const teamId = await world.team();
     const old = await world.scripted(teamId);
-    const facts = { version: '1.9.9', os: 'linux', arch: 'x64', isolation: 'container', executor: 'podman' };
+    const facts = { ...FACTS, version: '1.9.9' };
     expect(await old.call('heartbeat', { facts })).toMatchObject({ status: 200 });
     const run = await world.submit(teamId, ['echo', 'hi']);
     const polled = await old.call('poll', { waitMs: 0 });

@@ -8,10 +8,11 @@ import { createSvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { buildBundle, startProcess } from '../setup/runner/daemon-process.ts';
 import type { Bundle, DaemonProcess, RunnerHome } from '../setup/runner/daemon-process.ts';
-import { fakeEvents } from '../setup/runner/fake-executor.ts';
+import { fakeEvents, script } from '../setup/runner/fake-executor.ts';
 import { tempDir } from '../setup/runner/temp-dir.ts';
-import { createIndependentRunner } from '../e2e/independent-runner.ts';
+import { createIndependentRunner, FACTS } from '../e2e/independent-runner.ts';
 import type { IndependentRunner } from '../e2e/independent-runner.ts';
+import { runsItself } from '../setup/own-runners.ts';
 import { waitFor } from '../setup/wait-for.ts';
 import { freePorts } from '../faults/free-ports.ts';
 import { startTcpProxy } from '../setup/tcp-proxy.ts';
@@ -38,32 +39,6 @@ const SETTINGS = {
   RUNNER_WATCH_EVERY_MS: '100',
 };
 
-export interface Daemon {
-  readonly home: RunnerHome;
-  readonly runnerId: string;
-  readonly name: string;
-  readonly process: DaemonProcess;
-  /** Another process on the same folder, as a service manager starts it. */
-  again(...args: string[]): DaemonProcess;
-}
-
-export interface World {
-  readonly server: TestServer;
-  readonly sdk: Sdk;
-  /** The released svc-runner. */
-  readonly program: string;
-  /** A team with its own runners. */
-  team(): Promise<string>;
-  /** A network of its own between a runner and the server: real until it is impaired. */
-  network(): TcpProxy;
-  daemon(teamId: string, options?: DaemonOptions): Promise<Daemon>;
-  scripted(teamId: string, url?: string): Promise<IndependentRunner & { readonly runnerId: string }>;
-  submit(teamId: string, command: readonly string[], more?: object): Promise<Run>;
-  /** Waits for one of these states; the failure shows what the run looks like. */
-  until(runId: string, ...states: readonly string[]): Promise<Run>;
-  outputOf(runId: string): Promise<string>;
-}
-
 export interface DaemonOptions {
   readonly url?: string;
   readonly args?: readonly string[];
@@ -84,7 +59,7 @@ export function useWorld(
   env: Readonly<Record<string, string>> = {},
   networks = 6,
   moreUrls: readonly string[] = [],
-): World {
+) {
   let server: TestServer | undefined;
   let bundle: Bundle | undefined;
   const proxies: TcpProxy[] = [];
@@ -104,18 +79,14 @@ export function useWorld(
     bundle?.remove();
   });
 
-  const there = (): {
-    readonly server: TestServer;
-    readonly bundle: Bundle;
-    readonly sdk: Sdk;
-    readonly staff: Sdk;
-  } => {
+  const there = () => {
     if (server === undefined || bundle === undefined) throw new Error('nothing is started yet');
     const { baseUrl, first } = server;
     const sdk = createSvcSDK({ baseUrl, apiKey: first.apiKey });
     return { server, bundle, sdk, staff: createSvcSDK({ baseUrl, apiKey: first.staffApiKey }) };
   };
-  const until: World['until'] = async (runId, ...states) => {
+  /** It is waited for until it has one of these states; the failure shows what the run looks like. */
+  const until = async (runId: string, ...states: readonly string[]): Promise<Run> => {
     let last: Run | undefined;
     try {
       return await waitFor(
@@ -132,24 +103,26 @@ export function useWorld(
   };
 
   return {
-    get server() {
+    get server(): TestServer {
       return there().server;
     },
-    get sdk() {
+    get sdk(): Sdk {
       return there().sdk;
     },
+    /** It is the released svc-runner. */
     get program() {
       return there().bundle.main;
     },
     until,
-    team: async () => {
+    /** Makes a team with its own runners. */
+    team: async (): Promise<string> => {
       const { sdk, staff } = there();
       const { id } = await sdk.teams.create(`team ${(names += 1)}`);
-      const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
-      await staff.adminTeams.setRegion(id, region?.id ?? '');
+      await runsItself(staff, id);
       return id;
     },
-    network: () => {
+    /** Returns a network of its own between a runner and the server: real until it is impaired. */
+    network: (): TcpProxy => {
       const proxy = proxies[taken];
       if (proxy === undefined) throw new Error(`all ${proxies.length} networks are taken; ask for more`);
       taken += 1;
@@ -157,7 +130,7 @@ export function useWorld(
       return proxy;
     },
     daemon: async (
-      teamId,
+      teamId: string,
       {
         url,
         args = [],
@@ -167,7 +140,7 @@ export function useWorld(
         unseen = false,
         minFreeMb = 1,
         real = false,
-      } = {},
+      }: DaemonOptions = {},
     ) => {
       const { sdk, bundle: built, server: own } = there();
       const root = tempDir();
@@ -187,6 +160,7 @@ export function useWorld(
         events: () => fakeEvents(executorDir),
         file: (file) => join(root, file),
       };
+      /** Starts another process on the same folder, as a service manager does. */
       const again = (...others: string[]): DaemonProcess =>
         startProcess(
           [...nodeArgs, ...(real ? [built.main, 'run'] : [built.fake])],
@@ -199,29 +173,23 @@ export function useWorld(
       const process = again(...args);
       const runnerId = (await sdk.runners.list(teamId)).find((runner) => runner.name === name)?.id ?? '';
       if (!unseen)
-        await waitFor(`${name} to be live:\n${process.output()}`, async () =>
-          (await sdk.runners.get(teamId, runnerId)).health === 'live' ? true : undefined,
+        await waitFor(
+          `${name} to be live:\n${process.output()}`,
+          async () => (await sdk.runners.get(teamId, runnerId)).health === 'live',
         );
       return { home, runnerId, name, process, again };
     },
-    scripted: async (teamId, url) => {
+    scripted: async (teamId: string, url?: string) => {
       const { sdk, server: own } = there();
       const runner = createIndependentRunner(url ?? own.baseUrl);
       const { token } = await sdk.runners.createEnrollToken(teamId);
       const runnerId = await runner.enroll(token, `scripted-${(names += 1)}`);
-      const facts = {
-        version: '1.0.0',
-        os: 'linux',
-        arch: 'x64',
-        isolation: 'container',
-        executor: 'podman',
-      };
-      expect(await runner.call('heartbeat', { facts })).toMatchObject({ status: 200 });
+      expect(await runner.call('heartbeat', { facts: FACTS })).toMatchObject({ status: 200 });
       return { ...runner, runnerId };
     },
-    submit: async (teamId, command, more = {}) =>
+    submit: async (teamId: string, command: readonly string[], more: object = {}): Promise<Run> =>
       await there().sdk.sandboxRuns.create(teamId, { command: [...command], ...more }),
-    outputOf: async (runId) => {
+    outputOf: async (runId: string): Promise<string> => {
       let text = '';
       for await (const event of there().sdk.sandboxRuns.streamLogs(runId, { follow: false }))
         text += event.text;
@@ -237,5 +205,16 @@ export interface Offer {
 
 export const offerOf = (body: Record<string, unknown>): Offer | undefined => body['run'] as Offer | undefined;
 
-export { script } from '../setup/runner/fake-executor.ts';
-export { waitFor };
+/** A task that has begun, and ends with 0 when its file `gate` is there. */
+export const gated = (home: RunnerHome) =>
+  script({ out: 'begun' }, { await: home.file('gate') }, { exit: 0 });
+
+/** Takes the next run for a scripted runner, which has begun with it. */
+export async function begin(runner: Pick<IndependentRunner, 'call'>): Promise<Offer> {
+  const offer = offerOf((await runner.call('poll', { waitMs: 2_000 })).body);
+  const lease = { id: offer?.id ?? '', epoch: offer?.epoch ?? 0 };
+  await runner.call('heartbeat', { leases: [lease] });
+  return lease;
+}
+
+export { script, waitFor };

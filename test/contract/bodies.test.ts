@@ -12,7 +12,6 @@ import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BY_NAME_ALONE } from '../../server/kit/scopes.ts';
-import { freshDatabase, type FreshDatabase } from '../bench/database.ts';
 import { createIndependentRunner, type IndependentRunner } from '../e2e/independent-runner.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
 import { has } from '../setup/needs.ts';
@@ -65,8 +64,6 @@ interface Case extends Sent {
   /** The answer to `empty` ends by itself: a stream that was let in does not. */
   readonly ends: boolean;
 }
-
-let database: FreshDatabase;
 let platform: Platform;
 let runner: IndependentRunner;
 let runnerId: string;
@@ -181,9 +178,9 @@ async function casesOf(rpc: RpcInfo): Promise<Case[]> {
   const add = (
     door: string,
     { shape }: HostileBody,
-    sent: Omit<Case, 'name' | 'http2' | 'ends'> & Partial<Pick<Case, 'http2'>>,
+    sent: Pick<Case, 'path' | 'headers' | 'body' | 'empty'> & Partial<Pick<Case, 'http2' | 'method'>>,
   ): void => {
-    cases.push({ http2: false, ...sent, ends: unary, name: `${shape} by ${door}` });
+    cases.push({ http2: false, method: 'POST', ...sent, ends: unary, name: `${shape} by ${door}` });
   };
   const further = FURTHER.includes(rpc.id);
   const emptyJson = await pack(EMPTY_JSON);
@@ -193,44 +190,18 @@ async function casesOf(rpc: RpcInfo): Promise<Case[]> {
     const body = await pack(hostile.bytes);
     const head = { ...auth, 'content-type': 'application/json', 'content-encoding': 'gzip' };
     const rest = restPath(rpc);
-    if (rest !== undefined)
-      add('REST', hostile, {
-        path: rest,
-        method: rpc.routes[0]?.verb ?? '',
-        headers: head,
-        body,
-        empty: emptyJson,
-      });
-    if (unary)
-      add('Connect in JSON', hostile, { path, method: 'POST', headers: head, body, empty: emptyJson });
+    const sent = { path, headers: head, body, empty: emptyJson };
+    if (rest !== undefined) add('REST', hostile, { ...sent, path: rest, method: rpc.routes[0]?.verb ?? '' });
+    if (unary) add('Connect in JSON', hostile, sent);
   }
   for (const hostile of [...hostileWire(rpc), ...(further ? furtherWire(rpc) : [])]) {
     const body = await pack(hostile.bytes);
-    const framed = envelope(body);
-    const head = { ...auth, 'grpc-encoding': 'gzip' };
-    if (unary)
-      add('Connect', hostile, {
-        path,
-        method: 'POST',
-        headers: { ...auth, 'content-type': 'application/proto', 'content-encoding': 'gzip' },
-        body,
-        empty: emptyWire,
-      });
-    add('gRPC', hostile, {
-      path,
-      method: 'POST',
-      headers: { ...head, 'content-type': 'application/grpc' },
-      body: framed,
-      empty: envelope(emptyWire),
-      http2: true,
-    });
-    add('gRPC-Web', hostile, {
-      path,
-      method: 'POST',
-      headers: { ...head, 'content-type': 'application/grpc-web+proto' },
-      body: framed,
-      empty: envelope(emptyWire),
-    });
+    const framed = { path, body: envelope(body), empty: envelope(emptyWire) };
+    const typed = (type: string) => ({ ...auth, 'grpc-encoding': 'gzip', 'content-type': type });
+    const headers = { ...auth, 'content-type': 'application/proto', 'content-encoding': 'gzip' };
+    if (unary) add('Connect', hostile, { path, headers, body, empty: emptyWire });
+    add('gRPC', hostile, { ...framed, headers: typed('application/grpc'), http2: true });
+    add('gRPC-Web', hostile, { ...framed, headers: typed('application/grpc-web+proto') });
   }
   return cases;
 }
@@ -262,14 +233,13 @@ async function costOf(sent: Case): Promise<{ cost: number; status: number }> {
 
 describe.runIf(await has('postgres'))('the cost of a body', () => {
   beforeAll(async () => {
-    database = await freshDatabase();
-    platform = await startPlatform({
-      DATABASE_URL: database.url,
+    const limits = {
       LIMIT_LOGINS_PER_MINUTE: '1000000',
       LIMIT_REQUESTS_PER_MINUTE: '10000000',
       LIMIT_ANONYMOUS_PER_MINUTE: '10000000',
       LIMIT_BODY_MIB_PER_MINUTE: '10000000',
-    });
+    };
+    platform = await startPlatform(limits, 'machine');
     const { staffEmail, staffPassword, teamId } = platform.bootstrap;
     session = (await platform.sdk.auth.login(staffEmail, staffPassword)).token;
     runner = createIndependentRunner(platform.url);
@@ -282,7 +252,6 @@ describe.runIf(await has('postgres'))('the cost of a body', () => {
     http2?.destroy();
     agent.destroy();
     await platform?.stop();
-    await database?.[Symbol.asyncDispose]();
   });
 
   it('does not add up, and lets others be answered in between', async () => {

@@ -19,6 +19,7 @@ import { UNKNOWN_ROUTE } from '@svc/proto/http/unknown-route.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createIndependentRunner, type IndependentRunner } from '../e2e/independent-runner.ts';
 import { waitFor } from '../setup/wait-for.ts';
+import { setFeature } from '../setup/features.ts';
 import { has } from '../setup/needs.ts';
 import { FIGURES, startTestServer, type TestServer } from '../setup/server.ts';
 
@@ -47,13 +48,8 @@ let runner: IndependentRunner;
 /** The ids are real ones: an answer that depends on whether the resource exists would show. */
 let ids: Readonly<Record<string, string>>;
 
-async function set(key: string, state: 'enabled' | 'disabled'): Promise<void> {
-  const { status, text } = await server.call(`PATCH /admin/platform-features/${key}`, {
-    as: server.first.staffApiKey,
-    body: { state, reason: 'switched by the tests of the gates' },
-  });
-  if (status !== 200) throw new Error(`switching ${key} answered ${status}: ${text}`);
-}
+const set = async (key: string, state: 'enabled' | 'disabled'): Promise<void> =>
+  await setFeature(server, key, state);
 
 async function figures(): Promise<string> {
   return await (await fetch(`${server.baseUrl}/metrics`, { headers: FIGURES })).text();
@@ -210,7 +206,7 @@ describe.runIf(await has('postgres'))('gates of platform features', () => {
         return answer;
       });
       await waitFor('both polls to be held', async () =>
-        (await figures()).includes('svc_gateway_polls_parked 2') ? true : undefined,
+        (await figures()).includes('svc_gateway_polls_parked 2'),
       );
       for (const key of keysOf(internal)) await set(key, 'disabled');
       const switchedMs = performance.now();

@@ -3,14 +3,13 @@
  * instead, with a foreign key, in another runner's name and after revocation; every internal RPC without and
  * with the wrong token. Made from the contract as well.
  */
-import { createServer, type AddressInfo } from 'node:net';
 import * as grpc from '@grpc/grpc-js';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freshDatabase, type FreshDatabase } from '../bench/database.ts';
 import { createIndependentRunner, type IndependentRunner } from '../e2e/independent-runner.ts';
-import { startPlatform, type Platform } from '../e2e/platform.ts';
-import { AMQP_URL, has } from '../setup/needs.ts';
+import { startPlatform, startSplit, type Platform } from '../e2e/platform.ts';
+import { has } from '../setup/needs.ts';
+import { freePort } from '../setup/registry.ts';
 
 const signed = rpcs.filter(({ audience, auth }) => audience === 'runner' && auth === 'runner');
 const internal = rpcs.filter(({ audience }) => audience === 'internal');
@@ -57,9 +56,7 @@ beforeAll(async () => {
   ({ id: otherId } = await enroll('second'));
 }, 120_000);
 
-afterAll(async () => {
-  await platform?.stop();
-});
+afterAll(async () => await platform?.stop());
 
 describe('signed RPCs', () => {
   for (const { id, routes } of signed) {
@@ -118,29 +115,15 @@ describe('signed RPCs', () => {
 });
 
 describe.runIf(partsThere)('internal RPCs', () => {
-  let database: FreshDatabase;
   let split: Platform;
   let port: number;
 
   beforeAll(async () => {
-    const probe = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => probe.once('listening', resolve));
-    ({ port } = probe.address() as AddressInfo);
-    await new Promise((resolve) => probe.close(resolve));
-    database = await freshDatabase();
-    split = await startPlatform({
-      DATABASE_URL: database.url,
-      AMQP_URL,
-      SVC_MODE: 'split',
-      INTERNAL_PORT: String(port),
-      INTERNAL_TOKEN: 'matrix-internal-token-01',
-    });
+    port = await freePort();
+    split = await startSplit(port, 'matrix-internal-token-01');
   }, 120_000);
 
-  afterAll(async () => {
-    await split?.stop();
-    await database?.[Symbol.asyncDispose]();
-  });
+  afterAll(async () => await split?.stop());
 
   /** Gives status and words: an enrollment token that is unknown has the status of a caller who is. */
   const outcomeOf = (id: string, token: string | undefined) => {

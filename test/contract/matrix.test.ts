@@ -17,7 +17,6 @@ import { startPlatform, type Platform } from '../e2e/platform.ts';
 import { startProgram, type Program } from '../e2e/processes.ts';
 import { countStatements } from '../setup/counted-statements.ts';
 import type { CountedStatements } from '../setup/counted-statements.ts';
-import { freshDatabase, type FreshDatabase } from '../bench/database.ts';
 import { has } from '../setup/needs.ts';
 import { added, authorities, excess } from './authority.ts';
 import type { HeldKey } from './authority.ts';
@@ -27,8 +26,6 @@ import { makeWorld, type World } from './world.ts';
 
 const publicRpcs = rpcs.filter(({ audience }) => audience === 'public');
 const postgresThere = await has('postgres');
-
-let database: FreshDatabase;
 let platform: Platform;
 let world: World;
 /** A second server of the same platform, without a worker, whose statements are counted. */
@@ -156,7 +153,6 @@ const idFields = (rpc: RpcInfo) =>
 
 describe.runIf(postgresThere)('the contract matrix', () => {
   beforeAll(async () => {
-    database = await freshDatabase();
     const env = {
       DNS_SERVERS: '127.0.0.1:1', // Nothing listens there.
       JOB_RUNNER_ENABLED: 'true', // host.automation.maintenance depends on it.
@@ -164,8 +160,8 @@ describe.runIf(postgresThere)('the contract matrix', () => {
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_ANONYMOUS_PER_MINUTE: '1000000',
     };
-    platform = await startPlatform({ ...env, DATABASE_URL: database.url });
-    counted = await countStatements(database.url);
+    platform = await startPlatform(env, 'machine');
+    counted = await countStatements(platform.databaseUrl);
     counting = startProgram('server/dist/main.js', [], {
       ...env,
       PORT: '0',
@@ -176,7 +172,7 @@ describe.runIf(postgresThere)('the contract matrix', () => {
     });
     countedUrl = (await counting.says(/listening on (http:\/\/\S+)/, 60_000))[1] ?? '';
     baseUrl = platform.url;
-    world = await makeWorld(platform, database.url);
+    world = await makeWorld(platform, platform.databaseUrl);
   }, 120_000);
 
   afterAll(async () => {
@@ -184,7 +180,6 @@ describe.runIf(postgresThere)('the contract matrix', () => {
     await counting?.stop();
     await counted?.close();
     await platform?.stop();
-    await database?.[Symbol.asyncDispose]();
   });
 
   it('has a valid request for every RPC, and none for RPCs that are gone', () => {

@@ -12,53 +12,7 @@ import { waitFor } from '../setup/wait-for.ts';
 
 type Scopes = NonNullable<ApiKeysCreateParams['scopes']>;
 
-export interface World {
-  readonly teamId: string;
-  readonly projectId: string;
-  readonly environmentId: string;
-  readonly artifactId: string;
-  readonly policyId: string;
-  readonly releaseId: string;
-  readonly promotionId: string;
-  /** Reviewed, so that it can be exported. */
-  readonly packageId: string;
-  readonly buildId: string;
-  readonly variableId: string;
-  readonly stepId: string;
-  readonly spaceId: string;
-  readonly runId: string;
-  /** The commit of the run. */
-  readonly commitSha: string;
-  readonly runnerId: string;
-  readonly registryId: string;
-  readonly endpointId: string;
-  readonly ciConnectionId: string;
-  readonly ciPipelineId: string;
-  readonly ciRunId: string;
-  readonly inviteId: string;
-  readonly regionId: string;
-  readonly memberId: string;
-  /** The session of a developer of the team. */
-  readonly developerSession: string;
-  /** A key of that developer with every scope. */
-  readonly developerKey: string;
-  readonly userId: string;
-  /** A key of the owner with every scope. */
-  readonly key: string;
-  readonly session: string;
-  readonly staffKey: string;
-  readonly staffSession: string;
-  /** A key of the owner with no scope that matters here. */
-  readonly poorKey: string;
-  /** The same for what needs a scope of CI. */
-  readonly poorCiKey: string;
-  readonly expiredKey: string;
-  readonly revokedKey: string;
-  /** A key of somebody who is in another team. */
-  readonly strangerKey: string;
-  readonly strangerSession: string;
-  readonly sql: postgres.Sql;
-}
+export type World = Awaited<ReturnType<typeof makeWorld>>;
 
 /** A new account by invitation, whose address `staff` vouch for, with a session. */
 async function newAccount(
@@ -80,7 +34,7 @@ async function newAccount(
  */
 const SWITCHED_ON = ['host.incidents', 'host.compliance.residency_chain', 'host.automation.maintenance'];
 
-export async function makeWorld(platform: Platform, databaseUrl: string): Promise<World> {
+export async function makeWorld(platform: Platform, databaseUrl: string) {
   const sql = postgres(databaseUrl, { max: 2, onnotice: () => undefined });
   const { bootstrap, staff } = platform;
   for (const key of SWITCHED_ON)
@@ -188,12 +142,14 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     policyId: policy.id,
     releaseId: release.id,
     promotionId: promotion.id,
+    /** It is reviewed, so that it can be exported. */
     packageId,
     buildId: build.id,
     variableId: variable.id,
     stepId: step.id,
     spaceId: space.id,
     runId: run.id,
+    /** It is the commit of the run. */
     commitSha,
     runnerId,
     registryId: registry.id,
@@ -204,17 +160,23 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     inviteId: invite.id,
     regionId: region.id,
     memberId,
+    /** The session of a developer of the team. */
     developerSession: developer.session,
+    /** A key of that developer with every scope. */
     developerKey: developerKey.secret,
     userId: owner.userId,
+    /** A key of the owner with every scope. */
     key: key.secret,
     session: owner.session,
     staffKey: bootstrap.staffApiKey,
     staffSession,
+    /** A key of the owner with no scope that matters here. */
     poorKey: poor.secret,
+    /** The same for what needs a scope of CI. */
     poorCiKey: poorCi.secret,
     expiredKey: expired.secret,
     revokedKey: revoked.secret,
+    /** A key of somebody who is in another team. */
     strangerKey: strangerKey.secret,
     strangerSession: stranger.session,
     sql,

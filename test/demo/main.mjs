@@ -98,16 +98,20 @@ async function startRunner({ sdk, url, teamId }, name) {
   return { daemon, runner };
 }
 
+async function endOf(sdk, id) {
+  return await until(
+    `run ${id} to end`,
+    () => sdk.sandboxRuns.get(id),
+    (r) => r.finishedAt !== undefined,
+  );
+}
+
 async function showRun({ sdk, teamId }, title, request) {
   say.step(title);
   say.line(`$ ${request.command.join(' ')}`);
   const { id } = await sdk.sandboxRuns.create(teamId, request);
   for await (const event of sdk.sandboxRuns.streamLogs(id)) say.output(event.text);
-  const run = await until(
-    `run ${id} to end`,
-    () => sdk.sandboxRuns.get(id),
-    (r) => r.finishedAt !== undefined,
-  );
+  const run = await endOf(sdk, id);
   const exit = run.exitCode === undefined ? '' : `, exit code ${run.exitCode}`;
   say.line(`${run.state}: ${run.reason}${exit}, on ${run.runnerName}`);
   say.line(
@@ -143,11 +147,7 @@ async function revokeInMidRun(demo, first) {
     await sdk.runners.resume(teamId, second.runner.id);
     await sdk.runners.revoke(teamId, first.runner.id);
   }
-  const run = await until(
-    'the run to end',
-    () => sdk.sandboxRuns.get(id),
-    (r) => r.finishedAt !== undefined,
-  );
+  const run = await endOf(sdk, id);
   say.line(
     `${run.state} on ${run.runnerName}, attempt ${run.attempt}; metered ${run.meteredMs} ms of that lease alone`,
   );

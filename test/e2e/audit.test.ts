@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import type { AuditCheckpoint, AuditEntry, ExportLine } from '@svc/sdk';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freshDatabase, type FreshDatabase } from '../bench/database.ts';
 import { has } from '../setup/needs.ts';
 import { createIndependentRunner } from './independent-runner.ts';
 import { startPlatform, type Platform } from './platform.ts';
@@ -17,21 +16,18 @@ import { startProgram, type Program } from './processes.ts';
 const postgresHere = await has('postgres');
 
 describe.runIf(postgresHere)('the ledger of a team', () => {
-  let database: FreshDatabase;
   let platform: Platform;
   let restarted: Program | undefined;
   let teamId: string;
   let kept: AuditCheckpoint;
 
   beforeAll(async () => {
-    database = await freshDatabase();
-    platform = await startPlatform({ DATABASE_URL: database.url });
+    platform = await startPlatform({}, 'machine');
   }, 120_000);
 
   afterAll(async () => {
     await restarted?.stop('SIGTERM');
     await platform?.stop();
-    await database?.[Symbol.asyncDispose]();
   });
 
   it('is read as it was written, newest first', async () => {
@@ -106,7 +102,7 @@ describe.runIf(postgresHere)('the ledger of a team', () => {
   });
 
   it('cannot be cut off unseen, not even by somebody with every right in the database', async () => {
-    const intruder = postgres(database.url, { max: 1, onnotice: () => undefined });
+    const intruder = postgres(platform.databaseUrl, { max: 1, onnotice: () => undefined });
     await expect(intruder`delete from audit_entries where chain = ${teamId} and seq > 6`).rejects.toThrow(
       /append-only/,
     );
@@ -121,7 +117,7 @@ describe.runIf(postgresHere)('the ledger of a team', () => {
     restarted = startProgram('server/dist/main.js', [], {
       PORT: new URL(platform.url).port,
       DATA_DIR: join(platform.folder, 'platform'),
-      DATABASE_URL: database.url,
+      DATABASE_URL: platform.databaseUrl,
       LOG_LEVEL: 'warn',
     });
     await restarted.says(/listening on/, 60_000);

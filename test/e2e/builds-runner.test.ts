@@ -79,13 +79,8 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
     ({ runnerId } = runner);
     const { url, commit } = git.commit('web', appTree('first\n'));
     firstCommit = commit;
-    const project = await platform.sdk.projects.create({ name: 'web', teamId });
-    const environment = await platform.sdk.environments.create(project.id, {
-      name: 'production',
-      repository: url,
-      deploy: { kind: 'container', app },
-    });
-    environmentId = environment.id;
+    const deploy = { kind: 'container', app };
+    ({ id: environmentId } = await platform.environment(teamId, url, { deploy }));
     await platform.sdk.variables.set(environmentId, 'TOKEN', 'canary-4711', { secret: true });
   }, 120_000);
 
@@ -96,15 +91,7 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
   }, 60_000);
 
   const page = async (address: string | undefined) => await (await fetch(`${address}/index.html`)).text();
-  const ended = async (buildId: string) =>
-    await waitFor(
-      `${buildId} to end`,
-      async () => {
-        const build = await platform.sdk.builds.get(environmentId, buildId);
-        return build.finishedAt === undefined ? undefined : build;
-      },
-      { withinMs: 90_000 },
-    );
+  const ended = async (buildId: string) => await platform.endedBuild(environmentId, buildId, 90_000);
 
   it('builds, pushes and deploys, and the reported address answers; a rollback brings the earlier image back', async () => {
     const started = await platform.sdk.builds.create(environmentId);

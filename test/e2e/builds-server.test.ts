@@ -6,9 +6,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BuildEvent } from '@svc/sdk';
-import { createIndependentRunner, type IndependentRunner } from './independent-runner.ts';
+import { scriptedRunner } from '../setup/builds/scripted-runner.ts';
+import type { Offer, ScriptedRunner } from '../setup/builds/scripted-runner.ts';
 import { startPlatform, type Platform } from './platform.ts';
-import { waitFor } from '../setup/wait-for.ts';
 
 const CANARY = `canary-${randomBytes(8).toString('hex')}`;
 const IMAGE = '127.0.0.1:5000/acme/web';
@@ -20,36 +20,16 @@ const COMMIT = 'c'.repeat(40);
  */
 const LEASE_MS = 15_000;
 
-interface Offer {
-  readonly id: string;
-  readonly epoch: number;
-  readonly secrets?: Readonly<Record<string, string>>;
-  readonly deployImage?: string;
-}
-
 describe('builds on the server', () => {
   let platform: Platform;
   let teamId: string;
   let environmentId: string;
-  let runner: IndependentRunner;
+  let runner: ScriptedRunner;
 
-  const introduce = async (team: string, name: string): Promise<IndependentRunner> => {
-    const made = createIndependentRunner(platform.url);
-    const { token } = await platform.sdk.runners.createEnrollToken(team);
-    await made.enroll(token, name);
-    const facts = { version: '1.0.0', os: 'linux', arch: 'x64', isolation: 'container', executor: 'podman' };
-    expect((await made.call('heartbeat', { facts })).status).toBe(200);
-    return made;
-  };
-  const newEnvironment = async (team: string, more: object = {}): Promise<string> => {
-    const project = await platform.sdk.projects.create({ name: 'web', teamId: team });
-    const environment = await platform.sdk.environments.create(project.id, {
-      name: 'production',
-      repository: 'https://git.example.com/acme/web',
-      ...more,
-    });
-    return environment.id;
-  };
+  const introduce = async (team: string, name: string): Promise<ScriptedRunner> =>
+    await scriptedRunner(platform.url, (await platform.sdk.runners.createEnrollToken(team)).token, name);
+  const newEnvironment = async (team: string, more: object = {}): Promise<string> =>
+    (await platform.environment(team, 'https://git.example.com/acme/web', more)).id;
 
   beforeAll(async () => {
     platform = await startPlatform(
@@ -71,39 +51,14 @@ describe('builds on the server', () => {
   }, 120_000);
   afterAll(async () => await platform?.stop());
 
-  /** Held at the gateway until there is one. */
-  const take = async (by = runner, waitMs = 20_000): Promise<Offer> => {
-    const { status, body } = await by.call('build-poll', { waitMs });
-    expect(status, JSON.stringify(body)).toBe(200);
-    if (body['build'] === undefined) throw new Error(`no build was offered within ${waitMs} ms`);
-    return body['build'] as Offer;
-  };
-  const beat = async ({ id, epoch }: Offer, phase: string, by = runner): Promise<string> => {
-    const { body } = await by.call('heartbeat', { leases: [{ id, epoch, phase }] });
-    return String((body['leases'] as Array<{ state: string }>)[0]?.state);
-  };
-  const log = async ({ id, epoch }: Offer, offset: number, text: string): Promise<void> => {
-    const chunks = [{ stream: 'stdout', data: Buffer.from(text).toString('base64') }];
-    expect((await runner.call('build-logs', { id, epoch, offset, chunks })).status).toBe(200);
-  };
-  const report = async ({ id, epoch }: Offer, build: object, by = runner) =>
-    await by.call('build-report', {
-      id,
-      epoch,
-      reportId: randomBytes(8).toString('hex'),
-      reason: 'exit',
-      exitCode: 0,
-      build,
-    });
+  const log = async (offer: Offer, offset: number, text: string): Promise<void> =>
+    expect((await runner.log(offer, text, offset)).status).toBe(200);
+  const report = async (offer: Offer, build: object) => await runner.report(offer, { build });
   const published = { image: IMAGE, digest: DIGEST, commit: COMMIT, buildType: 'dockerfile' };
-  const ended = async (buildId: string) =>
-    await waitFor(`${buildId} to end`, async () => {
-      const build = await platform.sdk.builds.get(environmentId, buildId);
-      return build.finishedAt === undefined ? undefined : build;
-    });
+  const ended = async (buildId: string) => await platform.endedBuild(environmentId, buildId, 30_000);
 
   it('deploys what a person waits for, and tells the story while it happens', async () => {
-    const held = take();
+    const held = runner.take();
     const waiting = platform.sdk.environments.deployAndWait(environmentId, { pollIntervalMs: 50 });
     const offer = await held;
     expect(offer).toMatchObject({
@@ -122,7 +77,7 @@ describe('builds on the server', () => {
     const following = platform.sdk.builds.streamLogs(environmentId, offer.id, (event) => told.push(event));
     let offset = 0;
     for (const phase of ['cloning', 'building', 'publishing', 'deploying']) {
-      expect(await beat(offer, phase)).toBe('ok');
+      expect(await runner.beat(offer, phase)).toBe('ok');
       const text = `${phase} now\n`;
       await log(offer, offset, text);
       offset += text.length;
@@ -151,11 +106,11 @@ describe('builds on the server', () => {
       await platform.sdk.builds.create(environmentId),
       await platform.sdk.builds.create(environmentId),
     ];
-    const offer = await take();
+    const offer = await runner.take();
     expect(offer.id).toBe(one.id);
-    expect(await beat(offer, 'publishing')).toBe('ok');
+    expect(await runner.beat(offer, 'publishing')).toBe('ok');
     // From here on the runner says nothing: the time of the lease passes, and the queue goes on by itself.
-    const next = await take(runner, 40_000);
+    const next = (await runner.wait()) ?? (await runner.take());
     expect(next.id).toBe(two.id);
     expect(await ended(one.id)).toMatchObject({
       state: 'failed',
@@ -179,8 +134,8 @@ describe('builds on the server', () => {
     const { id } = JSON.parse(created.stdout) as { id: string };
     const listed = platform.svc('builds', 'list', environmentId, '--json');
     expect(listed.stdout).toContain(id);
-    const offer = await take();
-    await beat(offer, 'building');
+    const offer = await runner.take();
+    await runner.beat(offer, 'building');
     await log(offer, 0, 'step 1 of 1\n');
     await report(offer, { ...published, address: 'http://10.0.0.7:1' });
     const logs = platform.svc('builds', 'logs', id, '--env', environmentId);
@@ -188,7 +143,7 @@ describe('builds on the server', () => {
     expect(logs.stdout).toContain('step 1 of 1');
     const back = platform.svc('builds', 'rollback', id, '--env', environmentId, '--yes', '--json');
     expect(back.status, back.stderr).toBe(0);
-    const deploy = await take();
+    const deploy = await runner.take();
     expect(deploy.deployImage).toBe(`${IMAGE}@${DIGEST}`);
     await report(deploy, { address: 'http://10.0.0.7:2' });
     const rolledBack = JSON.parse(back.stdout) as { id: string };

@@ -18,6 +18,7 @@ import { gitlabHooks } from '../setup/forges/gitlab-hooks.ts';
 import { githubClaims, gitlabClaims, startOidcIssuers } from '../setup/oidc-issuer.ts';
 import type { OidcIssuers } from '../setup/oidc-issuer.ts';
 import { has } from '../setup/needs.ts';
+import { runsItself } from '../setup/own-runners.ts';
 import { startTestServer, type TestServer } from '../setup/server.ts';
 import { waitFor } from '../setup/wait-for.ts';
 
@@ -63,8 +64,7 @@ describe.skipIf(!(await has('postgres')))('flows of external CI', () => {
     forges.push(forge);
     const { id: teamId } = await sdk.teams.create(`team-${repositoryId}`);
     const staff = createSvcSDK({ baseUrl: server.baseUrl, apiKey: server.first.staffApiKey });
-    const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
-    await staff.adminTeams.setRegion(teamId, region?.id ?? '');
+    await runsItself(staff, teamId);
     const project = await sdk.projects.create({ name: 'app', teamId });
     const environment = await sdk.environments.create(project.id, {
       name: 'production',
@@ -117,6 +117,10 @@ describe.skipIf(!(await has('postgres')))('flows of external CI', () => {
       if (!response.ok)
         throw new Error(`a delivery was answered with ${response.status}: ${await response.text()}`);
     };
+
+  /** Returns the report that a run of the old commit runs. */
+  const begun = ({ connectionId: ciConnectionId }: Place, externalRunId: string) =>
+    ({ ciConnectionId, externalRunId, status: 'running', commitSha: OLD, branch: 'main' }) as const;
 
   /** Each act twice, in an order that the seed decides, a few at a time. */
   const perform = async (acts: readonly Act[], seed: number): Promise<void> => {
@@ -216,6 +220,8 @@ describe.skipIf(!(await has('postgres')))('flows of external CI', () => {
         };
       const old = (fields: Omit<Shown, 'id'> & { second: number }): Act =>
         hook('workflow_run', run(here, { id: 5001, sha: OLD, ...fields }));
+      const young = (fields: Omit<Shown, 'id' | 'attempt'> & { second: number }): Act =>
+        hook('workflow_run', run(here, { id: 5002, sha: NEW, attempt: 1, ...fields }));
       const name = (attempt: number) => `${here.connectionId}:${attempt}:5001`;
       return [
         old({ attempt: 1, second: 0, status: 'requested' }),
@@ -228,29 +234,10 @@ describe.skipIf(!(await has('postgres')))('flows of external CI', () => {
         hook('workflow_job', job(here, { id: 71, attempt: 1, status: 'completed', conclusion: 'failure' })),
         hook('workflow_job', job(here, { id: 72, attempt: 2, status: 'queued' })),
         hook('workflow_job', job(here, { id: 72, attempt: 2, status: 'completed', conclusion: 'success' })),
-        hook('workflow_run', run(here, { id: 5002, sha: NEW, attempt: 1, second: 0, status: 'queued' })),
-        hook(
-          'workflow_run',
-          run(here, {
-            id: 5002,
-            sha: NEW,
-            attempt: 1,
-            second: 5,
-            status: 'completed',
-            conclusion: 'cancelled',
-          }),
-        ),
+        young({ second: 0, status: 'queued' }),
+        young({ second: 5, status: 'completed', conclusion: 'cancelled' }),
         hook('star', { action: 'created', repository: { id: here.repositoryId, full_name: 'acme/app' } }),
-        oidc(1, async (sdk) =>
-          sdk.ci.report({
-            ciConnectionId: here.connectionId,
-            externalRunId: '5001',
-            status: 'running',
-            commitSha: OLD,
-            branch: 'main',
-            pipelineName: 'CI',
-          }),
-        ),
+        oidc(1, async (sdk) => sdk.ci.report({ ...begun(here, '5001'), pipelineName: 'CI' })),
         oidc(1, async (sdk) => sdk.ci.complete(name(1), 'failed')),
         oidc(2, async (sdk) => sdk.ci.complete(name(2), 'success', 7_000)),
       ];
@@ -348,14 +335,7 @@ describe.skipIf(!(await has('postgres')))('flows of external CI', () => {
             },
           );
         };
-      const key: Act = async () =>
-        void (await sdk.ci.report({
-          ciConnectionId: here.connectionId,
-          externalRunId: '31',
-          status: 'running',
-          commitSha: OLD,
-          branch: 'main',
-        }));
+      const key: Act = async () => void (await sdk.ci.report(begun(here, '31')));
       return [
         hook(pipeline(here, 'pending', [[10, 'pending']])),
         hook(pipeline(here, 'running', [[10, 'running']])),
@@ -371,18 +351,8 @@ describe.skipIf(!(await has('postgres')))('flows of external CI', () => {
       const here = await place('gitlab', 2_000 + seed);
       await perform(acts(here), seed);
       await settled(here);
-      expect(await told(here)).toEqual([
-        {
-          kind: 'ci_run',
-          name: 'Release',
-          status: 'success',
-          attempt: 1,
-          commitSha: OLD,
-          branch: 'main',
-          reason: undefined,
-          provider: 'gitlab',
-        },
-      ]);
+      const run = { kind: 'ci_run', name: 'Release', branch: 'main', provider: 'gitlab', reason: undefined };
+      expect(await told(here)).toEqual([{ ...run, status: 'success', attempt: 1, commitSha: OLD }]);
     });
   });
 });

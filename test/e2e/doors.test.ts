@@ -31,9 +31,7 @@ beforeAll(async () => {
   platform = await startPlatform();
 }, 120_000);
 
-afterAll(async () => {
-  await platform?.stop();
-});
+afterAll(async () => await platform?.stop());
 
 /** curl as a person types it; answers the status and the parsed body. */
 function curl(method: string, path: string, body?: unknown) {
@@ -56,10 +54,15 @@ function curl(method: string, path: string, body?: unknown) {
   };
 }
 
-function unary(method: DescMethod, request: Uint8Array): Promise<Uint8Array> {
+function grpcClient() {
   const client = new grpc.Client(new URL(platform.url).host, grpc.credentials.createInsecure());
   const metadata = new grpc.Metadata();
   metadata.set('authorization', `Bearer ${platform.bootstrap.apiKey}`);
+  return { client, metadata };
+}
+
+function unary(method: DescMethod, request: Uint8Array): Promise<Uint8Array> {
+  const { client, metadata } = grpcClient();
   const identity = (bytes: Uint8Array) => Buffer.from(bytes);
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(
@@ -138,9 +141,7 @@ describe('gRPC', () => {
     const teamId = await platform.customerTeam('grpc');
     const run = await platform.sdk.sandboxRuns.create(teamId, { command: ['true'] });
     await platform.sdk.sandboxRuns.cancel(run.id);
-    const client = new grpc.Client(new URL(platform.url).host, grpc.credentials.createInsecure());
-    const metadata = new grpc.Metadata();
-    metadata.set('authorization', `Bearer ${platform.bootstrap.apiKey}`);
+    const { client, metadata } = grpcClient();
     const { input, name, parent } = SandboxRunsService.method.streamLogs;
     const call = client.makeServerStreamRequest(
       `/${parent.typeName}/${name}`,

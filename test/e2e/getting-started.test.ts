@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { blocksOf } from '../docs/markdown.ts';
 import { createEmptyDatabase } from '../setup/database.ts';
 import { has } from '../setup/needs.ts';
+import { watch } from './processes.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 const page = 'docs/getting-started.md';
@@ -22,54 +23,22 @@ const scriptOf = (info: string): string =>
     .map(({ text }) => text.replaceAll(/^npm ci$/gm, ''))
     .join('\n');
 
-interface Terminal {
-  readonly ended: Promise<number | null>;
-  output(): string;
-  /** Resolves with what the pattern found; rejects when the program ends without it. */
-  says(pattern: RegExp): Promise<RegExpExecArray>;
-  stop(): Promise<void>;
-}
+/** A page that leads to a run takes minutes on a busy machine. */
+const SAYS_MS = 300_000;
 
-function openTerminal(script: string, cwd: string, env: NodeJS.ProcessEnv): Terminal {
+function openTerminal(script: string, cwd: string, env: NodeJS.ProcessEnv) {
   // A process group of its own, because npm hands no signal down to what it has started.
   const child = spawn('bash', ['-eu', '-c', script], { cwd, env, detached: true });
-  let printed = '';
-  const watchers = new Set<() => void>();
-  const notify = (): void => watchers.forEach((watcher) => watcher());
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (data: Buffer) => {
-      printed += data.toString();
-      notify();
-    });
-  let over = false;
-  const ended = new Promise<number | null>((resolve) =>
-    child.once('close', (code) => {
-      over = true;
-      notify();
-      resolve(code);
-    }),
-  );
+  const watched = watch(child, 'the terminal', 'close');
   return {
-    ended,
-    output: () => printed,
-    says: async (pattern) =>
-      await new Promise((resolve, reject) => {
-        const look = (): void => {
-          const match = pattern.exec(printed);
-          if (match === null && !over) return;
-          watchers.delete(look);
-          if (match === null) reject(new Error(`ended without printing ${pattern}:\n${printed}`));
-          else resolve(match);
-        };
-        watchers.add(look);
-        look();
-      }),
-    stop: async () => {
-      if (!over && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
-      await ended;
+    ...watched,
+    stop: async (): Promise<void> => {
+      if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid ?? 0), 'SIGTERM');
+      await watched.exited;
     },
   };
 }
+type Terminal = ReturnType<typeof openTerminal>;
 
 describe.skipIf(!((await has('postgres')) && (await has('namespaces'))))('getting started', () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-started-'));
@@ -101,14 +70,14 @@ describe.skipIf(!((await has('postgres')) && (await has('namespaces'))))('gettin
   });
 
   it('leads from a clone to a run that succeeded', async () => {
-    await open('sh server').says(/^listening on http/m);
+    await open('sh server').says(/^listening on http/m, SAYS_MS);
     const shell = open('sh');
     // The page starts the runner after it was enrolled. A run that is submitted before waits for it.
-    await shell.says(/^enrolled machine-a/m);
+    await shell.says(/^enrolled machine-a/m, SAYS_MS);
     const runner = open('sh runner');
     const code = await Promise.race([
-      shell.ended,
-      runner.ended.then(() => Promise.reject(new Error(`the runner ended:\n${runner.output()}`))),
+      shell.exited,
+      runner.exited.then(() => Promise.reject(new Error(`the runner ended:\n${runner.output()}`))),
     ]);
     expect(code, shell.output()).toBe(0);
     expect(shell.output()).toMatch(/^hello from the sandbox$/m);

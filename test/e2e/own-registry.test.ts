@@ -11,7 +11,6 @@ import { startGitServer, type GitServer } from '../setup/git-server.ts';
 import { has } from '../setup/needs.ts';
 import { freePort } from '../setup/registry.ts';
 import { appTree, podman, removeApp } from '../setup/runner/build-stories.ts';
-import { waitFor } from '../setup/wait-for.ts';
 import { startPlatform, type Platform } from './platform.ts';
 import { startProgram, type Program } from './processes.ts';
 
@@ -24,30 +23,6 @@ const registryStatus = async (host: string) =>
     ({ status }) => status,
     () => undefined,
   );
-
-async function ended(platform: Platform, environmentId: string, buildId: string) {
-  return await waitFor(
-    `${buildId} to end`,
-    async () => await platform.sdk.builds.get(environmentId, buildId),
-    {
-      holds: ({ finishedAt }) => finishedAt !== undefined,
-      withinMs: 120_000,
-    },
-  );
-}
-
-async function environmentOf(
-  { sdk }: Platform,
-  teamId: string,
-  { url, app }: { readonly url: string; readonly app?: string },
-) {
-  const project = await sdk.projects.create({ name: 'web', teamId });
-  return await sdk.environments.create(project.id, {
-    name: 'production',
-    repository: url,
-    ...(app === undefined ? {} : { deploy: { kind: 'container', app } }),
-  });
-}
 
 describe.runIf(there)("the server's own registry", { timeout: 300_000 }, () => {
   const app = `own-${randomBytes(4).toString('hex')}`;
@@ -73,9 +48,10 @@ describe.runIf(there)("the server's own registry", { timeout: 300_000 }, () => {
     const teamId = await platform.customerTeam('builders');
     await platform.startRunner(teamId, 'same-machine', RUNNER);
     const { url } = git.commit('web', await appTree());
-    const { id: environmentId } = await environmentOf(platform, teamId, { url, app });
+    const deploy = { kind: 'container', app };
+    const { id: environmentId } = await platform.environment(teamId, url, { deploy });
     const submitted = await platform.sdk.builds.create(environmentId);
-    const built = await ended(platform, environmentId, submitted.id);
+    const built = await platform.endedBuild(environmentId, submitted.id);
     expect(built, built.message).toMatchObject({ state: 'succeeded' });
     expect(built.image).toMatch(new RegExp(`^${host}/${teamId}/`));
     const page = async (address = '') => await (await fetch(`${address}/index.html`)).text();
@@ -97,7 +73,7 @@ describe.runIf(there)("the server's own registry", { timeout: 300_000 }, () => {
     await removeApp(app);
     await podman('rmi', '--force', `${built.image}@${built.digest}`);
     const rolled = await platform.sdk.builds.rollback(environmentId, built.id);
-    const back = await ended(platform, environmentId, rolled.id);
+    const back = await platform.endedBuild(environmentId, rolled.id);
     expect(back, `${back.message}\n${next.output()}`).toMatchObject({
       state: 'succeeded',
       digest: built.digest,
@@ -120,8 +96,9 @@ describe.runIf(there)('a local registry that the machine of a runner does not re
       try {
         const teamId = await platform.customerTeam('elsewhere');
         await platform.startRunner(teamId, 'other-machine', RUNNER);
-        const { id } = await environmentOf(platform, teamId, git.commit('web', await appTree()));
-        const build = await ended(platform, id, (await platform.sdk.builds.create(id)).id);
+        const { url } = git.commit('web', await appTree());
+        const { id } = await platform.environment(teamId, url);
+        const build = await platform.endedBuild(id, (await platform.sdk.builds.create(id)).id);
         expect(build).toMatchObject({ state: 'failed', phases: [] });
         expect(build.message).toContain(
           `local registry ${host} is not reached from this machine: nothing listens at ${host}`,

@@ -7,42 +7,18 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSvcSDK } from '@svc/sdk';
+import type { Bootstrap } from '../../server/bootstrap.ts';
 import { createMigratedDatabase } from '../setup/database.ts';
-import { has } from '../setup/needs.ts';
+import { AMQP_URL, has } from '../setup/needs.ts';
+import { runsItself } from '../setup/own-runners.ts';
+import { waitFor } from '../setup/wait-for.ts';
 import { startProgram, type Program } from './processes.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 
-export interface Bootstrap {
-  readonly baseUrl: string;
-  readonly staffEmail: string;
-  readonly staffPassword: string;
-  readonly staffApiKey: string;
-  readonly teamId: string;
-  readonly apiKey: string;
-}
-
 export type Sdk = ReturnType<typeof createSvcSDK>;
 
-export interface Platform {
-  readonly url: string;
-  readonly bootstrap: Bootstrap;
-  /** The bootstrap team's developer. */
-  readonly sdk: Sdk;
-  readonly staff: Sdk;
-  readonly folder: string;
-  readonly server: Program;
-  /** Makes a team of the bootstrap account whose work goes to its own runners. */
-  customerTeam(name: string): Promise<string>;
-  /** Enrolls and starts a real daemon; resolves when it is live. */
-  startRunner(
-    teamId: string,
-    name: string,
-    args?: readonly string[],
-  ): Promise<Program & { readonly runnerId: string; readonly dataDir: string }>;
-  svc(...args: string[]): { readonly stdout: string; readonly status: number; readonly stderr: string };
-  stop(): Promise<void>;
-}
+export type Platform = Awaited<ReturnType<typeof startPlatform>>;
 
 /**
  * Without a DATABASE_URL the server makes a cluster of its own, which costs more than all else of its start.
@@ -53,7 +29,7 @@ export async function startPlatform(
   env: Record<string, string> = {},
   where: 'own' | 'machine' = 'own',
   flags: readonly string[] = [],
-): Promise<Platform> {
+) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-e2e-'));
   const database =
     where === 'machine' && (await has('postgres')) ? await createMigratedDatabase() : undefined;
@@ -78,20 +54,40 @@ export async function startPlatform(
   return {
     url,
     bootstrap,
+    /** Address of the database of `machine`, and else empty. */
+    databaseUrl: database?.url ?? '',
+    /** It acts as the developer of the bootstrap team. */
     sdk,
     staff,
     folder,
     server,
 
-    async customerTeam(name) {
+    /** Makes a team of the bootstrap account whose work goes to its own runners. */
+    async customerTeam(name: string): Promise<string> {
       const team = await sdk.teams.create(name);
-      const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
-      if (region === undefined) throw new Error('no customer-operated region after the first start');
-      await staff.adminTeams.setRegion(team.id, region.id);
+      await runsItself(staff, team.id);
       return team.id;
     },
 
-    async startRunner(teamId, name, args = []) {
+    /** Makes an environment in a project of its own, which builds this repository. */
+    async environment(teamId: string, repository: string, more: object = {}) {
+      const { id: projectId } = await sdk.projects.create({ name: 'web', teamId });
+      return await sdk.environments.create(projectId, { name: 'production', repository, ...more });
+    },
+
+    /** The end of a build is waited for. */
+    endedBuild: async (environmentId: string, buildId: string, withinMs = 120_000) =>
+      await waitFor(`${buildId} to end`, async () => await sdk.builds.get(environmentId, buildId), {
+        holds: ({ finishedAt }) => finishedAt !== undefined,
+        withinMs,
+      }),
+
+    /** Enrolls and starts a real daemon; resolves when it is live. */
+    async startRunner(
+      teamId: string,
+      name: string,
+      args: readonly string[] = [],
+    ): Promise<Program & { readonly runnerId: string; readonly dataDir: string }> {
       const { token } = await sdk.runners.createEnrollToken(teamId);
       const dataDir = join(folder, name);
       const enroll = startProgram(
@@ -112,7 +108,7 @@ export async function startPlatform(
       }
     },
 
-    svc(...args) {
+    svc(...args: string[]): { readonly stdout: string; readonly status: number; readonly stderr: string } {
       try {
         const stdout = execFileSync(process.execPath, ['cli/bin/svc.mjs', ...args], {
           cwd: root,
@@ -132,11 +128,23 @@ export async function startPlatform(
       }
     },
 
-    async stop() {
+    async stop(): Promise<void> {
       await Promise.all(runners.map((runner) => runner.stop('SIGKILL')));
       await server.stop('SIGTERM');
       await database?.drop();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A server without a gateway of its own, whose internal port is this one. */
+export async function startSplit(internalPort: number, internalToken: string): Promise<Platform> {
+  const env = {
+    AMQP_URL,
+    SVC_MODE: 'split',
+    INTERNAL_PORT: String(internalPort),
+    INTERNAL_TOKEN: internalToken,
+    LOG_LEVEL: 'error',
+  };
+  return await startPlatform(env, 'machine');
 }

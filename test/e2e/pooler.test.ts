@@ -7,12 +7,13 @@ import { createSvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../setup/database.ts';
 import { has } from '../setup/needs.ts';
+import { runsItself } from '../setup/own-runners.ts';
 import { startPooler } from '../setup/pooler.ts';
 import type { Pooler } from '../setup/pooler.ts';
 import { startTestServer } from '../setup/server.ts';
 import type { TestServer } from '../setup/server.ts';
 import { waitFor } from '../setup/wait-for.ts';
-import { createIndependentRunner } from './independent-runner.ts';
+import { createIndependentRunner, FACTS } from './independent-runner.ts';
 
 interface Offer {
   readonly id: string;
@@ -40,18 +41,10 @@ describe.skipIf(!(await has('postgres')) || !(await has('pgbouncer')))(
       const sdk = createSvcSDK({ baseUrl, apiKey: first.apiKey });
       const staff = createSvcSDK({ baseUrl, apiKey: first.staffApiKey });
       const { id: teamId } = await sdk.teams.create('behind a pooler');
-      const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
-      await staff.adminTeams.setRegion(teamId, region?.id ?? '');
+      await runsItself(staff, teamId);
       const runner = createIndependentRunner(baseUrl);
       await runner.enroll((await sdk.runners.createEnrollToken(teamId)).token, 'pooled');
-      const facts = {
-        version: '1.0.0',
-        os: 'linux',
-        arch: 'x64',
-        isolation: 'container',
-        executor: 'podman',
-      };
-      expect(await runner.call('heartbeat', { facts })).toMatchObject({ status: 200 });
+      expect(await runner.call('heartbeat', { facts: FACTS })).toMatchObject({ status: 200 });
 
       const held = runner.call('poll', { waitMs: 10_000 });
       const { id: runId } = await sdk.sandboxRuns.create(teamId, { command: ['true'] });

@@ -4,14 +4,13 @@
  * anew, and nobody has to touch it.
  */
 import { readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { rawHttp1 } from '@svc/proto/http/testing/raw.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freshDatabase, type FreshDatabase } from '../bench/database.ts';
 import { AMQP_URL, has } from '../setup/needs.ts';
+import { freePort } from '../setup/registry.ts';
 import { createIndependentRunner } from './independent-runner.ts';
-import { startPlatform, type Platform } from './platform.ts';
+import { startPlatform, startSplit, type Platform } from './platform.ts';
 import { startProgram, type Program } from './processes.ts';
 import { waitFor } from '../setup/wait-for.ts';
 
@@ -57,7 +56,7 @@ describe('runners switched off under work, and on again', () => {
   const begun = async (script: string): Promise<string> => {
     const { id } = await platform.sdk.sandboxRuns.create(teamId, { command: ['sh', '-c', script] });
     await waitFor('the task to begin', async () =>
-      (await outputsOf(platform, id)).join('').includes('begun') ? true : undefined,
+      (await outputsOf(platform, id)).join('').includes('begun'),
     );
     return id;
   };
@@ -79,13 +78,13 @@ describe('runners switched off under work, and on again', () => {
   it('delivers a result that came while they were off, once, under the lease that it had', async () => {
     const runId = await begun('echo begun; sleep 2; echo ended; exit 3');
     await set(platform, 'disabled');
-    await waitFor('the outbox', () => (state().outbox === 1 ? true : undefined));
+    await waitFor('the outbox', () => state().outbox === 1);
     expect((await platform.sdk.sandboxRuns.get(runId)).state).toBe('running');
     await set(platform, 'enabled');
     const run = await inState(runId, ['succeeded', 'failed', 'dead'], PATIENCE_MS);
     expect(run).toMatchObject({ state: 'failed', reason: 'exit', exitCode: 3, attempt: 1 });
     expect(await outputsOf(platform, runId)).toEqual(['begun\nended\n']);
-    await waitFor('an empty outbox', () => (state().outbox === 0 ? true : undefined));
+    await waitFor('an empty outbox', () => state().outbox === 0);
     expect([count(daemon, GONE), count(daemon, BACK)]).toEqual([1, 1]);
     expect(count(daemon, 'result delivered')).toBe(1);
   }, 120_000);
@@ -98,7 +97,7 @@ describe('runners switched off under work, and on again', () => {
     await expect(platform.sdk.runners.list(teamId)).rejects.toMatchObject({ status: 404 });
     await inState(long, ['queued'], LEASE_MS + 10_000);
     await waitFor('the kill', () =>
-      daemon.output().includes('the control plane cannot be reached and the lease ends') ? true : undefined,
+      daemon.output().includes('the control plane cannot be reached and the lease ends'),
     );
     // Work is taken in all the while: the queue is the team's, not the runners'.
     const later = (await platform.sdk.sandboxRuns.create(teamId, { command: ['echo', 'later'] })).id;
@@ -128,28 +127,18 @@ const splitPossible = (await has('postgres')) && (await has('rabbitmq'));
 
 describe.runIf(splitPossible)('runners switched off at gateways of their own', () => {
   const INTERNAL_TOKEN = 'switched-off-internal-token';
-  let database: FreshDatabase;
   let platform: Platform;
   const gateways: Program[] = [];
   let dispatchUrl: string;
 
   beforeAll(async () => {
-    database = await freshDatabase();
     const internalPort = await freePort();
     dispatchUrl = `grpc://127.0.0.1:${internalPort}`;
-    platform = await startPlatform({
-      DATABASE_URL: database.url,
-      AMQP_URL,
-      SVC_MODE: 'split',
-      INTERNAL_PORT: String(internalPort),
-      INTERNAL_TOKEN,
-      LOG_LEVEL: 'error',
-    });
+    platform = await startSplit(internalPort, INTERNAL_TOKEN);
   }, 120_000);
   afterAll(async () => {
     await Promise.all(gateways.map((gateway) => gateway.stop()));
     await platform?.stop();
-    await database?.[Symbol.asyncDispose]();
   });
 
   const startGateway = async (env: Record<string, string> = {}): Promise<string> => {
@@ -180,7 +169,7 @@ describe.runIf(splitPossible)('runners switched off at gateways of their own', (
       const headers = { authorization: `Bearer ${INTERNAL_TOKEN}` };
       await waitFor('the poll to be held', async () => {
         const metrics = await (await fetch(`${url}/metrics`, { headers })).text();
-        return metrics.includes('svc_gateway_polls_parked 1') ? true : undefined;
+        return metrics.includes('svc_gateway_polls_parked 1');
       });
       await set(platform, 'disabled');
       const switchedMs = performance.now();
@@ -189,9 +178,7 @@ describe.runIf(splitPossible)('runners switched off at gateways of their own', (
       const answer = await held;
       if (answer.status === 200) expect(answer.body).toEqual({});
       else expect(answer).toMatchObject(unknown);
-      await waitFor('the gate', async () =>
-        (await runner.call('heartbeat', {})).status === 404 ? true : undefined,
-      );
+      await waitFor('the gate', async () => (await runner.call('heartbeat', {})).status === 404);
       tookMs.push(performance.now() - switchedMs);
       expect(await runner.call('heartbeat', {})).toMatchObject(unknown);
       const ask = async (base: string, path: string) =>
@@ -203,9 +190,7 @@ describe.runIf(splitPossible)('runners switched off at gateways of their own', (
       // Behind one proxy nothing tells the hidden route at a gateway from an unknown one at a server.
       expect(await ask(url, '/runners/enroll')).toEqual(await ask(platform.url, '/runnerz/enroll'));
       await set(platform, 'enabled');
-      await waitFor('the routes', async () =>
-        (await runner.call('heartbeat', {})).status === 200 ? true : undefined,
-      );
+      await waitFor('the routes', async () => (await runner.call('heartbeat', {})).status === 200);
     }
     const told = `held polls ended after ${tookMs.map(Math.round).join(', ')} ms`;
     expect(tookMs.toSorted((a, b) => a - b)[2], told).toBeLessThan(1_000);
@@ -223,11 +208,3 @@ describe.runIf(splitPossible)('runners switched off at gateways of their own', (
     );
   });
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => probe.once('listening', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}

@@ -3,14 +3,13 @@
  * acknowledged.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import type { Bootstrap } from './platform.ts';
-import { startProgram } from './processes.ts';
+import type { Bootstrap } from '../../server/bootstrap.ts';
+import { freePort } from '../setup/registry.ts';
+import { startProgram, type Program } from './processes.ts';
 import { waitFor } from '../setup/wait-for.ts';
-import type { Program } from './processes.ts';
 
 export interface Storm {
   readonly url: string;
@@ -58,15 +57,8 @@ export async function storm(request: Storm, meanwhile?: () => Promise<void>): Pr
   }
 }
 
-/** The server as a process at one port, which it has again after a restart. */
-export interface Killable extends AsyncDisposable {
-  readonly url: string;
-  readonly bootstrap: Bootstrap;
-  kill(): Promise<void>;
-  restart(): Promise<void>;
-}
-
-export async function startKillable(databaseUrl: string): Promise<Killable> {
+/** Starts the server as a process at one port, which it has again after a restart. */
+export async function startKillable(databaseUrl: string) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-storm-'));
   const port = await freePort();
   const env = { PORT: String(port), DATABASE_URL: databaseUrl, DATA_DIR: folder, LOG_LEVEL: 'warn' };
@@ -82,25 +74,16 @@ export async function startKillable(databaseUrl: string): Promise<Killable> {
     bootstrap,
     kill: async () => void (await server.stop('SIGKILL')),
     restart: start,
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       await server.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
-
 /** Connects a GitHub repository, and makes the secret of its webhook. */
 export async function connectGithub(
-  { url, bootstrap }: Pick<Killable, 'url' | 'bootstrap'>,
+  { url, bootstrap }: { readonly url: string; readonly bootstrap: Bootstrap },
   repository: string,
 ): Promise<{ readonly connectionId: string; readonly url: string; readonly secret: string }> {
   const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
@@ -120,23 +103,12 @@ export async function connectGithub(
   return { connectionId, url: String(rotated['url']), secret: String(rotated['secret']) };
 }
 
-export interface Outcome {
-  /** Acknowledged, and not there. */
-  readonly lost: readonly string[];
-  /** There, and not processed. */
-  readonly unread: readonly string[];
-  /** Runs whose end was acknowledged, and that have not ended. */
-  readonly open: readonly string[];
-  /** Time from the call until nothing waited. */
-  readonly drainedMs: number;
-}
-
 /** Waits until nothing is to be read, then looks at every delivery that was acknowledged. */
 export async function outcomeOf(
   databaseUrl: string,
   connectionId: string,
   { acknowledged, withinMs }: { readonly acknowledged: readonly string[]; readonly withinMs: number },
-): Promise<Outcome> {
+) {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
   const startedAt = performance.now();
   try {
@@ -144,7 +116,7 @@ export async function outcomeOf(
       'deliveries to be read',
       async () => {
         const [row] = await sql`select count(*)::int as n from ci_deliveries where due_at is not null`;
-        return row?.['n'] === 0 ? true : undefined;
+        return row?.['n'] === 0;
       },
       { withinMs: withinMs },
     );
@@ -156,9 +128,13 @@ export async function outcomeOf(
     const statuses = new Map(runs.map((row) => [String(row['external_run_id']), String(row['status'])]));
     const ended = acknowledged.filter((id) => id.endsWith('9')).map(runOf);
     return {
+      /** They are acknowledged, and not there. */
       lost: acknowledged.filter((id) => !states.has(id)),
+      /** They are there, and not processed. */
       unread: acknowledged.filter((id) => states.has(id) && states.get(id) !== 'processed'),
+      /** Runs whose end was acknowledged, and that have not ended. */
       open: ended.filter((run) => statuses.get(run) !== 'success'),
+      /** Time from the call until nothing waited. */
       drainedMs,
     };
   } finally {
