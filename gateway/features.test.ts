@@ -25,7 +25,7 @@ type Reply = Error | { revision: string; disabled?: string[]; hidden?: string[] 
 class Servers {
   reply: Reply = { revision: '0' };
   asked: string[] = [];
-  /** Waits for a few more questions. */
+  /** This waits for a few more questions. */
   async askedMore(): Promise<void> {
     const before = this.asked.length;
     await waitFor(

@@ -99,7 +99,7 @@ export function followFeatures(options: FollowerOptions) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    /** Resolves with the first answer, or after `ms` without one. */
+    /** It resolves with the first answer, or after `ms` without one. */
     first: async (ms: number) => await within(ms, first),
     /**
      * Does not wait for the question that is under way: it takes up to a second, and nobody hears of its

@@ -71,7 +71,7 @@ export class FakeDispatch {
     this.items.push({ workId, poolId, kind });
   }
 
-  /** Waits for so many calls. */
+  /** This waits for so many calls. */
   async called(method: Method, count: number): Promise<void> {
     const methods = () => this.calls.map((call) => call.method);
     await waitFor(methods, () => this.count(method) >= count);

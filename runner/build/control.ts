@@ -46,7 +46,7 @@ export function createControl(timeoutMs: number) {
     term: term.signal,
     /** Aborted when what runs must end by SIGKILL. */
     kill: kill.signal,
-    /** The first reason stands; a later call can only shorten the grace. */
+    /** This stops the build for the first reason; a later call can only shorten the grace. */
     stop,
     /** Throws BuildStopped when the build was stopped. */
     check,

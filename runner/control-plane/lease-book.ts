@@ -80,7 +80,7 @@ export function createLeaseBook() {
       for (const lease of lost) leases.delete(refKey(lease));
       return lost.map(({ id, epoch }) => ({ id, epoch }));
     },
-    /** Infinity for none. */
+    /** It is Infinity when there is none. */
     nextGiveUpAtMs: () =>
       Math.min(Number.POSITIVE_INFINITY, ...[...leases.values()].map((lease) => lease.giveUpAtMs)),
   };

@@ -32,7 +32,7 @@ export function createProblems() {
         log.error(fields, message);
       },
     }),
-    /** Oldest first. */
+    /** It returns them, the oldest first. */
     last: () => [...kept],
   };
 }

@@ -85,7 +85,7 @@ export function createReadiness(options: ReadinessOptions) {
       if (engine.problem !== undefined) reasons.push(engine.problem);
       return reasons;
     },
-    /** Bytes of all spools together, at the last measurement. */
+    /** It returns the bytes of all spools together, as they were last measured. */
     spoolBytes: async () => (await disk()).spoolBytes,
     freeMb: async () => (await disk()).freeMb,
     /** Reaps what earlier processes left behind; an engine that cannot do that is not healthy. */

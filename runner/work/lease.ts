@@ -42,7 +42,7 @@ export function holdLease(heartbeat: Heartbeat, ref: WorkRef, leaseMs: number | 
       listener = next;
       if (state !== undefined) listener(state);
     },
-    /** Resolves with the first state. */
+    /** It resolves with the first state. */
     firstState,
     /** Takes over a state that the answer to another call carried. */
     update(next: LeaseState, sentMonotonicMs?: number) {

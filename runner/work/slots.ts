@@ -11,7 +11,7 @@ export function createSlots(total: number) {
     get free() {
       return free;
     },
-    /** Waits for a free slot; false when the signal was aborted instead. */
+    /** This waits for a free slot; it is false when the signal was aborted instead. */
     async take(signal: AbortSignal) {
       while (free === 0 && !signal.aborted) {
         await new Promise<void>((resolve) => {

@@ -1,8 +1,8 @@
 /**
- * Who gets which item, as parts of the statement of polls. Nearly every runner is plain: of no group, under
- * the one route that everything without a selector has, in a pool of its own team. The statement for plain
- * ones has half of the parts, and each part costs at every call, whatever it finds; it grants nothing to
- * others and says so (`plain`), and the whole one serves them.
+ * Builds the parts of the statement of polls that say who gets which item. Nearly every runner is plain: of
+ * no group, under the one route that everything without a selector has, in a pool of its own team. The
+ * statement for plain ones has half of the parts, and each part costs at every call, whatever it finds; it
+ * grants nothing to others and says so (`plain`), and the whole one serves them.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { WorkKind } from '@svc/proto/queue/queue.ts';

@@ -7,4 +7,5 @@ export type { EventKind } from './kinds.ts';
 export { startPublishing } from './loops.ts';
 export { purgeParked, replayParked } from './parked.ts';
 export { publish } from './publish.ts';
+export type { PublishDeps } from './publish.ts';
 export { outboxParked } from './schema.ts';

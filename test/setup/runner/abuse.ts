@@ -1,4 +1,6 @@
-/** What the suites of abuse share: the shape of a case, and the tables of docs/sandbox.md, which are made of them. */
+/**
+ * The suites of abuse share the shape of a case, and make the tables of docs/sandbox.md of their cases.
+ */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 

@@ -55,7 +55,7 @@ export async function repository(tree?: Record<string, TreeEntry>, options?: Git
   return { git, url, commit, source: { repository: url, branch: 'main' } };
 }
 
-/** Where a build pushes to. */
+/** Returns the image that a build pushes to. */
 export const imageIn = ({ host }: Registry, tag: string) =>
   ({ host, namespace: 'acme', repository: 'web', tag, insecure: true }) as const;
 

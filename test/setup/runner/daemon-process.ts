@@ -69,7 +69,7 @@ const filesOf = (folder: string): Pick<Bundle, 'main' | 'fake'> => ({
 export interface RunnerHome {
   dataDir: string;
   executorDir: string;
-  /** What the fake executor has done: all of it, or one kind. */
+  /** Returns what the fake executor has done: all of it, or one kind. */
   events(event?: FakeEvent['event']): FakeEvent[];
   file(name: string): string;
 }

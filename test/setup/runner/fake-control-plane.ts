@@ -59,7 +59,7 @@ export interface CannedReply {
   headers?: Record<string, string>;
 }
 
-/** The control plane's own refusal of a call. */
+/** Returns a refusal as the control plane makes it. */
 export function refusal(
   status: number,
   code: string,

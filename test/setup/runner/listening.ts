@@ -1,4 +1,4 @@
-/** Servers of a test on this machine's loopback. */
+/** Tests start servers by these, on this machine's loopback. */
 import type { Server as HttpServer } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 import { whenDone } from './when-done.ts';

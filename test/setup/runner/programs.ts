@@ -1,4 +1,4 @@
-/** Programs of a test that stand before those of the machine, in the PATH of this process. */
+/** Puts programs of a test before those of the machine, in the PATH of this process. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tempDir } from './temp-dir.ts';

@@ -24,7 +24,10 @@ import { InvalidSpecError } from '../../../../runner/executor/spec.ts';
 import { hostCommandLines, shell } from '../executor-fixtures.ts';
 import { waitFor } from '../../wait-for.ts';
 
-/** `act` is absent where a case cannot be tested. After each, the host must be clean and the next task must run. */
+/**
+ * `act` is absent where a case cannot be tested. After each, the host must be clean and the next task must
+ * run.
+ */
 export interface SandboxAbuseCase extends Omit<AbuseCase<Bench>, 'act'> {
   act?: AbuseCase<Bench>['act'];
   /** The part that the namespaces executor does not withstand, with the reason. */
