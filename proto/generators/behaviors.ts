@@ -1,9 +1,19 @@
 /**
  * Tells what callers send from what only the service sets. A contract says little of it: a variable of the
- * path is required anyway, and what stands in an answer alone is set by the service. What is left is marked
- * with google.api.field_behavior, and a mark that says nothing is refused.
+ * path and what the rules of a request demand are required anyway, and what stands in an answer alone is set
+ * by the service. What is left is marked with google.api.field_behavior, and a mark of what the path has is
+ * refused.
  */
-import { type DescField, type DescMethod, type FileRegistry, getOption, hasOption } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  type FileRegistry,
+  getOption,
+  hasOption,
+} from '@bufbuild/protobuf';
+import { createValidator } from '@bufbuild/protovalidate';
 import type { Problems } from './contract-error.ts';
 import type { OptionReader } from '../http/options.ts';
 
@@ -23,7 +33,9 @@ export function createBehaviors(
   problems: Problems,
 ): (desc: DescField) => Behavior {
   const extension = registry.getExtension('google.api.field_behavior');
-  const bound = boundFields(registry, options);
+  const methods = [...registry.files].flatMap((file) => file.services.flatMap((service) => service.methods));
+  const bound = boundFields(methods, options);
+  const demanded = new Set([...requestsOf(methods)].flatMap(demandedFields));
   return (desc) => {
     const value: unknown = extension && hasOption(desc, extension) ? getOption(desc, extension) : [];
     const marks = Array.isArray(value) ? value : [];
@@ -33,18 +45,30 @@ export function createBehaviors(
         'is REQUIRED, which a variable of the path is anyway; remove it',
       );
     return {
-      required: marks.includes(REQUIRED) || bound.has(desc),
+      required: marks.includes(REQUIRED) || bound.has(desc) || demanded.has(desc),
       outputOnly: marks.includes(OUTPUT_ONLY),
     };
   };
 }
 
+function requestsOf(methods: readonly DescMethod[]): ReadonlySet<DescMessage> {
+  return new Set(methods.map(({ input }) => input));
+}
+
+const validator = createValidator();
+
+/** Fields of a request without which its rules (buf.validate) refuse it. */
+function demandedFields(request: DescMessage): readonly DescField[] {
+  const { violations = [] } = validator.validate(request, create(request));
+  return violations.flatMap(({ field: [field, ...inside] }) =>
+    field?.kind === 'field' && inside.length === 0 ? [field] : [],
+  );
+}
+
 /** Fields that stand in the path of every route that takes their message. */
-function boundFields(registry: FileRegistry, options: OptionReader): ReadonlySet<DescField> {
-  const methods = [...registry.files].flatMap((file) => file.services.flatMap((service) => service.methods));
-  const requests = new Set(methods.map(({ input }) => input));
+function boundFields(methods: readonly DescMethod[], options: OptionReader): ReadonlySet<DescField> {
   return new Set(
-    [...requests].flatMap((request) => {
+    [...requestsOf(methods)].flatMap((request) => {
       const paths = methods
         .filter(({ input }) => input === request)
         .flatMap((method) => variablesOf(method, options));
@@ -63,6 +87,6 @@ function variablesOf(method: DescMethod, options: OptionReader): readonly (reado
 }
 
 /** It takes any text: a path that is none is refused where routes are built. */
-function variablesIn(path: string): readonly string[] {
+export function variablesIn(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)/g)].map(([, name = '']) => name);
 }

@@ -17,7 +17,7 @@ import { type MessageBuilder, buildEnum, createMessageBuilder } from './build-me
 import { buildRoutes, type Messages } from './build-routes.ts';
 import { MANIFEST } from '../features/manifest.ts';
 import { checkModel } from './checks.ts';
-import { buildCliCommand } from './cli-model.ts';
+import { buildCliCommand, kebab } from './cli-model.ts';
 import { commentOf } from './comments.ts';
 import { isHttpBody } from '../http/http-body.ts';
 import { bodyBytesMaxOf } from '../http/bounds.ts';
@@ -119,6 +119,9 @@ function buildService(context: Context, desc: DescService): ServiceModel | undef
     listed(report, { scope: context.scopes }, scope);
   if (resource.noScope && (resource.readScope ?? resource.writeScope) !== undefined)
     report('has no_scope beside read_scope or write_scope; it can say one of them');
+  const word = audience === 'public' ? lowerFirst(desc.name.replace(/Service$/, '')) : undefined;
+  const sdk = unlessNone(resource.sdk ?? word);
+  const cli = unlessNone(resource.cli ?? (word && kebab(word)));
   const rpcs: RpcModel[] = [];
   const service: ServiceModel = {
     desc,
@@ -128,8 +131,8 @@ function buildService(context: Context, desc: DescService): ServiceModel | undef
     summary: resource.summary ?? '',
     audience,
     ...(area && { area }),
-    ...(resource.sdk && { sdk: { property: resource.sdk, className: upperFirst(resource.sdk) } }),
-    ...(resource.cli && { cliGroup: resource.cli }),
+    ...(sdk !== undefined && { sdk: { property: sdk, className: upperFirst(sdk) } }),
+    ...(cli !== undefined && { cliGroup: cli }),
     rpcs,
   };
   for (const method of desc.methods) {
@@ -154,7 +157,7 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
   const idField = fieldNamed(report, { 'stream.id_field': op.stream?.idField }, response);
   const resumeField = fieldNamed(report, { 'stream.resume_field': op.stream?.resumeField }, request);
   const stream = op.stream && { ...(idField && { idField }), ...(resumeField && { resumeField }) };
-  const feature = op.feature === '-' ? undefined : op.feature;
+  const feature = unlessNone(op.feature);
   const sdk = sdkOf(report, op, { request, response, pathFields: routes[0]?.pathFields ?? [] });
   const base = {
     desc,
@@ -316,6 +319,11 @@ function wordOf<K extends keyof typeof WORDS>(
   const known = allowed.find((candidate) => candidate === word);
   if (!known) report(`${option} ${value} is unknown; allowed are ${allowed.join(', ')}`);
   return known;
+}
+
+/** A name in an option may be "-", which says that there is none. */
+function unlessNone(name: string | undefined): string | undefined {
+  return name === '-' ? undefined : name;
 }
 
 export function lowerFirst(text: string): string {

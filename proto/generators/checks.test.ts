@@ -250,9 +250,9 @@ const BAD_RPCS: Readonly<Record<string, Partial<Case> & Pick<Case, 'problem'>>> 
     problem: 'has page and sdk_returns; a paged list returns its items anyway',
   },
   ListThings: {
-    response: THINGS,
+    response: `${THINGS} repeated string others = 3;`,
     problem:
-      'is a list without page and without sdk_returns; give it one of them (lists of its response: "things")',
+      'is a list without page and without sdk_returns; give it one of them (lists of its response: "things", "others")',
   },
   RawInside: {
     response: 'google.api.HttpBody file = 1;',

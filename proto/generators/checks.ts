@@ -4,6 +4,7 @@
  * too late: in a request, or in a customer's build.
  */
 import { withArticle } from '../http/article.ts';
+import { EMPTY, LIST } from '../http/defaults.ts';
 import { checkMessages } from './check-messages.ts';
 import { checkErrorWords } from './check-words.ts';
 import { reportOf, type Problems, type Report } from './contract-error.ts';
@@ -132,9 +133,6 @@ function checkEffect(rpc: RpcModel, report: Report): void {
   if (verb === 'GET' && rpc.idempotency) report('is a GET with an idempotency; only other verbs have one');
 }
 
-/** One message says that there is nothing to say. */
-const EMPTY = 'google.protobuf.Empty';
-
 function checkStatus(rpc: RpcModel, report: Report): void {
   const { successStatus: status, response } = rpc;
   if (response.fields.length === 0 && response.typeName !== EMPTY)
@@ -175,12 +173,7 @@ function checkStreaming(rpc: RpcModel, report: Report): void {
 function checkList(rpc: RpcModel, report: Report): void {
   if (rpc.page && rpc.routes[0]?.route.verb !== 'GET')
     report('is paged, but not a GET; limit and cursor belong into the query');
-  if (
-    /^List([A-Z]|$)/.test(rpc.name) &&
-    rpc.service.audience === 'public' &&
-    !rpc.page &&
-    !rpc.sdk?.returns
-  ) {
+  if (LIST.test(rpc.name) && rpc.service.audience === 'public' && !rpc.page && !rpc.sdk?.returns) {
     const lists = rpc.response.fields.filter((field) => field.repeated).map((field) => `"${field.name}"`);
     report(
       `is a list without page and without sdk_returns; give it one of them (lists of its response: ${lists.join(', ') || 'none'})`,

@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { FileRegistry } from '@bufbuild/protobuf';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { usualOf } from '../http/defaults.ts';
 import { enumNames } from '../http/enum-names.ts';
+import { createOptionReader } from '../http/options.ts';
 import { buildModel } from './build-model.ts';
 import { loadImage } from './image.ts';
 import type { Model } from './model.ts';
@@ -11,12 +15,14 @@ import { REPOSITORY } from './testdata/workspace.ts';
 import { writeThirdParty } from './third-party.ts';
 
 /** These tests read the product's own contracts, not fixtures, and say what holds for all of them. */
+let registry: FileRegistry;
 let model: Model;
 let outputs: ReadonlyMap<string, string>;
 
 beforeAll(async () => {
   writeThirdParty(REPOSITORY);
-  model = buildModel(await loadImage(REPOSITORY));
+  registry = await loadImage(REPOSITORY);
+  model = buildModel(registry);
   outputs = printAll(model, '0.0.0');
 });
 
@@ -135,6 +141,20 @@ describe('the contracts', () => {
       expect(values.map((value) => value.json)).toEqual(values.map((value) => byNumber.get(value.number)));
     }
     expect(model.enums.length).toBeGreaterThan(10);
+  });
+
+  it('say nothing that follows without being said', () => {
+    const options = createOptionReader(registry);
+    const superfluous = model.services.flatMap(({ desc, rpcs }) =>
+      rpcs.flatMap((rpc) => {
+        const said = options.operation(rpc.desc) ?? {};
+        const usual: object = usualOf(options, rpc.desc, {});
+        return Object.entries(said)
+          .filter(([key, value]) => isDeepStrictEqual(value, usual[key as keyof typeof usual]))
+          .map(([key]) => `${desc.typeName}/${rpc.name}: ${key}`);
+      }),
+    );
+    expect(superfluous).toEqual([]);
   });
 
   it('describe every rpc, field, message and enum value', () => {

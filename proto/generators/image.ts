@@ -2,14 +2,23 @@
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
-import { type FileRegistry, create, createFileRegistry, fromBinary } from '@bufbuild/protobuf';
+import {
+  type DescMessage,
+  type FileRegistry,
+  createFileRegistry,
+  fromBinary,
+  getExtension,
+  hasExtension,
+  setExtension,
+} from '@bufbuild/protobuf';
 import {
   type FileDescriptorSet,
   FileDescriptorSetSchema,
-  MethodOptionsSchema,
   MethodOptions_IdempotencyLevel,
 } from '@bufbuild/protobuf/wkt';
-import { createOptionReader } from '../http/options.ts';
+import { http } from '../gen/google/api/annotations_pb.ts';
+import type { HttpRule } from '../gen/google/api/http_pb.ts';
+import { variablesIn } from './behaviors.ts';
 
 const run = promisify(execFile);
 
@@ -45,19 +54,32 @@ function isExecError(error: unknown): error is ExecError {
 /**
  * The workspace at `root` and what it imports, as buf makes it, with source comments; and with what a
  * contract need not say: an RPC that is bound to GET has no side effects, which is what lets Connect's
- * clients GET it.
+ * clients GET it, and the body of a POST, PUT or PATCH is the whole request.
  */
 export async function buildImage(root: string): Promise<FileDescriptorSet> {
   // An image is a descriptor set that also marks imports, in fields that are kept as they are.
   const image = fromBinary(FileDescriptorSetSchema, await buf(root, 'build', '-o', '-'));
-  const registry = createFileRegistry(image);
-  const options = createOptionReader(registry);
-  for (const method of [...registry.files].flatMap((file) => file.services).flatMap((it) => it.methods)) {
-    if (options.http(method)?.get === undefined) continue;
-    method.proto.options ??= create(MethodOptionsSchema);
-    method.proto.options.idempotencyLevel = MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+  const { files } = createFileRegistry(image);
+  for (const { input, proto } of [...files].flatMap((file) => file.services).flatMap((it) => it.methods)) {
+    if (proto.options === undefined || !hasExtension(proto.options, http)) continue;
+    const rule = getExtension(proto.options, http);
+    for (const one of [rule, ...rule.additionalBindings]) completeBody(one, input);
+    setExtension(proto.options, http, rule);
+    if (rule.pattern.case === 'get')
+      proto.options.idempotencyLevel = MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
   }
   return image;
+}
+
+/** A PUT whose path holds the whole request has no body. */
+function completeBody(rule: HttpRule, { fields }: DescMessage): void {
+  if (rule.body !== '') return;
+  const { case: verb, value: path } = rule.pattern;
+  const hasBody =
+    verb === 'post' ||
+    verb === 'patch' ||
+    (verb === 'put' && fields.some(({ name }) => !variablesIn(path).includes(name)));
+  if (hasBody) rule.body = '*';
 }
 
 /**

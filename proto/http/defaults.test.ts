@@ -5,9 +5,10 @@ import { loadImage } from '../generators/image.ts';
 import type { RpcModel } from '../generators/model.ts';
 import { createWorkspace } from '../generators/testdata/workspace.ts';
 
-const rpc = (name: string, http: string, op = '') =>
+const EMPTY = 'google.protobuf.Empty';
+const rpc = (name: string, http: string, op = '', { takes = EMPTY, gives = EMPTY } = {}) =>
   `// It has no error of its own.
-  rpc ${name}(google.protobuf.Empty) returns (google.protobuf.Empty) {
+  rpc ${name}(${takes}) returns (${gives}) {
     ${http === '' ? '' : `option (google.api.http) = {${http}};`}
     ${op === '' ? '' : `option (svc.options.v1.op) = {${op}};`}
   }`;
@@ -15,6 +16,7 @@ const rpc = (name: string, http: string, op = '') =>
 const workspace = createWorkspace({
   'proto/svc/plain/v1/plain.proto': `syntax = "proto3";
 package svc.plain.v1;
+import "buf/validate/validate.proto";
 import "google/api/annotations.proto";
 import "google/protobuf/empty.proto";
 import "svc/options/v1/options.proto";
@@ -48,6 +50,33 @@ service ThingsService {
       get: "/teams/{team_id}/things-or/{thing_id}" additional_bindings: {get: "/teams/{team_id}/things"}
     };
   }
+}
+message Page {
+  // Number of items.
+  optional uint32 limit = 1;
+  optional string cursor = 2;
+}
+message Lists { repeated string names = 1; optional string next_cursor = 2; }
+message Demands {
+  string team_id = 1;
+  string name = 2 [(buf.validate.field).string.min_len = 1];
+  string shape = 3 [(buf.validate.field).string.pattern = "^[a-z]*$"];
+  uint32 size_bytes = 4 [(buf.validate.field).uint32.gte = 1];
+  optional string note = 5 [(buf.validate.field).string.min_len = 1];
+  repeated string tags = 6 [(buf.validate.field).repeated = {min_items: 1 max_items: 5}];
+}
+service BetterThingsService {
+  option (svc.options.v1.resource) = {
+    summary: "x" audience: AUDIENCE_PUBLIC area: AREA_APPS read_scope: SCOPE_STAFF write_scope: SCOPE_STAFF
+  };
+  ${rpc('ListPages', 'get: "/better/pages"', '', { takes: 'Page', gives: 'Lists' })}
+  ${rpc('ListAll', 'get: "/better/all"', '', { gives: 'Lists' })}
+  ${rpc('Listen', 'get: "/better/listen"', '', { gives: 'Lists' })}
+  ${rpc('CreateThing', 'post: "/better/{team_id}"', '', { takes: 'Demands', gives: 'Lists' })}
+  ${rpc('Adder', 'post: "/better/adder"', '', { gives: 'Lists' })}
+  ${rpc('Change', 'patch: "/better/{team_id}"', 'auth: AUTH_SESSION', { takes: 'Demands', gives: 'Lists' })}
+  ${rpc('Put', 'put: "/better/{team_id}/{thing_id}"', '', { takes: 'HereAndThere', gives: 'Lists' })}
+  ${rpc('Drop', 'delete: "/better/{team_id}"', '', { takes: 'HereAndThere' })}
 }
 service MachineService {
   option (svc.options.v1.resource) = {summary: "x" audience: AUDIENCE_RUNNER area: AREA_ENGINE};
@@ -106,6 +135,66 @@ describe('operationOf()', () => {
   });
 });
 
+describe('an RPC says nothing of', () => {
+  const found = (name: string) => rpcs.get(name) ?? expect.fail(`no ${name}`);
+
+  it('the names of its service', () => {
+    const { service } = found('Drop');
+    expect([service.sdk?.property, service.cliGroup]).toEqual(['betterThings', 'better-things']);
+    const { sdk, cliGroup } = found('Poll').service;
+    expect([sdk, cliGroup]).toEqual([undefined, undefined]);
+  });
+
+  it('staff where the scope of its service is theirs, unless it is for others', () => {
+    const said = ['ListAll', 'Drop', 'Change'].map(found).map(({ auth, scope }) => [auth, scope]);
+    expect(said).toEqual([
+      ['staff', 'staff'],
+      ['staff', 'staff'],
+      ['session', undefined],
+    ]);
+  });
+
+  it.each([
+    ['CreateThing', 201],
+    ['Adder', 200],
+    ['Change', 200],
+    ['ListAll', 200],
+    ['Drop', 204],
+    ['Write', 204],
+  ])('its status: %s answers %i', (name, status) => {
+    expect(found(name).successStatus).toBe(status);
+  });
+
+  it('its only list: a page with a cursor, what the SDK returns without one', () => {
+    const said = ['ListPages', 'ListAll', 'Listen'].map(found).map(({ page, sdk }) => ({
+      page: page && [page.items.name, page.defaultLimit, page.maxLimit],
+      returns: sdk?.returns?.name,
+    }));
+    expect(said).toEqual([{ page: ['names', 50, 200] }, { returns: 'names' }, {}]);
+  });
+
+  it('what it destroys, when its path ends with what it deletes', () => {
+    const asked = [...rpcs.values()].filter(({ destructive }) => destructive);
+    expect(asked.map(({ name }) => name)).toEqual(['Drop']);
+  });
+
+  it('its body, which is the whole request but of a PUT that has all of it in its path', () => {
+    const bodies = ['Write', 'CreateThing', 'Change', 'Put', 'Drop', 'ListAll', 'Poll'].map((name) => [
+      name,
+      found(name).routes[0]?.route.body,
+    ]);
+    expect(Object.fromEntries(bodies)).toEqual({
+      Write: '*',
+      CreateThing: '*',
+      Change: '*',
+      Put: '',
+      Drop: '',
+      ListAll: '',
+      Poll: '*',
+    });
+  });
+});
+
 describe('fields', () => {
   const required = (name: string) =>
     rpcs.get(name)?.request.fields.flatMap((field) => (field.required ? [field.name] : []));
@@ -113,6 +202,10 @@ describe('fields', () => {
   it('are required where every route has them in its path', () => {
     expect(required('Show')).toEqual(['team_id', 'thing_id']);
     expect(required('All')).toEqual(['team_id']);
+  });
+
+  it('are required where the rules of their request refuse it without them', () => {
+    expect(required('CreateThing')).toEqual(['team_id', 'name', 'size_bytes', 'tags']);
   });
 
   it('have the flag "team" for the team, which is then no positional', () => {
@@ -132,6 +225,15 @@ describe('what a feature that is off does', () => {
 describe('buildImage()', () => {
   it('says of every GET, and of nothing else, that it has no side effects', () => {
     const pure = [...rpcs.values()].filter(({ desc }) => desc.idempotency === Level.NO_SIDE_EFFECTS);
-    expect(pure.map(({ name }) => name)).toEqual(['Read', 'Unscoped', 'Open', 'Show', 'All']);
+    expect(pure.map(({ name }) => name)).toEqual([
+      'ListPages',
+      'ListAll',
+      'Listen',
+      'Read',
+      'Unscoped',
+      'Open',
+      'Show',
+      'All',
+    ]);
   });
 });

@@ -4,43 +4,77 @@
  */
 import type { DescField, DescMethod } from '@bufbuild/protobuf';
 import type { Problems } from '../generators/contract-error.ts';
-import type { CompleteOperation, OperationOption, OptionReader, ResourceOption } from './options.ts';
+import type { CompleteOperation, HttpRule, OperationOption, OptionReader } from './options.ts';
 
-type Usual = Required<Pick<OperationOption, 'auth' | 'idempotency'>>;
+type Usual = Pick<OperationOption, 'auth' | 'idempotency' | 'rateLimit'>;
 
 const BY_AUDIENCE: Readonly<Record<string, Usual>> = {
   AUDIENCE_PUBLIC: { auth: 'AUTH_REQUIRED', idempotency: 'IDEMPOTENCY_KEYED' },
-  AUDIENCE_RUNNER: { auth: 'AUTH_RUNNER', idempotency: 'IDEMPOTENCY_NATURAL' },
+  AUDIENCE_RUNNER: { auth: 'AUTH_RUNNER', idempotency: 'IDEMPOTENCY_NATURAL', rateLimit: 'machine' },
   AUDIENCE_INTERNAL: { auth: 'AUTH_INTERNAL', idempotency: 'IDEMPOTENCY_NATURAL' },
 };
 
-/** The option of an RPC, completed by its service, its audience and its verb. */
+/** One message says that there is nothing to say. */
+export const EMPTY = 'google.protobuf.Empty';
+
+/** Name of an RPC that is a list. */
+export const LIST = /^List(?![a-z])/;
+
+/** The option of an RPC, completed by its service, its audience, its verb, its name and its messages. */
 export function operationOf(options: OptionReader, desc: DescMethod): CompleteOperation {
   const op = options.operation(desc) ?? {};
+  return { ...usualOf(options, desc, op), ...op };
+}
+
+/** What is so of an RPC unless it says otherwise, given what it says of its credential and its scope. */
+export function usualOf(
+  options: OptionReader,
+  desc: DescMethod,
+  said: Pick<OperationOption, 'auth' | 'scope' | 'noScope'>,
+): CompleteOperation {
   const resource = options.resource(desc.parent) ?? {};
-  const reads = options.http(desc)?.get !== undefined;
+  const rule = options.http(desc) ?? {};
+  const reads = rule.get !== undefined;
   const usual = BY_AUDIENCE[resource.audience ?? ''];
-  const auth = op.auth ?? usual?.auth;
+  const scope = reads ? resource.readScope : resource.writeScope;
+  const auth = scope === 'SCOPE_STAFF' ? 'AUTH_STAFF' : usual?.auth;
   return defined({
-    ...op,
     auth,
-    ...(auth === 'AUTH_REQUIRED' && scopeOf(op, resource, reads)),
-    idempotency: op.idempotency ?? (reads ? undefined : usual?.idempotency),
-    feature: op.feature ?? resource.feature,
-    stability: op.stability ?? resource.stability,
+    ...((said.auth ?? auth) === auth && scopeOf(said, resource.noScope, scope)),
+    idempotency: reads ? undefined : usual?.idempotency,
+    rateLimit: usual?.rateLimit,
+    feature: resource.feature,
+    stability: resource.stability,
     whenOff: resource.whenOff,
+    successStatus: successOf(desc, rule),
+    destructive: rule.delete?.endsWith('}') || undefined,
+    ...(reads && listOf(desc)),
   });
 }
 
 /** An RPC that says either of the two takes nothing from its service. */
 function scopeOf(
-  op: OperationOption,
-  resource: ResourceOption,
-  reads: boolean,
-): Pick<OperationOption, 'scope' | 'noScope'> {
-  if (op.scope !== undefined || op.noScope !== undefined) return {};
-  const { noScope, readScope, writeScope } = resource;
-  return noScope ? { noScope } : defined({ scope: reads ? readScope : writeScope });
+  said: Pick<OperationOption, 'scope' | 'noScope'>,
+  noScope: boolean | undefined,
+  scope: OperationOption['scope'],
+): Pick<CompleteOperation, 'scope' | 'noScope'> {
+  if (said.scope !== undefined || said.noScope !== undefined) return {};
+  return noScope ? { noScope } : defined({ scope });
+}
+
+function successOf({ name, output }: DescMethod, { post }: HttpRule): number | undefined {
+  if (output.typeName === EMPTY) return 204;
+  return post !== undefined && /^(Create|Add)(?![a-z])/.test(name) ? 201 : undefined;
+}
+
+/** A list with a cursor goes by pages; of any other one, the SDK returns the items. */
+function listOf({ name, input, output }: DescMethod): Pick<OperationOption, 'page' | 'sdkReturns'> {
+  const [items, ...others] = output.fields.filter(({ fieldKind }) => fieldKind === 'list');
+  if (!LIST.test(name) || items === undefined || others.length > 0) return {};
+  const isPaged = input.fields.some((field) => field.name === 'cursor');
+  return isPaged
+    ? { page: { items: items.name, defaultLimit: 50, maxLimit: 200 } }
+    : { sdkReturns: items.name };
 }
 
 /** Most of what there is belongs to a team; of teams themselves, the id is the thing that is meant. */

@@ -9,7 +9,6 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
-import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
 import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
@@ -19,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/auth/v1/auth.proto.
  */
 export const file_svc_auth_v1_auth: GenFile = /*@__PURE__*/
-  fileDesc("ChZzdmMvYXV0aC92MS9hdXRoLnByb3RvEgtzdmMuYXV0aC52MSKKAQoMTG9naW5SZXF1ZXN0EhwKBWVtYWlsGAEgASgJQg3gQQK6SAdyBRADGP4BEiUKCHBhc3N3b3JkGAIgASgJQhPgQQK6SAdyBRABKIACirUYAggBEicKCXRvdHBfY29kZRgDIAEoCUIPukgGcgQQBhggirUYAggBSACIAQFCDAoKX3RvdHBfY29kZSJnCg1Mb2dpblJlc3BvbnNlEhUKBXRva2VuGAEgASgJQgaKtRgCCAESLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdXNlcl9pZBgDIAEoCSIPCg1Mb2dvdXRSZXF1ZXN0MpMCCgtBdXRoU2VydmljZRJ+CgVMb2dpbhIZLnN2Yy5hdXRoLnYxLkxvZ2luUmVxdWVzdBoaLnN2Yy5hdXRoLnYxLkxvZ2luUmVzcG9uc2UiPoq1GCQSBWVtYWlsEghwYXNzd29yZCIBLTABUASAAYAgigEFbG9naW6C0+STAhA6ASoiCy9hdXRoL2xvZ2luEmMKBkxvZ291dBIaLnN2Yy5hdXRoLnYxLkxvZ291dFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiJYq1GAoiAS0wBFADWMwBgtPkkwIROgEqIgwvYXV0aC9sb2dvdXQaH4q1GBsKBGF1dGgaD1NpZ24gaW4gYW5kIG91dCgBMAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChZzdmMvYXV0aC92MS9hdXRoLnByb3RvEgtzdmMuYXV0aC52MSKEAQoMTG9naW5SZXF1ZXN0EhkKBWVtYWlsGAEgASgJQgq6SAdyBRADGP4BEiIKCHBhc3N3b3JkGAIgASgJQhC6SAdyBRABKIACirUYAggBEicKCXRvdHBfY29kZRgDIAEoCUIPukgGcgQQBhggirUYAggBSACIAQFCDAoKX3RvdHBfY29kZSJnCg1Mb2dpblJlc3BvbnNlEhUKBXRva2VuGAEgASgJQgaKtRgCCAESLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdXNlcl9pZBgDIAEoCSIPCg1Mb2dvdXRSZXF1ZXN0Mo0CCgtBdXRoU2VydmljZRJ+CgVMb2dpbhIZLnN2Yy5hdXRoLnYxLkxvZ2luUmVxdWVzdBoaLnN2Yy5hdXRoLnYxLkxvZ2luUmVzcG9uc2UiPoq1GCQSBWVtYWlsEghwYXNzd29yZCIBLTABUASAAYAgigEFbG9naW6C0+STAhA6ASoiCy9hdXRoL2xvZ2luEmAKBkxvZ291dBIaLnN2Yy5hdXRoLnYxLkxvZ291dFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiIoq1GAciAS0wBFADgtPkkwIROgEqIgwvYXV0aC9sb2dvdXQaHIq1GBgSAS0aD1NpZ24gaW4gYW5kIG91dCgBMAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * Credentials of one sign-in.

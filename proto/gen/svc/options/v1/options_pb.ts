@@ -19,20 +19,24 @@ export const file_svc_options_v1_options: GenFile = /*@__PURE__*/
 
 /**
  * Names of a service outside of the protos, and the defaults of its RPCs. An RPC bound to GET has no side
- * effects (the generator sets `idempotency_level`), every other one writes.
+ * effects (the generator sets `idempotency_level`), every other one writes. The body of a POST, PATCH or PUT
+ * is the whole request unless its rule names another (the generator sets `body`); a PUT whose path holds the
+ * whole request has none.
  *
  * @generated from message svc.options.v1.Resource
  */
 export type Resource = Message<"svc.options.v1.Resource"> & {
   /**
-   * Property of the SDK object, lowerCamel plural: `apiKeys` gives `sdk.apiKeys`. Empty: not in the SDK.
+   * Property of the SDK object, lowerCamel plural: `apiKeys` gives `sdk.apiKeys`. Default: of a public
+   * service, its name without `Service`, first letter lowered. "-": not in the SDK.
    *
    * @generated from field: string sdk = 1;
    */
   sdk: string;
 
   /**
-   * CLI command group, kebab-case: `keys` gives `svc keys`. Empty: not in the CLI.
+   * CLI command group, kebab-case: `keys` gives `svc keys`. Default: of a public service, its name without
+   * `Service` in kebab-case. "-": not in the CLI.
    *
    * @generated from field: string cli = 2;
    */
@@ -68,14 +72,14 @@ export type Resource = Message<"svc.options.v1.Resource"> & {
   area: Area;
 
   /**
-   * Scope of the RPCs that are bound to GET and have AUTH_REQUIRED.
+   * Scope of the RPCs that are bound to GET and have AUTH_REQUIRED. SCOPE_STAFF: they have AUTH_STAFF.
    *
    * @generated from field: svc.options.v1.Scope read_scope = 7;
    */
   readScope: Scope;
 
   /**
-   * Scope of all other RPCs that have AUTH_REQUIRED.
+   * Scope of all other RPCs that have AUTH_REQUIRED. SCOPE_STAFF: they have AUTH_STAFF.
    *
    * @generated from field: svc.options.v1.Scope write_scope = 8;
    */
@@ -157,8 +161,8 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   commandArgs: string[];
 
   /**
-   * Credential that a caller needs. Default: AUTH_REQUIRED; of a service for runners AUTH_RUNNER, of an
-   * internal one AUTH_INTERNAL.
+   * Credential that a caller needs. Default: AUTH_REQUIRED; AUTH_STAFF where the scope of the service is that
+   * of staff; of a service for runners AUTH_RUNNER, of an internal one AUTH_INTERNAL.
    *
    * @generated from field: svc.options.v1.Auth auth = 6;
    */
@@ -194,14 +198,16 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   idempotency: Idempotency;
 
   /**
-   * HTTP status of success. 0: 200.
+   * HTTP status of success. 0: 204 where the answer is `google.protobuf.Empty`, 201 of a POST whose name
+   * begins with the word `Create` or `Add`, and 200 of all others.
    *
    * @generated from field: uint32 success_status = 11;
    */
   successStatus: number;
 
   /**
-   * Paging of a list.
+   * Paging of a list. Default: of a GET whose name begins with the word `List` and whose request has a
+   * `cursor`, the one list of the response, 50 items a page and at most 200.
    *
    * @generated from field: svc.options.v1.Page page = 12;
    */
@@ -215,7 +221,8 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   stream?: Stream | undefined;
 
   /**
-   * The CLI asks a person at a terminal before it runs, and nobody else.
+   * The CLI asks a person at a terminal before it runs, and nobody else. Without saying so: it does before a
+   * DELETE whose path ends with a variable.
    *
    * @generated from field: bool destructive = 14;
    */
@@ -238,7 +245,8 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   bodyBytesMax: number;
 
   /**
-   * Rate-limit bucket: "default", "login", "submit", "machine". Empty: "default".
+   * Rate-limit bucket: "default", "login", "submit", "machine". Empty: "default"; of a
+   * service for runners "machine".
    *
    * @generated from field: string rate_limit = 17;
    */
@@ -260,7 +268,8 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
 
   /**
    * Name of the single response field that the SDK method returns instead of the whole response ("Most list()
-   * calls return an array directly"), null where it is absent. The wire is unchanged.
+   * calls return an array directly"), null where it is absent. The wire is unchanged. Default: of a GET whose
+   * name begins with the word `List` and that is not paged, the one list of the response.
    *
    * @generated from field: string sdk_returns = 20;
    */
