@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   GetRequestSchema,
+  type LogEvent,
   LogEventSchema,
   SandboxRunSchema,
   SandboxRunsService,
@@ -245,6 +246,20 @@ describe('gRPC from grpc-js', () => {
       );
     });
 
+  const refusal = (...call: Parameters<typeof callGet>): Promise<grpc.ServiceError> =>
+    callGet(...call).then(
+      ({ id }) => expect.fail(`it was answered with ${id}`),
+      (error: grpc.ServiceError) => error,
+    );
+
+  const followLogs = (door: TestDoor): grpc.ClientReadableStream<LogEvent> =>
+    connect(door).makeServerStreamRequest(
+      `/${RUNS}/StreamLogs`,
+      serialise(StreamLogsRequestSchema),
+      (bytes) => fromBinary(LogEventSchema, bytes),
+      create(StreamLogsRequestSchema, { runId: 'r' }) as Message,
+    );
+
   it('gets an answer', async () => {
     const door = await open({ invoke: getRun });
     connect(door);
@@ -275,7 +290,7 @@ describe('gRPC from grpc-js', () => {
 
   it('gets an error with its code, text and our code in the trailers', async () => {
     connect(await open({ invoke: getRun }));
-    const error = (await callGet('missing').catch((thrown: unknown) => thrown)) as grpc.ServiceError;
+    const error = await refusal('missing');
     expect([
       error.code,
       error.details,
@@ -286,38 +301,23 @@ describe('gRPC from grpc-js', () => {
 
   it('gets UNIMPLEMENTED for an unknown RPC and DEADLINE_EXCEEDED when late', async () => {
     connect(await open({ invoke: () => new Promise(() => {}) }));
-    expect(
-      ((await callGet('x', {}, 'Nope').catch((thrown: unknown) => thrown)) as grpc.ServiceError).code,
-    ).toBe(12);
-    expect(
-      (
-        (await callGet('x', { deadline: Date.now() + 50 }).catch(
-          (thrown: unknown) => thrown,
-        )) as grpc.ServiceError
-      ).code,
-    ).toBe(4);
+    expect((await refusal('x', {}, 'Nope')).code).toBe(12);
+    expect((await refusal('x', { deadline: Date.now() + 50 })).code).toBe(4);
   });
 
   it('gets a stream, and an error in the middle of one', async () => {
-    connect(
-      await open({
-        stream: async function* () {
-          yield create(LogEventSchema, { position: '1-1' });
-          yield create(LogEventSchema, { position: '1-2' });
-          throw apiError('unavailable', 'later');
-        },
-      }),
-    );
-    const stream = client?.makeServerStreamRequest(
-      `/${RUNS}/StreamLogs`,
-      serialise(StreamLogsRequestSchema),
-      (bytes) => fromBinary(LogEventSchema, bytes),
-      create(StreamLogsRequestSchema, { runId: 'r' }) as Message,
-    );
+    const door = await open({
+      stream: async function* () {
+        yield create(LogEventSchema, { position: '1-1' });
+        yield create(LogEventSchema, { position: '1-2' });
+        throw apiError('unavailable', 'later');
+      },
+    });
+    const stream = followLogs(door);
     const positions: string[] = [];
     const error = await new Promise<grpc.ServiceError>((resolve) => {
-      stream?.on('data', (item: { position: string }) => positions.push(item.position));
-      stream?.on('error', (thrown) => resolve(thrown as grpc.ServiceError));
+      stream.on('data', (item: LogEvent) => positions.push(item.position));
+      stream.on('error', (thrown) => resolve(thrown as grpc.ServiceError));
     });
     expect([positions, error.code, error.details]).toEqual([['1-1', '1-2'], 14, 'later']);
   });
@@ -336,12 +336,7 @@ describe('gRPC from grpc-js', () => {
         }
       },
     });
-    const stream = connect(door).makeServerStreamRequest(
-      `/${RUNS}/StreamLogs`,
-      serialise(StreamLogsRequestSchema),
-      (bytes) => fromBinary(LogEventSchema, bytes),
-      create(StreamLogsRequestSchema, { runId: 'r' }) as Message,
-    );
+    const stream = followLogs(door);
     stream.on('error', () => {});
     await new Promise((resolve) => stream.once('data', resolve));
     stream.cancel();
@@ -355,10 +350,7 @@ describe('gRPC from grpc-js', () => {
   it('refuses a message over the limit, an envelope of 4 GiB and one cut short', async () => {
     const door = await open({ invoke: getRun });
     connect(door);
-    const error = (await callGet('x'.repeat(1_200_000)).catch(
-      (thrown: unknown) => thrown,
-    )) as grpc.ServiceError;
-    expect(error.code).toBe(8);
+    expect((await refusal('x'.repeat(1_200_000))).code).toBe(8);
     for (const bytes of [
       Buffer.from([0, 0xff, 0xff, 0xff, 0xff, 1]),
       Buffer.from([0, 0, 0, 0, 9, 1]),

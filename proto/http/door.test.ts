@@ -11,7 +11,7 @@ import {
 import type { CallContext } from './call.ts';
 import { createDoor } from './door.ts';
 import { apiError } from './errors.ts';
-import { doorOfTest as open, testApp, type TestAnswers, type TestDoor } from './testing/app.ts';
+import { doorOfTest as open, publicRpcs, testApp, type TestAnswers, type TestDoor } from './testing/app.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 type Invoke = NonNullable<TestAnswers['invoke']>;
@@ -170,181 +170,28 @@ describe('a REST call', () => {
 describe('a refused REST call', () => {
   const invoke = echo();
 
-  it.each([
-    ['unknown path', '/nowhere', {}, 404, 'not_found', undefined],
-    [
-      'unknown RPC',
-      '/svc.sandboxruns.v1.SandboxRunsService/Nope',
-      { method: 'POST' },
-      404,
-      'not_found',
-      undefined,
-    ],
-    [
-      'internal RPC',
-      '/svc.dispatch.v1.DispatchService/Claim',
-      { method: 'POST' },
-      404,
-      'not_found',
-      undefined,
-    ],
-    ['trailing slash', '/teams/t/sandbox-runs/', {}, 404, 'not_found', undefined],
-    ['double slash', '/teams//sandbox-runs', {}, 404, 'not_found', undefined],
-    ['encoded literal', '/te%61ms/t/sandbox-runs', {}, 404, 'not_found', undefined],
-    ['wrong verb', '/sandbox-runs/run_1', { method: 'PUT' }, 405, 'method_not_allowed', undefined],
-    ['OPTIONS', '/sandbox-runs/run_1', { method: 'OPTIONS' }, 405, 'method_not_allowed', undefined],
-    [
-      'unknown parameter',
-      '/teams/t/sandbox-runs?filterr=x',
-      {},
-      400,
-      'validation_failed',
-      { field: 'filterr', rule: 'unknown_parameter' },
-    ],
-    [
-      'single parameter twice',
-      '/teams/t/sandbox-runs?limit=1&limit=2',
-      {},
-      400,
-      'validation_failed',
-      { field: 'limit', rule: 'repeated_parameter' },
-    ],
-    [
-      'parameter bound by the path',
-      '/teams/t/sandbox-runs?teamId=u',
-      {},
-      400,
-      'validation_failed',
-      { field: 'teamId', rule: 'bound_by_path' },
-    ],
-    [
-      'the same by its proto name',
-      '/teams/t/sandbox-runs?team_id=t',
-      {},
-      400,
-      'validation_failed',
-      { field: 'team_id', rule: 'bound_by_path' },
-    ],
-    [
-      'number that is none',
-      '/teams/t/sandbox-runs?limit=abc',
-      {},
-      400,
-      'validation_failed',
-      { field: 'limit', rule: 'type' },
-    ],
-    [
-      'empty number',
-      '/teams/t/sandbox-runs?limit=',
-      {},
-      400,
-      'validation_failed',
-      { field: 'limit', rule: 'type' },
-    ],
-    [
-      'hexadecimal number',
-      '/teams/t/sandbox-runs?limit=0x10',
-      {},
-      400,
-      'validation_failed',
-      { field: 'limit', rule: 'type' },
-    ],
-    [
-      'number beyond its type',
-      '/teams/t/sandbox-runs?limit=4294967296',
-      {},
-      400,
-      'validation_failed',
-      { field: 'limit', rule: 'range' },
-    ],
-    [
-      'number beyond its rule',
-      '/teams/t/sandbox-runs?limit=201',
-      {},
-      400,
-      'validation_failed',
-      { field: 'limit', rule: 'uint32.gte_lte' },
-    ],
-    [
-      'unknown enum value',
-      '/teams/t/sandbox-runs?state=flying',
-      {},
-      400,
-      'validation_failed',
-      { field: 'state', rule: 'enum' },
-    ],
-    [
-      'bool that is not true or false',
-      '/sandbox-runs/r/logs?follow=1',
-      {},
-      400,
-      'validation_failed',
-      { field: 'follow', rule: 'type' },
-    ],
-    [
-      'bad percent-encoding in the path',
-      '/sandbox-runs/%zz',
-      {},
-      400,
-      'validation_failed',
-      { field: 'runId', rule: 'percent_encoding' },
-    ],
-    [
-      'bad UTF-8 in the path',
-      '/sandbox-runs/%ff',
-      {},
-      400,
-      'validation_failed',
-      { field: 'runId', rule: 'percent_encoding' },
-    ],
-    ['NUL in the path', '/sandbox-runs/%00', {}, 400, 'validation_failed', { field: 'runId', rule: 'text' }],
-    [
-      'bad percent-encoding in the query',
-      '/teams/t/sandbox-runs?cursor=%',
-      {},
-      400,
-      'validation_failed',
-      { field: 'cursor', rule: 'percent_encoding' },
-    ],
-    [
-      'query beside a body',
-      '/teams/t/sandbox-runs?image=x',
-      post('{"command":["a"]}'),
-      400,
-      'validation_failed',
-      { field: 'image', rule: 'query_with_body' },
-    ],
-    [
-      'body on DELETE',
-      '/api-keys/key_1',
-      { ...post('{}'), method: 'DELETE' },
-      400,
-      'validation_failed',
-      { field: '', rule: 'body_not_allowed' },
-    ],
-    [
-      'broken rule in a body',
-      '/teams/t/sandbox-runs',
-      post('{"command":[],"limits":{"memoryMb":1}}'),
-      400,
-      'validation_failed',
-      { rule: 'repeated.min_items' },
-    ],
-    [
-      'unknown field in a body',
-      '/teams/t/sandbox-runs',
-      post('{"commands":[]}'),
-      400,
-      'validation_failed',
-      { field: 'commands', rule: 'unknown_field' },
-    ],
+  const expectRefusal = (answer: Answer, status: number, code: string): void => {
+    expect([answer.status, answer.error['code']], answer.text).toEqual([status, code]);
+    expect(Object.keys(answer.error).slice(0, 4)).toEqual(['code', 'message', 'requestId', 'retryable']);
+    expect(answer.error['requestId']).toBe(answer.headers.get('x-request-id'));
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  };
+
+  it.each<[what: string, path: string, init: RequestInit, status: number, code: string]>([
+    ['unknown path', '/nowhere', {}, 404, 'not_found'],
+    ['unknown RPC', '/svc.sandboxruns.v1.SandboxRunsService/Nope', { method: 'POST' }, 404, 'not_found'],
+    ['internal RPC', '/svc.dispatch.v1.DispatchService/Claim', { method: 'POST' }, 404, 'not_found'],
+    ['trailing slash', '/teams/t/sandbox-runs/', {}, 404, 'not_found'],
+    ['double slash', '/teams//sandbox-runs', {}, 404, 'not_found'],
+    ['encoded literal', '/te%61ms/t/sandbox-runs', {}, 404, 'not_found'],
+    ['wrong verb', '/sandbox-runs/run_1', { method: 'PUT' }, 405, 'method_not_allowed'],
+    ['OPTIONS', '/sandbox-runs/run_1', { method: 'OPTIONS' }, 405, 'method_not_allowed'],
     [
       'content-type of a form',
       '/teams/t/sandbox-runs',
       post('a=b', { 'content-type': 'application/x-www-form-urlencoded' }),
       415,
       'unsupported_media_type',
-      undefined,
     ],
     [
       'foreign charset',
@@ -352,7 +199,6 @@ describe('a refused REST call', () => {
       post('{}', { 'content-type': 'application/json; charset=latin1' }),
       415,
       'unsupported_media_type',
-      undefined,
     ],
     [
       'unknown content-encoding',
@@ -360,26 +206,81 @@ describe('a refused REST call', () => {
       post('{}', { 'content-encoding': 'zstd' }),
       415,
       'unsupported_media_type',
-      undefined,
     ],
-    ['body over the limit', '/auth/login', post(`"${'x'.repeat(5000)}"`), 413, 'body_too_large', undefined],
+    ['body over the limit', '/auth/login', post(`"${'x'.repeat(5000)}"`), 413, 'body_too_large'],
     [
       'unreadable deadline',
       '/sandbox-runs/r',
       { headers: { 'connect-timeout-ms': 'abc' } },
       400,
       'request_invalid',
-      undefined,
     ],
-  ])('%s: %s', async (_what, path, init, status, code, field) => {
+  ])('%s: %s', async (_what, path, init, status, code) => {
     const { url } = await open({ invoke });
-    const answer = await ask(`${url}${path}`, init as RequestInit);
-    expect([answer.status, answer.error['code']], answer.text).toEqual([status, code]);
-    expect(Object.keys(answer.error).slice(0, 4)).toEqual(['code', 'message', 'requestId', 'retryable']);
-    expect(answer.error['requestId']).toBe(answer.headers.get('x-request-id'));
-    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
-    if (field !== undefined)
-      expect((answer.error['details'] as { fields: unknown[] }).fields[0]).toMatchObject(field);
+    expectRefusal(await ask(`${url}${path}`, init), status, code);
+  });
+
+  it.each<[what: string, path: string, problem: object, init?: RequestInit]>([
+    ['unknown parameter', '/teams/t/sandbox-runs?filterr=x', { field: 'filterr', rule: 'unknown_parameter' }],
+    [
+      'single parameter twice',
+      '/teams/t/sandbox-runs?limit=1&limit=2',
+      { field: 'limit', rule: 'repeated_parameter' },
+    ],
+    [
+      'parameter bound by the path',
+      '/teams/t/sandbox-runs?teamId=u',
+      { field: 'teamId', rule: 'bound_by_path' },
+    ],
+    [
+      'the same by its proto name',
+      '/teams/t/sandbox-runs?team_id=t',
+      { field: 'team_id', rule: 'bound_by_path' },
+    ],
+    ['number that is none', '/teams/t/sandbox-runs?limit=abc', { field: 'limit', rule: 'type' }],
+    ['empty number', '/teams/t/sandbox-runs?limit=', { field: 'limit', rule: 'type' }],
+    ['hexadecimal number', '/teams/t/sandbox-runs?limit=0x10', { field: 'limit', rule: 'type' }],
+    ['number beyond its type', '/teams/t/sandbox-runs?limit=4294967296', { field: 'limit', rule: 'range' }],
+    ['number beyond its rule', '/teams/t/sandbox-runs?limit=201', { field: 'limit', rule: 'uint32.gte_lte' }],
+    ['unknown enum value', '/teams/t/sandbox-runs?state=flying', { field: 'state', rule: 'enum' }],
+    ['bool that is not true or false', '/sandbox-runs/r/logs?follow=1', { field: 'follow', rule: 'type' }],
+    ['bad percent-encoding in the path', '/sandbox-runs/%zz', { field: 'runId', rule: 'percent_encoding' }],
+    ['bad UTF-8 in the path', '/sandbox-runs/%ff', { field: 'runId', rule: 'percent_encoding' }],
+    ['NUL in the path', '/sandbox-runs/%00', { field: 'runId', rule: 'text' }],
+    [
+      'bad percent-encoding in the query',
+      '/teams/t/sandbox-runs?cursor=%',
+      { field: 'cursor', rule: 'percent_encoding' },
+    ],
+    [
+      'query beside a body',
+      '/teams/t/sandbox-runs?image=x',
+      { field: 'image', rule: 'query_with_body' },
+      post('{"command":["a"]}'),
+    ],
+    [
+      'body on DELETE',
+      '/api-keys/key_1',
+      { field: '', rule: 'body_not_allowed' },
+      { ...post('{}'), method: 'DELETE' },
+    ],
+    [
+      'broken rule in a body',
+      '/teams/t/sandbox-runs',
+      { rule: 'repeated.min_items' },
+      post('{"command":[],"limits":{"memoryMb":1}}'),
+    ],
+    [
+      'unknown field in a body',
+      '/teams/t/sandbox-runs',
+      { field: 'commands', rule: 'unknown_field' },
+      post('{"commands":[]}'),
+    ],
+  ])('%s: %s', async (_what, path, problem, init) => {
+    const { url } = await open({ invoke });
+    const answer = await ask(`${url}${path}`, init);
+    expectRefusal(answer, 400, 'validation_failed');
+    expect((answer.error['details'] as { fields: unknown[] }).fields[0]).toMatchObject(problem);
   });
 
   it('names the allowed verbs, HEAD with GET', async () => {
@@ -456,16 +357,8 @@ describe('gate, admission and body', () => {
       },
       gate: (rpc) => (rpc.id === hidden ? 'hidden' : 'open'),
     });
-    const never = createDoor({
-      apps: [
-        testApp(
-          {},
-          rpcs.filter((rpc) => rpc.audience !== 'internal' && rpc.id !== hidden),
-        ),
-      ],
-      log: { error() {}, warn() {} },
-    });
-    const other = await never.listen({ port: 0, host: '127.0.0.1' });
+    const known = publicRpcs.filter((rpc) => rpc.id !== hidden);
+    const never = await open({}, { apps: [testApp({}, known)] });
     const requests: [string, RequestInit][] = [
       ['/sandbox-runs/r', {}],
       ['/sandbox-runs/r', { method: 'HEAD' }],
@@ -486,10 +379,9 @@ describe('gate, admission and body', () => {
     };
     for (const request of requests) {
       const seen = await view(door.url, request);
-      expect(seen).toEqual(await view(`http://127.0.0.1:${other.port}`, request));
+      expect(seen).toEqual(await view(never.url, request));
       expect(seen).toMatchObject({ status: 404 });
     }
-    await other.close(0);
   });
 
   it('answers 403 feature_disabled for a public feature that is off, before looking at credentials or body', async () => {
@@ -643,25 +535,11 @@ describe('deadline and presence', () => {
   });
 
   it('caps a huge deadline at what the contract allows', async () => {
-    const short = {
-      ...(rpcs.find(
-        (rpc) => rpc.id === 'svc.sandboxruns.v1.SandboxRunsService/Get',
-      ) as (typeof rpcs)[number]),
-      timeoutMs: 30,
-    };
-    const door = createDoor({
-      apps: [testApp({ invoke: () => new Promise(() => {}) }, [short])],
-      log: { error() {}, warn() {} },
-    });
-    const opened = await door.listen({ port: 0, host: '127.0.0.1' });
-    expect(
-      (
-        await ask(`http://127.0.0.1:${opened.port}/sandbox-runs/r`, {
-          headers: { 'connect-timeout-ms': '9999999999' },
-        })
-      ).status,
-    ).toBe(504);
-    await opened.close(0);
+    const get = rpcs.filter(({ id }) => id === 'svc.sandboxruns.v1.SandboxRunsService/Get');
+    const short = get.map((rpc) => ({ ...rpc, timeoutMs: 30 }));
+    const { url } = await open({}, { apps: [testApp({ invoke: () => new Promise(() => {}) }, short)] });
+    const headers = { 'connect-timeout-ms': '9999999999' };
+    expect((await ask(`${url}/sandbox-runs/r`, { headers })).status).toBe(504);
   });
 
   it('aborts the call when the client leaves, and records it as 499', async () => {
@@ -746,37 +624,18 @@ describe('several apps', () => {
       rpcs.filter((rpc) => rpc.desc.parent === AccountService),
       rpcs.filter((rpc) => rpc.audience === 'runner'),
     ];
-    const door = createDoor({
-      apps: [
-        testApp(
-          {
-            invoke: (call) => {
-              call.responseHeaders.set('x-app', 'one');
-              return create(call.rpc.desc.output);
-            },
-          },
-          one,
-        ),
-        testApp(
-          {
-            invoke: (call) => {
-              call.responseHeaders.set('x-app', 'two');
-              return create(call.rpc.desc.output);
-            },
-          },
-          two,
-        ),
-      ],
-      log: { error() {}, warn() {} },
+    const named = (name: string): TestAnswers => ({
+      invoke: (call) => {
+        call.responseHeaders.set('x-app', name);
+        return create(call.rpc.desc.output);
+      },
     });
-    const opened = await door.listen({ port: 0, host: '127.0.0.1' });
-    const base = `http://127.0.0.1:${opened.port}`;
+    const { url } = await open({}, { apps: [testApp(named('one'), one), testApp(named('two'), two)] });
     expect(
-      (await ask(`${base}/account`)).headers.get('x-app') ??
-        (await ask(`${base}/account/plan`)).headers.get('x-app'),
+      (await ask(`${url}/account`)).headers.get('x-app') ??
+        (await ask(`${url}/account/plan`)).headers.get('x-app'),
     ).toBe('one');
-    expect((await ask(`${base}/runners/r/poll`, { method: 'POST' })).headers.get('x-app')).toBe('two');
-    await opened.close(0);
+    expect((await ask(`${url}/runners/r/poll`, { method: 'POST' })).headers.get('x-app')).toBe('two');
     expect(() =>
       createDoor({ apps: [testApp({}, one), testApp({}, one)], log: { error() {}, warn() {} } }),
     ).toThrow('is served by two apps');

@@ -51,6 +51,15 @@ function dial(door: TestDoor, ...writes: string[]): Wire {
   return wire;
 }
 
+async function told(wire: Wire, text: string, withinMs?: number): Promise<void> {
+  const holds = (answer: string): boolean => answer.includes(text);
+  await waitFor(`an answer with ${text}`, () => wire.text, { holds, withinMs });
+}
+
+async function cutOff(wire: Wire, withinMs?: number): Promise<void> {
+  await waitFor('a closed connection', () => wire.closed, { withinMs });
+}
+
 /** Reads the whole answer to one raw request on a connection of its own. */
 async function send(
   door: TestDoor,
@@ -204,10 +213,7 @@ describe('bytes that are no request', () => {
         () => !wire.socket.connecting,
       );
       wire.socket.end();
-      await waitFor(
-        () => text,
-        () => wire.closed,
-      );
+      await cutOff(wire);
     }
     expect((await send(door, get('/sandbox-runs/a'))).status).toBe(200);
   });
@@ -229,22 +235,14 @@ describe('slow clients', () => {
     ['stop within the head', 'GET /x HTTP/1.1\r\nhost: a\r\nx-a'],
   ])('that %s are cut off', async (_what, text) => {
     const wire = dial(await open(quick), text);
-    await waitFor(
-      () => wire.text,
-      () => wire.closed,
-      { withinMs: 3000 },
-    );
+    await cutOff(wire, 3000);
     if (text.startsWith('GET')) expect(wire.text).toContain('"code":"request_timeout"');
   });
 
   it('that send a head byte by byte are cut off', async () => {
     const wire = dial(await open(quick), 'GET /x HTTP/1.1\r\nhost: a\r\n');
     const drip = setInterval(() => wire.socket.write('x'), 40);
-    await waitFor(
-      () => wire.text,
-      () => wire.closed,
-      { withinMs: 3000 },
-    );
+    await cutOff(wire, 3000);
     clearInterval(drip);
   });
 
@@ -255,11 +253,7 @@ describe('slow clients', () => {
       'POST /teams/t/sandbox-runs HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{',
     );
     const drip = setInterval(() => wire.socket.write(' '), 40);
-    await waitFor(
-      () => wire.text,
-      () => wire.text.includes('408'),
-      { withinMs: 10_000 },
-    );
+    await told(wire, '408', 10_000);
     clearInterval(drip);
     expect(wire.text).toContain('"code":"request_timeout"');
   });
@@ -287,30 +281,17 @@ describe('slow clients', () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     wire.socket.write(get('/sandbox-runs/slow').slice(8));
-    await waitFor(
-      () => wire.text,
-      () => wire.text.includes('200 OK'),
-    );
+    await told(wire, '200 OK');
     const post = dial(door, 'P');
     await new Promise((resolve) => setImmediate(resolve));
     post.socket.write('OST /auth/logout HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n');
-    await waitFor(
-      () => post.text,
-      () => post.text.includes('204'),
-    );
+    await told(post, '204');
   });
 
   it('do not keep an idle connection', async () => {
     const wire = dial(await open(quick), get('/sandbox-runs/a'));
-    await waitFor(
-      () => wire.text,
-      () => wire.text.includes('200 OK'),
-    );
-    await waitFor(
-      () => wire.text,
-      () => wire.closed,
-      { withinMs: 5000 },
-    );
+    await told(wire, '200 OK');
+    await cutOff(wire, 5000);
   });
 
   it('may wait for an answer longer than for anything else', async () => {
@@ -337,10 +318,7 @@ describe('slow clients', () => {
     );
     expect([wire.closed, wire.text]).toEqual([false, '']);
     answer();
-    await waitFor(
-      () => wire.text,
-      () => wire.text.includes('200 OK'),
-    );
+    await told(wire, '200 OK');
   });
 });
 
@@ -431,10 +409,7 @@ describe('closing', () => {
       const release = { go: (): void => {} };
       const door = await open({}, pending(release));
       const idle = dial(door, get('/nowhere'));
-      await waitFor(
-        () => idle.text,
-        () => idle.text.includes('404'),
-      );
+      await told(idle, '404');
       const busy = version === 'h1' ? dial(door, get('/sandbox-runs/a')) : undefined;
       const answer = version === 'h2' ? http2Get(http2(door), { ':path': '/sandbox-runs/a' }) : undefined;
       await waitFor(
@@ -442,17 +417,10 @@ describe('closing', () => {
         () => release.go.toString() !== '() => {}',
       );
       const closed = door.open.close(5000);
-      await waitFor(
-        () => 'the idle connection is open',
-        () => idle.closed,
-      );
+      await cutOff(idle);
       await expect(fetch(door.url)).rejects.toThrow();
       release.go();
-      if (busy !== undefined)
-        await waitFor(
-          () => busy.text,
-          () => busy.text.includes('200 OK'),
-        );
+      if (busy !== undefined) await told(busy, '200 OK');
       if (answer !== undefined) expect(await answer).toBe(200);
       await closed;
     },
@@ -481,10 +449,7 @@ describe('closing', () => {
       () => called === 1,
     );
     await door.open.close(100);
-    await waitFor(
-      () => busy.text,
-      () => busy.text.includes('"code":"unavailable"'),
-    );
+    await told(busy, '"code":"unavailable"');
     expect(reasons).toEqual(['unavailable']);
   });
 });

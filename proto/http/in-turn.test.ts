@@ -48,6 +48,10 @@ function http2(): ClientHttp2Session {
   return session;
 }
 
+async function haveAsked(seen: readonly string[], count: number): Promise<void> {
+  await waitFor(`${count} calls`, () => seen.length, { holds: (length) => length === count });
+}
+
 /** Nothing more happens while so many calls of another connection are served. */
 async function others(): Promise<void> {
   for (let n = 0; n < 20; n += 1) await (await fetch(`${door.url}/healthz`)).text();
@@ -109,10 +113,7 @@ describe('a connection over HTTP/1.1', () => {
     const seen: string[] = [];
     door = await openDoor(answers(LARGE, seen), { trustedProxies: ['127.0.0.1'] });
     http1('x-forwarded-for: 192.0.2.1\r\n').ask(5);
-    await waitFor(
-      () => seen,
-      () => seen.length === 5,
-    );
+    await haveAsked(seen, 5);
   });
 });
 
@@ -124,19 +125,13 @@ describe('a connection over HTTP/2', () => {
     const streams = Array.from({ length: 20 }, (_, n) =>
       session.request({ ':path': `/sandbox-runs/run_${n}` }),
     );
-    await waitFor(
-      () => seen,
-      () => seen.length === 4,
-    );
+    await haveAsked(seen, 4);
     await others();
     expect(seen).toHaveLength(4);
     // Left by its client, one that waits takes no turn, and one that was answered gives its turn back.
     streams[19]?.on('error', () => undefined).close(constants.NGHTTP2_CANCEL);
     streams[0]?.on('error', () => undefined).close(constants.NGHTTP2_CANCEL);
-    await waitFor(
-      () => seen,
-      () => seen.length === 5,
-    );
+    await haveAsked(seen, 5);
     let ended = 0;
     for (const stream of streams)
       stream

@@ -19,8 +19,6 @@ let used = pool.length;
 let lastMs = -1;
 let lastStart = '';
 
-export type NewRequestId = () => string;
-
 /** Makes `req_` and 26 characters: 128 bits as 26 digits of 5 bits, with two zero bits in front. */
 export function newRequestId(): string {
   const nowMs = Date.now();

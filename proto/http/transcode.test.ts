@@ -1,10 +1,9 @@
 import { create, type DescMethod, type Message } from '@bufbuild/protobuf';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { rpcs } from '../gen/rpcs.ts';
-import { createDoor, type OpenDoor } from './door.ts';
 import { ApiError } from './errors.ts';
 import type { RestRoute, RpcInfo } from './rpc.ts';
-import { testApp } from './testing/app.ts';
+import { doorOfTest, testApp } from './testing/app.ts';
 import { compileProtos, rpcOf } from './testing/fixture.ts';
 import { compileRoute } from './transcode.ts';
 
@@ -301,16 +300,9 @@ describe('a field that may stand in the query beside a body that is the whole re
 });
 
 describe('responses', () => {
-  let opened: OpenDoor | undefined;
-  afterEach(async () => await opened?.close(0));
-
   async function serve(rpc: RpcInfo, invoke: (request: Message) => Message): Promise<string> {
-    const door = createDoor({
-      apps: [testApp({ invoke: (_call, request) => invoke(request) }, [rpc])],
-      log: { error() {}, warn() {} },
-    });
-    opened = await door.listen({ port: 0, host: '127.0.0.1' });
-    return `http://127.0.0.1:${opened.port}/x`;
+    const app = testApp({ invoke: (_call, request) => invoke(request) }, [rpc]);
+    return `${(await doorOfTest({}, { apps: [app] })).url}/x`;
   }
 
   it.each([
