@@ -1,50 +1,39 @@
 /** What teams and staff see of webhooks and do with them, over the real door. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { join, newKey, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { newId } from '../../base/ids.ts';
 import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { purgeCiDeliveries } from './store.ts';
 import { readDue } from './reading.ts';
-import { hook, readDeliveries, rotate, runNamed, send } from '../../../test/setup/ci/hooked.ts';
+import { hook } from '../../../test/setup/ci/hooked.ts';
 
 const EVENT = { 'x-github-event': 'workflow_run' };
 const DAY_MS = 24 * 60 * 60_000;
 
+type Row = Record<string, unknown>;
+
 describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
-  let server: TestServer;
-  let as: string;
-  let staff: string;
-  let teamId: string;
-  beforeAll(async () => {
-    server = await startTestServer();
-    ({ apiKey: as, staffApiKey: staff, teamId } = server.first);
-  });
-  afterAll(async () => await server.stop());
+  const { server, call, made } = ownServer();
 
   const run = (repositoryPath: string, id: number, status = 'queued') => ({
     workflow_run: { id, status },
     repository: { full_name: repositoryPath },
   });
-  const get = async (path: string, who = as) => await server.call(`GET ${path}`, { as: who });
+  const get = async (path: string, as?: string) => await call(`GET ${path}`, undefined, as);
+  const staff = async (route: string, body?: object) => await call(route, body, server.first.staffApiKey);
+  const github = async (repositoryPath: string) => await hook(server, 'github', { repositoryPath });
   const actsOn = async (target: string) =>
     (await server.db.sql`select action from audit_entries where target = ${target} order by seq`).map(
       (row) => row['action'],
     );
   const environmentWith = async (repositoryPath: string) => {
-    const project = await server.call('POST /projects', {
-      as,
-      body: { name: repositoryPath.replace('/', '-'), teamId },
-    });
-    const projectId = String(project.body['id']);
-    const made = await server.call(`POST /projects/${projectId}/environments`, {
-      as,
-      body: { name: 'production' },
-    });
-    const hooked = await hook(server, 'github', { repositoryPath, projectId });
-    return { environmentId: String(made.body['id']), hooked };
+    const { teamId } = server.first;
+    const projectId = await made('POST /projects', { name: repositoryPath.replace('/', '-'), teamId });
+    const environmentId = await made(`POST /projects/${projectId}/environments`, { name: 'production' });
+    return { environmentId, hooked: await hook(server, 'github', { repositoryPath, projectId }) };
   };
 
   it('shows where they go and how they are set up, and the secret only when it is made', async () => {
@@ -78,9 +67,8 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
   });
 
   it('says why no subscription can be made', async () => {
-    const subscribe = async (id: string) =>
-      await server.call(`POST /ci/connections/${id}/webhook/subscribe`, { as, body: {} });
-    const { connectionId } = await hook(server, 'github', { repositoryPath: 'acme/no-token' });
+    const subscribe = async (id: string) => await call(`POST /ci/connections/${id}/webhook/subscribe`, {});
+    const { connectionId } = await github('acme/no-token');
     const refused = await subscribe(connectionId);
     expect([refused.code, refused.text]).toEqual([
       'state_conflict',
@@ -90,25 +78,22 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
       repositoryPath: 'acme/by-hand',
       repositoryHost: 'github.com',
     });
-    await server.call(`PUT /ci/connections/${circle.connectionId}/token`, { as, body: { token: 'ghp_x' } });
+    await call(`PUT /ci/connections/${circle.connectionId}/token`, { token: 'ghp_x' });
     expect((await subscribe(circle.connectionId)).text).toContain('set up by hand');
   });
 
   it('keeps what came, in pages', async () => {
-    const hooked = await hook(server, 'github', { repositoryPath: 'acme/pages' });
-    for (let n = 1; n <= 5; n += 1)
-      await send(hooked, run('acme/pages', n), { headers: EVENT, sending: { deliveryId: `n${n}` } });
-    await readDeliveries(server, hooked);
+    const hooked = await github('acme/pages');
+    for (let n = 1; n <= 5; n += 1) await hooked.send(run('acme/pages', n), EVENT, { deliveryId: `n${n}` });
+    await hooked.deliveries();
     const path = `/ci/connections/${hooked.connectionId}/deliveries?limit=2`;
     const seen: unknown[] = [];
     for (let cursor: unknown = ''; cursor !== undefined;) {
-      const page = await get(
+      const { body } = await get(
         `${path}${cursor === '' ? '' : `&cursor=${encodeURIComponent(String(cursor))}`}`,
       );
-      seen.push(
-        ...(page.body['deliveries'] as Array<Record<string, unknown>>).map(({ deliveryId }) => deliveryId),
-      );
-      cursor = page.body['nextCursor'];
+      seen.push(...(body['deliveries'] as Row[]).map(({ deliveryId }) => deliveryId));
+      cursor = body['nextCursor'];
     }
     expect(seen).toEqual(['n5', 'n4', 'n3', 'n2', 'n1']);
     const last = (await get(`/ci/connections/${hooked.connectionId}/webhook`)).body['lastDeliveryAt'];
@@ -118,9 +103,10 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
   it('is another team’s business to nobody else', async () => {
     const other = await stranger(server);
     const { hooked, environmentId } = await environmentWith('acme/ours');
-    await send(hooked, run('acme/ours', 1), { headers: EVENT });
-    const [delivery] = await readDeliveries(server, hooked);
+    const delivery = await hooked.deliver(run('acme/ours', 1), EVENT);
     const path = `/ci/connections/${hooked.connectionId}`;
+    const foreign = async (route: string) =>
+      await call(route, route.startsWith('POST') ? {} : undefined, other.token);
     for (const route of [
       `GET ${path}/webhook`,
       `GET ${path}/deliveries`,
@@ -129,59 +115,39 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
       `GET /environments/${environmentId}/webhooks`,
       `GET /environments/${environmentId}/webhook-deliveries`,
       `DELETE /environments/${environmentId}/webhooks/${hooked.hookId}`,
-    ]) {
-      const answer = await server.call(route, {
-        as: other.token,
-        ...(route.startsWith('POST') ? { body: {} } : {}),
-      });
-      expect([route, answer.code]).toEqual([route, 'not_found']);
-    }
+    ])
+      expect([route, (await foreign(route)).code]).toEqual([route, 'not_found']);
     for (const route of [
       'GET /admin/ci/deliveries',
       `POST /admin/ci/deliveries/${String(delivery?.['id'])}/replay`,
-    ]) {
-      const answer = await server.call(route, {
-        as: other.token,
-        ...(route.startsWith('POST') ? { body: {} } : {}),
-      });
-      expect([route, answer.status >= 400]).toEqual([route, true]);
-    }
+    ])
+      expect([route, (await foreign(route)).status >= 400]).toEqual([route, true]);
     // The other team's own connection of the same repository is another one.
-    const theirs = await hook(server, 'github', {
-      as: other.token,
-      teamId: other.teamId,
-      repositoryPath: 'acme/ours',
-    });
-    await send(theirs, run('acme/ours', 1, 'in_progress'), { headers: EVENT });
-    await expect
-      .poll(
-        async () => (await get(`${`/ci/connections/${theirs.connectionId}`}/deliveries`, other.token)).text,
-      )
-      .toContain('processed');
-    expect((await runNamed(server, hooked, { externalRunId: '1' }))['status']).toBe('queued');
+    const of = { as: other.token, teamId: other.teamId, repositoryPath: 'acme/ours' };
+    const theirs = await hook(server, 'github', of);
+    const told = await theirs.deliver(run('acme/ours', 1, 'in_progress'), EVENT);
+    expect(told).toMatchObject({ state: 'processed' });
+    expect((await hooked.run('1'))['status']).toBe('queued');
   });
 
   it('needs ci:manage for what changes something', async () => {
-    const { connectionId } = await hook(server, 'github', { repositoryPath: 'acme/scopes' });
-    const key = await newKey(server, as, { scopes: ['ci:read', 'ci:write'] });
-    const viewer = await join(server, as, { teamId, role: 'viewer' });
+    const { connectionId } = await github('acme/scopes');
+    const { apiKey, teamId } = server.first;
+    const key = await newKey(server, apiKey, { scopes: ['ci:read', 'ci:write'] });
+    const viewer = await join(server, apiKey, { teamId, role: 'viewer' });
+    const path = `/ci/connections/${connectionId}/webhook`;
     for (const who of [key.secret, viewer.token]) {
-      expect((await get(`/ci/connections/${connectionId}/webhook`, who)).status).toBe(200);
-      const refused = await server.call(`POST /ci/connections/${connectionId}/webhook/rotate-secret`, {
-        as: who,
-        body: {},
-      });
-      expect(refused.status).toBe(403);
+      expect((await get(path, who)).status).toBe(200);
+      expect((await call(`POST ${path}/rotate-secret`, {}, who)).status).toBe(403);
     }
   });
 
   describe('by environment', () => {
     it('are listed with what they were sent', async () => {
       const { environmentId, hooked } = await environmentWith('acme/listed');
-      await send(hooked, run('acme/listed', 1), { headers: EVENT });
-      await readDeliveries(server, hooked);
+      await hooked.deliver(run('acme/listed', 1), EVENT);
       const list = await get(`/environments/${environmentId}/webhooks`);
-      const webhooks = list.body['webhooks'] as Array<Record<string, unknown>>;
+      const webhooks = list.body['webhooks'] as Row[];
       expect(webhooks.map(({ id }) => id)).toEqual([hooked.hookId]);
       expect(webhooks[0]).toHaveProperty('lastDeliveryAt');
       const sent = await get(`/environments/${environmentId}/webhook-deliveries`);
@@ -193,32 +159,29 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
     it('are taken back: the secret is forgotten, the connection takes direct reports alone', async () => {
       const { environmentId, hooked } = await environmentWith('acme/back');
       const path = `/environments/${environmentId}/webhooks`;
-      expect((await server.call(`DELETE ${path}/cih_00000000000000000000000000`, { as })).status).toBe(404);
-      expect((await server.call(`DELETE ${path}/${hooked.hookId}`, { as })).status).toBe(204);
-      expect((await server.call(`DELETE ${path}/${hooked.hookId}`, { as })).status).toBe(404);
+      expect((await call(`DELETE ${path}/cih_00000000000000000000000000`)).status).toBe(404);
+      expect((await call(`DELETE ${path}/${hooked.hookId}`)).status).toBe(204);
+      expect((await call(`DELETE ${path}/${hooked.hookId}`)).status).toBe(404);
       expect((await get(path)).body['webhooks']).toEqual([]);
       expect((await get(`/ci/connections/${hooked.connectionId}`)).body['ingestMode']).toBe('direct');
       await expect
-        .poll(async () => (await send(hooked, '{}')).status, { timeout: 5_000, interval: 100 })
+        .poll(async () => (await hooked.send('{}')).status, { timeout: 5_000, interval: 100 })
         .toBe(404);
       expect(await actsOn(hooked.connectionId)).toContain('ci_webhook.deleted');
       // Taken up again it has another secret.
-      await server.call(`PATCH /ci/connections/${hooked.connectionId}`, { as, body: { ingestMode: 'both' } });
+      await call(`PATCH /ci/connections/${hooked.connectionId}`, { ingestMode: 'both' });
       expect((await get(`/ci/connections/${hooked.connectionId}/webhook`)).body['hasSecret']).toBe(true);
-      expect((await send(hooked, '{}')).status).toBe(401);
+      expect((await hooked.send('{}')).status).toBe(401);
     });
   });
 
   describe('staff', () => {
     it('look through the deliveries of all teams', async () => {
-      const hooked = await hook(server, 'github', { repositoryPath: 'acme/seen' });
-      await send(hooked, '{', { headers: EVENT });
-      await send(hooked, run('acme/seen', 1), { headers: EVENT });
-      await readDeliveries(server, hooked);
+      const hooked = await github('acme/seen');
+      await hooked.send('{', EVENT);
+      await hooked.deliver(run('acme/seen', 1), EVENT);
       const list = async (query: string) =>
-        (await get(`/admin/ci/deliveries?limit=200${query}`, staff)).body['deliveries'] as Array<
-          Record<string, unknown>
-        >;
+        (await staff(`GET /admin/ci/deliveries?limit=200${query}`)).body['deliveries'] as Row[];
       expect((await list('')).length).toBeGreaterThan(2);
       const own = await list(`&ciConnectionId=${hooked.connectionId}`);
       expect(own.map(({ state }) => state)).toEqual(['processed', 'failed']);
@@ -228,47 +191,40 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
     });
 
     it('have a delivery read again, which changes nothing, and the list tells of it', async () => {
-      const hooked = await hook(server, 'github', { repositoryPath: 'acme/replayed' });
-      await send(hooked, run('acme/replayed', 7, 'in_progress'), { headers: EVENT });
-      const [before] = await readDeliveries(server, hooked);
-      const known = await runNamed(server, hooked, { externalRunId: '7' });
+      const hooked = await github('acme/replayed');
+      const before = await hooked.deliver(run('acme/replayed', 7, 'in_progress'), EVENT);
+      const known = await hooked.run('7');
       const id = String(before?.['id']);
-      const replayed = await server.call(`POST /admin/ci/deliveries/${id}/replay`, { as: staff, body: {} });
+      const replayed = await staff(`POST /admin/ci/deliveries/${id}/replay`, {});
       expect([replayed.status, replayed.body['state']]).toEqual([202, 'received']);
-      const [after] = await readDeliveries(server, hooked);
+      const [after] = await hooked.deliveries();
       expect({ ...after, processedAt: '' }).toEqual({ ...before, processedAt: '' });
-      expect(await runNamed(server, hooked, { externalRunId: '7' })).toEqual(known);
+      expect(await hooked.run('7')).toEqual(known);
       expect(await actsOn(id)).toEqual(['ci_delivery.replayed']);
-      const none = await server.call('POST /admin/ci/deliveries/ciw_0/replay', { as: staff, body: {} });
+      const none = await staff('POST /admin/ci/deliveries/ciw_0/replay', {});
       expect(none.code).toBe('not_found');
     });
 
     it('have one read that could not be read before', async () => {
       const hooked = await hook(server, 'generic', { repositoryPath: 'acme/mended' });
-      await send(hooked, { no: 4, word: 'success' });
-      const [before] = await readDeliveries(server, hooked);
+      const before = await hooked.deliver({ no: 4, word: 'success' });
       expect(before).toMatchObject({ state: 'ignored' });
-      await server.call(`PATCH /ci/connections/${hooked.connectionId}`, {
-        as,
-        body: { genericMapping: { pointers: { id: '/no', status: '/word' } } },
-      });
-      await server.call(`POST /admin/ci/deliveries/${String(before?.['id'])}/replay`, {
-        as: staff,
-        body: {},
-      });
-      const [after] = await readDeliveries(server, hooked);
+      const genericMapping = { pointers: { id: '/no', status: '/word' } };
+      await call(`PATCH /ci/connections/${hooked.connectionId}`, { genericMapping });
+      await staff(`POST /admin/ci/deliveries/${String(before?.['id'])}/replay`, {});
+      const [after] = await hooked.deliveries();
       expect(after).toMatchObject({ state: 'processed' });
       expect(after).not.toHaveProperty('detail');
-      expect(await runNamed(server, hooked, { externalRunId: '4' })).toMatchObject({ status: 'success' });
+      expect(await hooked.run('4')).toMatchObject({ status: 'success' });
     });
   });
 
   it('has each delivery read by one of many readers', async () => {
-    const hooked = await hook(server, 'github', { repositoryPath: 'acme/many-readers' });
+    const hooked = await github('acme/many-readers');
     await Promise.all(
       Array.from(
         { length: 60 },
-        async (_one, n) => await send(hooked, run('acme/many-readers', n + 1), { headers: EVENT }),
+        async (_one, n) => await hooked.send(run('acme/many-readers', n + 1), EVENT),
       ),
     );
     const clock = { now: () => new Date(), monotonicMs: () => performance.now() };
@@ -276,7 +232,7 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
     const onError = (error: unknown) => void failures.push(error);
     const deps = { db: server.db, clock, follow: wantCommitStatus, onError };
     await Promise.all(Array.from({ length: 4 }, async () => await readDue(deps)));
-    const deliveries = await readDeliveries(server, hooked);
+    const deliveries = await hooked.deliveries();
     expect(deliveries).toHaveLength(60);
     expect(deliveries.every(({ state }) => state === 'processed')).toBe(true);
     expect(failures).toEqual([]);
@@ -287,10 +243,9 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
   });
 
   it('leaves out a job that is one too many, and holds up nobody', async () => {
-    const hooked = await hook(server, 'github', { repositoryPath: 'acme/full' });
-    await send(hooked, run('acme/full', 1), { headers: EVENT });
-    await readDeliveries(server, hooked);
-    const { id } = await runNamed(server, hooked, { externalRunId: '1' });
+    const hooked = await github('acme/full');
+    await hooked.deliver(run('acme/full', 1), EVENT);
+    const { id } = await hooked.run('1');
     // As many jobs as a run may have.
     await server.asOwner(`
       insert into ci_jobs (id, team_id, run_id, key, name, state, own_status, status, created_at)
@@ -300,24 +255,24 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
       workflow_job: { id: 99_999, run_id: 1, name: 'one too many', status: 'queued' },
       repository: { full_name: 'acme/full' },
     };
-    await send(hooked, job, { headers: { 'x-github-event': 'workflow_job' } });
-    await send(hooked, run('acme/full', 1, 'in_progress'), { headers: EVENT });
-    const [second, first] = await readDeliveries(server, hooked);
+    await hooked.send(job, { 'x-github-event': 'workflow_job' });
+    await hooked.send(run('acme/full', 1, 'in_progress'), EVENT);
+    const [second, first] = await hooked.deliveries();
     const left = 'its jobs are left out: the run has 5000 jobs';
     expect(first).toMatchObject({ state: 'processed', detail: expect.stringContaining(left) });
     expect(second).toMatchObject({ state: 'processed' });
-    expect(await runNamed(server, hooked, { externalRunId: '1' })).toMatchObject({ status: 'running' });
+    expect(await hooked.run('1')).toMatchObject({ status: 'running' });
   });
 
   it('forgets what is older than 30 days, in batches, and nothing that waits', async () => {
-    const hooked = await hook(server, 'github', { repositoryPath: 'acme/purged' });
+    const hooked = await github('acme/purged');
     const now = Date.now();
     const insert = async (days: number, state: string, n: number) => {
       const id = newId('ciw', now - days * DAY_MS);
       const due = state === 'received' ? "now() + interval '1 day'" : 'null';
       await server.asOwner(`
         insert into ci_deliveries (id, team_id, connection_id, delivery_id, state, body, headers, due_at, received_at)
-        select '${id}' || case when g = 1 then '' else g::text end, '${teamId}', '${hooked.connectionId}', '${n} ' || g, '${state}', '', '{}', ${due}, now()
+        select '${id}' || case when g = 1 then '' else g::text end, '${server.first.teamId}', '${hooked.connectionId}', '${n} ' || g, '${state}', '', '{}', ${due}, now()
         from generate_series(1, ${state === 'ignored' ? 2_500 : 1}) g`);
       return id;
     };
@@ -334,32 +289,26 @@ describe.skipIf(!(await has('postgres')))('webhooks of a connection', () => {
   it('is open to a new secret at once, at every server', async () => {
     const second = await startTestServer({ databaseUrl: server.databaseUrl, dataDir: server.dataDir });
     try {
-      const hooked = await hook(server, 'github', { repositoryPath: 'acme/two-servers' });
+      const hooked = await github('acme/two-servers');
       const there = (url: string) => url.replace(server.baseUrl, second.baseUrl);
-      const at = { ...hooked, url: there(hooked.url) };
-      expect((await send(at, run('acme/two-servers', 1), { headers: EVENT })).status).toBe(202);
-      const fresh = await rotate(server, 'github', { connectionId: hooked.connectionId, as });
+      const at = hooked.with({ url: there(hooked.url) });
+      expect((await at.send(run('acme/two-servers', 1), EVENT)).status).toBe(202);
+      const fresh = await hooked.rotate();
       expect(
-        (await send({ ...fresh, url: there(fresh.url) }, run('acme/two-servers', 2), { headers: EVENT }))
-          .status,
+        (await fresh.with({ url: there(fresh.url) }).send(run('acme/two-servers', 2), EVENT)).status,
       ).toBe(202);
-      expect((await send(at, run('acme/two-servers', 3), { headers: EVENT })).status).toBe(202);
-      expect((await readDeliveries(server, hooked)).map(({ state }) => state)).toEqual([
-        'processed',
-        'processed',
-        'processed',
-      ]);
+      expect((await at.send(run('acme/two-servers', 3), EVENT)).status).toBe(202);
+      expect(await hooked.states()).toEqual(['processed', 'processed', 'processed']);
     } finally {
       await second.stop();
     }
   });
 
   it('goes with its connection', async () => {
-    const hooked = await hook(server, 'github', { repositoryPath: 'acme/gone' });
-    await send(hooked, run('acme/gone', 1), { headers: EVENT });
-    await readDeliveries(server, hooked);
-    expect((await server.call(`DELETE /ci/connections/${hooked.connectionId}`, { as })).status).toBe(204);
-    expect((await send(hooked, run('acme/gone', 2), { headers: EVENT })).status).toBe(404);
+    const hooked = await github('acme/gone');
+    await hooked.deliver(run('acme/gone', 1), EVENT);
+    expect((await call(`DELETE /ci/connections/${hooked.connectionId}`)).status).toBe(204);
+    expect((await hooked.send(run('acme/gone', 2), EVENT)).status).toBe(404);
     const left = await server.asOwner(
       `select 1 from ci_deliveries where connection_id = '${hooked.connectionId}'`,
     );

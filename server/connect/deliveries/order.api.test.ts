@@ -3,17 +3,15 @@
  * door.
  */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { PROVIDERS } from '../providers/known.ts';
-import { SEQUENCES } from '../../../test/setup/ci/sequences.ts';
+import { bitbucketSpan, drone, jenkins, SEQUENCES, SHA } from '../../../test/setup/ci/sequences.ts';
 import type { CiProvider } from '../providers/words.ts';
-import { hook, readDeliveries, runNamed, send } from '../../../test/setup/ci/hooked.ts';
+import { hook } from '../../../test/setup/ci/hooked.ts';
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 
-const SHA = '3484a3fb816e0859fd6e1cea078d76385ff50625';
 /** Many calls, on a machine that may have other work. */
 const LIMIT_MS = 90_000;
 /** Returns what a run comes to, without the names that each connection gives it and the times of receipt. */
@@ -36,26 +34,20 @@ const TOLD = [
 ];
 
 describe.skipIf(!(await has('postgres')))('the order of webhooks', () => {
-  let server: TestServer;
-  let as: string;
-  beforeAll(async () => {
-    server = await startTestServer();
-    as = server.first.apiKey;
-  });
-  afterAll(async () => await server.stop());
+  const { server, call, ok, made } = ownServer();
 
-  let made = 0;
+  let hosts = 0;
   /** Makes a connection of the same repository at a host of its own, so that each order has a connection. */
   const fresh = async (provider: CiProvider, more: object = {}): Promise<Hooked> => {
-    made += 1;
-    return await hook(server, provider, { repositoryHost: `h${made}.example.com`, ...more });
+    hosts += 1;
+    return await hook(server, provider, { repositoryHost: `h${hosts}.example.com`, ...more });
   };
   const told = (run: Record<string, unknown>) =>
     Object.fromEntries(TOLD.map((name) => [name, run[name] ?? null]));
   const jobsOf = async (run: Record<string, unknown>) => {
-    const { body } = await server.call(`GET /ci/runs/${String(run['id'])}/jobs`, { as });
-    const jobs = body['jobs'] as Array<Record<string, unknown>>;
-    return jobs.map(({ name, status }) => `${String(name)} ${String(status)}`).sort();
+    type Page = { jobs: Array<{ name: string; status: string }> };
+    const { jobs } = await ok<Page>(`GET /ci/runs/${String(run['id'])}/jobs`);
+    return jobs.map(({ name, status }) => `${name} ${status}`).sort();
   };
   const runsOf = async ({ connectionId }: Hooked) =>
     await server.db.sql<Array<{ id: string; name: string }>>`
@@ -79,19 +71,13 @@ describe.skipIf(!(await has('postgres')))('the order of webhooks', () => {
         const hooked = await fresh(provider);
         const sent = [...permuted, ...again];
         const post = async (index: number) => {
-          const answer = await send(hooked, payloads[index], {
-            headers,
-            sending: { deliveryId: `d${index}` },
-          });
+          const answer = await hooked.send(payloads[index], headers, { deliveryId: `d${index}` });
           expect([200, 202]).toContain(answer.status);
         };
         if (atOnce) await Promise.all(sent.map(post));
         else for (const index of sent) await post(index);
-        await readDeliveries(server, hooked);
-        const run = await runNamed(server, hooked, {
-          externalRunId: first.run.externalRunId,
-          attempt: first.run.externalAttempt,
-        });
+        await hooked.deliveries();
+        const run = await hooked.run(first.run.externalRunId, first.run.externalAttempt);
         expect(told(run)).toMatchObject(end);
         ends.push([told(run), await jobsOf(run)]);
       }
@@ -101,51 +87,16 @@ describe.skipIf(!(await has('postgres')))('the order of webhooks', () => {
   );
 
   describe('a run that is told of under several names', () => {
-    interface Named {
-      readonly provider: CiProvider;
-      readonly headers: Readonly<Record<string, string>>;
-      /** As the job names it, and as it is stored in the end. */
-      readonly direct: string;
-      readonly real: string;
-      readonly webhooks: readonly unknown[];
-    }
-
-    const drone = (status: string, version: number) => ({
-      event: 'build',
-      repo: { uid: '9', slug: 'acme/app' },
-      build: {
-        id: 100,
-        number: 5,
-        status,
-        version,
-        after: SHA,
-        target: 'main',
-        stages: [{ id: 1, number: 1, name: 'default', status }],
-      },
-    });
-    const span = {
-      resourceSpans: [
-        {
-          scopeSpans: [
-            {
-              spans: [
-                {
-                  name: 'bbc.pipeline_run',
-                  attributes: [
-                    { key: 'pipeline_run.uuid', value: { stringValue: '{abc}' } },
-                    { key: 'pipeline.build_number', value: { intValue: '17' } },
-                    { key: 'pipeline.repository.uuid', value: { stringValue: '{repo}' } },
-                    { key: 'pipeline.state.result.name', value: { stringValue: 'FAILED' } },
-                  ],
-                  startTimeUnixNano: '1700000000000000000',
-                  endTimeUnixNano: '1700000060000000000',
-                },
-              ],
-            },
-          ],
-        },
-      ],
+    const droneStages = (status: string, version: number) => {
+      const { build, ...rest } = drone(status, version);
+      return { ...rest, build: { ...build, stages: [{ id: 1, number: 1, name: 'default', status }] } };
     };
+    const span = bitbucketSpan({
+      'pipeline_run.uuid': { stringValue: '{abc}' },
+      'pipeline.build_number': { intValue: '17' },
+      'pipeline.repository.uuid': { stringValue: '{repo}' },
+      'pipeline.state.result.name': { stringValue: 'FAILED' },
+    });
     const bitbucketStatus = {
       repository: { uuid: '{repo}', full_name: 'acme/app' },
       commit_status: {
@@ -156,44 +107,31 @@ describe.skipIf(!(await has('postgres')))('the order of webhooks', () => {
         commit: { hash: SHA },
       },
     };
-    const jenkins = (phase: string, status?: string) => ({
-      name: 'app',
-      build: {
-        full_url: 'https://ci.example.com/job/app/3/',
-        number: 3,
-        phase,
-        status,
-        scm: { commit: SHA },
-      },
-    });
-    const NAMED: readonly Named[] = [
+    const jenkinsCommit = (phase: string, status?: string) => {
+      const { name, build } = jenkins(phase, status);
+      return { name, build: { ...build, scm: { commit: SHA } } };
+    };
+
+    /** `direct` is how the job names the run, `real` is how it is stored in the end. */
+    it.each([
       {
         provider: 'drone',
         headers: { 'x-drone-event': 'build' },
         direct: 'acme/app#5',
         real: '100',
-        webhooks: [drone('running', 2), drone('failure', 3)],
+        webhooks: [droneStages('running', 2), droneStages('failure', 3)],
       },
-      {
-        provider: 'bitbucket',
-        headers: {},
-        direct: '17',
-        real: 'abc',
-        webhooks: [bitbucketStatus, span],
-      },
+      { provider: 'bitbucket', headers: {}, direct: '17', real: 'abc', webhooks: [bitbucketStatus, span] },
       {
         provider: 'jenkins',
         headers: {},
         direct: 'app#3',
         real: 'https://ci.example.com/job/app/3/',
-        webhooks: [jenkins('STARTED'), jenkins('FINALIZED', 'FAILURE')],
+        webhooks: [jenkinsCommit('STARTED'), jenkinsCommit('FINALIZED', 'FAILURE')],
       },
-    ];
-
-    it.each(NAMED.map((one) => [one.provider, one] as const))(
-      '%s: is one run in any order',
-      async (provider, one) => {
-        const { headers, direct, real, webhooks } = one;
+    ] as const)(
+      '$provider: is one run in any order',
+      async ({ provider, headers, direct, real, webhooks }) => {
         const steps = ['report', 'jobs', ...webhooks.map((_webhook, index) => index)];
         const orders = [
           steps,
@@ -205,36 +143,27 @@ describe.skipIf(!(await has('postgres')))('the order of webhooks', () => {
           const hooked = await fresh(provider, { ingestMode: 'both' });
           const ids: string[] = [];
           const report = async () => {
-            const body = {
-              ciConnectionId: hooked.connectionId,
-              externalRunId: direct,
-              status: 'running',
-              branch: 'main',
-            };
-            const { status, text, body: run } = await server.call('POST /ci/runs', { as, body });
-            expect([200, 201], text).toContain(status);
-            ids.push(String(run['id']));
+            const report = { externalRunId: direct, status: 'running', branch: 'main' };
+            ids.push(await made('POST /ci/runs', { ciConnectionId: hooked.connectionId, ...report }));
           };
           const act = async (step: string | number) => {
             if (step === 'report') return await report();
             if (typeof step === 'number') {
-              expect((await send(hooked, webhooks[step], { headers })).status).toBe(202);
-              if (n % 2 === 0) await readDeliveries(server, hooked);
+              expect((await hooked.send(webhooks[step], headers)).status).toBe(202);
+              if (n % 2 === 0) await hooked.deliveries();
               return;
             }
             await report();
-            const body = { jobs: [{ name: 'unit', externalJobId: 'j1', status: 'success' }] };
-            const reported = await server.call(`POST /ci/runs/${ids.at(-1)}/jobs`, { as, body });
-            expect(reported.status, reported.text).toBe(200);
+            const jobs = [{ name: 'unit', externalJobId: 'j1', status: 'success' }];
+            await ok(`POST /ci/runs/${ids.at(-1)}/jobs`, { jobs });
           };
           for (const step of order) await act(step);
-          const deliveries = await readDeliveries(server, hooked);
+          const deliveries = await hooked.deliveries();
           expect((await runsOf(hooked)).map(({ name }) => name)).toEqual([real]);
-          const run = await runNamed(server, hooked, { externalRunId: real });
+          const run = await hooked.run(real);
           // Whoever was given an id goes on with it, whichever row stayed.
-          for (const id of ids)
-            expect((await server.call(`GET /ci/runs/${id}`, { as })).body['id']).toBe(run['id']);
-          expect((await runNamed(server, hooked, { externalRunId: direct }))['id']).toBe(run['id']);
+          for (const id of ids) expect((await call(`GET /ci/runs/${id}`)).body['id']).toBe(run['id']);
+          expect((await hooked.run(direct))['id']).toBe(run['id']);
           expect(new Set(deliveries.map(({ runId }) => runId))).toEqual(new Set([run['id']]));
           ends.push([told(run), await jobsOf(run)]);
           expect(run).toMatchObject({ status: 'failed', commitSha: SHA, branch: 'main' });
@@ -249,22 +178,19 @@ describe.skipIf(!(await has('postgres')))('the order of webhooks', () => {
       const numbers = Array.from({ length: 20 }, (_one, n) => n + 1);
       await Promise.all(
         numbers.flatMap((number) => [
-          server.call('POST /ci/runs', {
-            as,
-            body: {
-              ciConnectionId: hooked.connectionId,
-              externalRunId: `acme/app#${number}`,
-              status: 'success',
-            },
+          call('POST /ci/runs', {
+            ciConnectionId: hooked.connectionId,
+            externalRunId: `acme/app#${number}`,
+            status: 'success',
           }),
-          send(hooked, {
+          hooked.send({
             event: 'build',
             repo: { slug: 'acme/app' },
             build: { id: 1_000 + number, number, status: 'success', version: 1, after: SHA, target: 'main' },
           }),
         ]),
       );
-      await readDeliveries(server, hooked);
+      await hooked.deliveries();
       const names = (await runsOf(hooked)).map(({ name }) => Number(name));
       expect(names.sort((a, b) => a - b)).toEqual(numbers.map((number) => 1_000 + number));
     });
@@ -275,10 +201,8 @@ describe.skipIf(!(await has('postgres')))('the order of webhooks', () => {
         name: 'app',
         build: { full_url: `https://ci.example.com/job/${folder}/job/app/3/`, number: 3, phase: 'STARTED' },
       });
-      await send(hooked, at('a'));
-      await readDeliveries(server, hooked);
-      await send(hooked, at('b'));
-      await readDeliveries(server, hooked);
+      await hooked.deliver(at('a'));
+      await hooked.deliver(at('b'));
       expect(await runsOf(hooked)).toHaveLength(2);
     });
   });

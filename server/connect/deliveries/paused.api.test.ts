@@ -4,79 +4,55 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { hook, readDeliveries, runNamed, send } from '../../../test/setup/ci/hooked.ts';
+import { hook } from '../../../test/setup/ci/hooked.ts';
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 
 const EVENT = { 'x-github-event': 'workflow_run' };
 
-interface Shown {
-  readonly id: number;
-  readonly status: string;
-  readonly second?: number;
-}
+const run = (path: string, id: number, status: string, second = id) => ({
+  workflow_run: {
+    id,
+    status,
+    conclusion: status === 'completed' ? 'success' : null,
+    updated_at: `2026-07-01T10:00:${String(second).padStart(2, '0')}Z`,
+  },
+  repository: { full_name: path },
+});
 
 describe.skipIf(!(await has('postgres')))('a connection that takes nothing for a while', () => {
-  let server: TestServer;
+  const { server, call, ok } = ownServer();
   let other: TestServer;
-  let as: string;
   beforeAll(async () => {
-    server = await startTestServer();
     const { databaseUrl, dataDir } = server;
     other = await startTestServer({ databaseUrl, dataDir });
-    as = server.first.apiKey;
   });
-  afterAll(async () => {
-    await other.stop();
-    await server.stop();
-  });
+  afterAll(async () => await other.stop());
 
-  const run = (path: string, { id, status, second = id }: Shown) => ({
-    workflow_run: {
-      id,
-      status,
-      conclusion: status === 'completed' ? 'success' : null,
-      updated_at: `2026-07-01T10:00:${String(second).padStart(2, '0')}Z`,
-    },
-    repository: { full_name: path },
-  });
-  const change = async ({ connectionId }: Hooked, body: object) => {
-    const changed = await server.call(`PATCH /ci/connections/${connectionId}`, { as, body });
-    expect(changed.status, changed.text).toBe(200);
-  };
-  /** The same webhook at the other server, which has its own memory of it. */
-  const there = (hooked: Hooked): Hooked => ({
-    ...hooked,
-    url: hooked.url.replace(server.baseUrl, other.baseUrl),
-  });
+  const change = async ({ connectionId }: Hooked, body: object) =>
+    await ok(`PATCH /ci/connections/${connectionId}`, body);
+  /** The same webhook at one of the servers, of which each has its own memory of it. */
+  const at = (hooked: Hooked, { baseUrl }: TestServer): Hooked =>
+    hooked.with({ url: hooked.url.replace(/^https?:\/\/[^/]+/, baseUrl) });
   const made = async (repositoryPath: string, more: object = {}) => {
-    const hooked = await hook(server, 'github', { repositoryPath, ingestMode: 'both', ...more });
-    return { ...hooked, url: hooked.url.replace(/^https?:\/\/[^/]+/, server.baseUrl) };
+    const hooked = at(await hook(server, 'github', { repositoryPath, ingestMode: 'both', ...more }), server);
+    return { hooked, there: at(hooked, other) };
   };
-  const states = async (hooked: Hooked) => (await readDeliveries(server, hooked)).map(({ state }) => state);
 
   it('is paused at every server at once, and loses nothing when it is active again', async () => {
     const path = 'acme/paused';
-    const hooked = await made(path);
+    const { hooked, there } = await made(path);
     const report = { ciConnectionId: hooked.connectionId, externalRunId: 'direct' };
-    const direct = await server.call('POST /ci/runs', { as, body: report });
-    for (const at of [hooked, there(hooked)])
-      expect((await send(at, run(path, { id: 1, status: 'queued' }), { headers: EVENT })).status).toBe(202);
-    await readDeliveries(server, hooked);
+    const direct = await call('POST /ci/runs', report);
+    for (const at of [hooked, there]) expect((await at.send(run(path, 1, 'queued'), EVENT)).status).toBe(202);
+    await hooked.deliveries();
     await change(hooked, { status: 'paused' });
     // In the moment after, at a server that was not asked to pause it.
-    const held = await send(there(hooked), run(path, { id: 1, status: 'completed', second: 30 }), {
-      headers: EVENT,
-    });
+    const held = await there.send(run(path, 1, 'completed', 30), EVENT);
     expect(held).toMatchObject({ status: 202, body: { held: expect.stringContaining('paused') } });
-    expect(
-      (
-        await send({ ...there(hooked), secret: 'wrong' }, run(path, { id: 2, status: 'queued' }), {
-          headers: EVENT,
-        })
-      ).status,
-    ).toBe(401);
+    expect((await there.with({ secret: 'wrong' }).send(run(path, 2, 'queued'), EVENT)).status).toBe(401);
     const id = String(direct.body['id']);
     for (const [route, body] of [
       ['POST /ci/runs', report],
@@ -85,35 +61,31 @@ describe.skipIf(!(await has('postgres')))('a connection that takes nothing for a
       [`POST /ci/runs/${id}/complete`, { status: 'success' }],
       [`POST /ci/runs/${id}/jobs`, { jobs: [{ name: 'unit' }] }],
     ] as const) {
-      const refused = await other.call(route, { as, body });
+      const refused = await other.call(route, { as: server.first.apiKey, body });
       expect([route, refused.status, refused.code]).toEqual([route, 409, 'ci_connection_paused']);
     }
-    for (const second of [31, 32])
-      await send(hooked, run(path, { id: second, status: 'completed', second }), { headers: EVENT });
-    expect(await states(hooked)).toEqual(['held', 'held', 'held', 'processed', 'processed']);
-    expect((await runNamed(server, hooked, { externalRunId: '1' }))['status']).toBe('queued');
-    expect((await server.call(`GET /ci/runs/${id}`, { as })).body['status']).toBe('running');
+    for (const second of [31, 32]) await hooked.send(run(path, second, 'completed'), EVENT);
+    expect(await hooked.states()).toEqual(['held', 'held', 'held', 'processed', 'processed']);
+    expect((await hooked.run('1'))['status']).toBe('queued');
+    expect((await call(`GET /ci/runs/${id}`)).body['status']).toBe('running');
     await change(hooked, { status: 'active' });
-    const next = await send(there(hooked), run(path, { id: 33, status: 'completed' }), { headers: EVENT });
+    const next = await there.send(run(path, 33, 'completed'), EVENT);
     expect(next).toMatchObject({ status: 202, body: { id: expect.any(String) } });
     expect(next.body).not.toHaveProperty('held');
-    const after = await readDeliveries(server, hooked);
+    const after = await hooked.deliveries();
     expect(after.map(({ state }) => state)).toEqual(Array.from({ length: 6 }, () => 'processed'));
     expect(after.some(({ detail }) => detail !== undefined)).toBe(false);
-    for (const name of ['1', '31', '32', '33'])
-      expect((await runNamed(server, hooked, { externalRunId: name }))['status']).toBe('success');
+    for (const name of ['1', '31', '32', '33']) expect((await hooked.run(name))['status']).toBe('success');
   });
 
   it('neither loses nor takes wrongly what comes around the change', async () => {
     const path = 'acme/toggled';
-    const hooked = await made(path);
+    const { hooked, there } = await made(path);
     let sent = 0;
     let isPaused = false;
     const post = async (at: Hooked): Promise<void> => {
       sent += 1;
-      expect(
-        (await send(at, run(path, { id: sent, status: 'completed', second: 1 }), { headers: EVENT })).status,
-      ).toBe(202);
+      expect((await at.send(run(path, sent, 'completed', 1), EVENT)).status).toBe(202);
     };
     const storm = async (at: Hooked): Promise<void> => {
       while (!isPaused) await post(at);
@@ -126,7 +98,7 @@ describe.skipIf(!(await has('postgres')))('a connection that takes nothing for a
       }
       isPaused = true;
     };
-    await Promise.all([storm(hooked), storm(there(hooked)), storm(hooked), toggle()]);
+    await Promise.all([storm(hooked), storm(there), storm(hooked), toggle()]);
     const count = async (table: 'runs' | 'held' | 'processed'): Promise<number> => {
       const { connectionId } = hooked;
       const [row] =
@@ -147,29 +119,25 @@ describe.skipIf(!(await has('postgres')))('a connection that takes nothing for a
 
   it('is read in the order in which it came, the first end of a run counts', async () => {
     const path = 'acme/in-order';
-    const hooked = await made(path);
+    const { hooked } = await made(path);
     await change(hooked, { status: 'paused' });
     const end = (conclusion: string) => ({
       workflow_run: { id: 1, status: 'completed', conclusion },
       repository: { full_name: path },
     });
-    for (const conclusion of ['cancelled', 'success', 'failure'])
-      await send(hooked, end(conclusion), { headers: EVENT });
+    for (const conclusion of ['cancelled', 'success', 'failure']) await hooked.send(end(conclusion), EVENT);
     await change(hooked, { status: 'active' });
-    expect(await states(hooked)).toEqual(['ignored', 'ignored', 'processed']);
-    expect((await runNamed(server, hooked, { externalRunId: '1' }))['status']).toBe('cancelled');
+    expect(await hooked.states()).toEqual(['ignored', 'ignored', 'processed']);
+    expect((await hooked.run('1'))['status']).toBe('cancelled');
   });
 
   it('shows what its mode turned away, with the command that changes it, and takes it when it is sent again', async () => {
     const path = 'acme/direct';
-    const hooked = await made(path, { ingestMode: undefined });
-    const first = await send(hooked, run(path, { id: 1, status: 'queued' }), {
-      headers: EVENT,
-      sending: { deliveryId: 'd1' },
-    });
+    const { hooked, there } = await made(path, { ingestMode: undefined });
+    const first = await hooked.send(run(path, 1, 'queued'), EVENT, { deliveryId: 'd1' });
     const command = `svc ci connections update ${hooked.connectionId} --ingest-mode both`;
     expect(first).toMatchObject({ status: 200, body: { ignored: expect.stringContaining(command) } });
-    const [entry] = await readDeliveries(server, hooked);
+    const [entry] = await hooked.deliveries();
     expect(entry).toMatchObject({
       state: 'ignored',
       event: 'workflow_run',
@@ -177,17 +145,11 @@ describe.skipIf(!(await has('postgres')))('a connection that takes nothing for a
     });
     expect(entry).toHaveProperty('processedAt');
     // Nobody fills the list without the secret.
-    expect(
-      (await send({ ...hooked, secret: 'wrong' }, run(path, { id: 2, status: 'queued' }), { headers: EVENT }))
-        .status,
-    ).toBe(401);
-    expect(await readDeliveries(server, hooked)).toHaveLength(1);
+    expect((await hooked.with({ secret: 'wrong' }).send(run(path, 2, 'queued'), EVENT)).status).toBe(401);
+    expect(await hooked.deliveries()).toHaveLength(1);
     await change(hooked, { ingestMode: 'both' });
-    await send(there(hooked), run(path, { id: 1, status: 'queued' }), {
-      headers: EVENT,
-      sending: { deliveryId: 'd1' },
-    });
-    const [again] = await readDeliveries(server, hooked);
+    await there.send(run(path, 1, 'queued'), EVENT, { deliveryId: 'd1' });
+    const [again] = await hooked.deliveries();
     expect(again).toMatchObject({
       id: entry?.['id'],
       state: 'processed',
@@ -198,30 +160,29 @@ describe.skipIf(!(await has('postgres')))('a connection that takes nothing for a
 
   it('tells what each delivery changed, and of which run', async () => {
     const path = 'acme/told';
-    const hooked = await made(path);
+    const { hooked } = await made(path);
     const job = (status: string, conclusion: string | null) => ({
       workflow_job: { id: 5, run_id: 1, status, conclusion, name: 'unit', head_sha: 'c'.repeat(40) },
       repository: { full_name: path },
     });
-    const steps: ReadonlyArray<readonly [object, object, string]> = [
-      [run(path, { id: 1, status: 'queued', second: 1 }), EVENT, 'run made, queued'],
-      [run(path, { id: 1, status: 'in_progress', second: 2 }), EVENT, 'queued → running; providerStatus'],
+    const steps: ReadonlyArray<readonly [object, Record<string, string>, string]> = [
+      [run(path, 1, 'queued', 1), EVENT, 'run made, queued'],
+      [run(path, 1, 'in_progress', 2), EVENT, 'queued → running; providerStatus'],
       [job('completed', 'success'), { 'x-github-event': 'workflow_job' }, 'commitSha; 1 job'],
-      [run(path, { id: 1, status: 'queued', second: 1 }), EVENT, 'nothing: later news was known'],
+      [run(path, 1, 'queued', 1), EVENT, 'nothing: later news was known'],
       [
-        run(path, { id: 1, status: 'completed', second: 3 }),
+        run(path, 1, 'completed', 3),
         EVENT,
         'running → success; providerStatus, providerConclusion, finishedAt',
       ],
-      [run(path, { id: 1, status: 'completed', second: 3 }), EVENT, 'nothing: it was known'],
+      [run(path, 1, 'completed', 3), EVENT, 'nothing: it was known'],
     ];
     for (const [payload, headers, changed] of steps) {
-      await send(hooked, payload, { headers: headers as Record<string, string> });
-      const [last] = await readDeliveries(server, hooked);
+      const last = await hooked.deliver(payload, headers);
       expect(last).toMatchObject({
         state: 'processed',
         changed,
-        runId: (await runNamed(server, hooked, { externalRunId: '1' }))['id'],
+        runId: (await hooked.run('1'))['id'],
       });
     }
   });

@@ -4,6 +4,7 @@ import { accept, settle } from '../runs/accept.ts';
 import type { CiProvider } from './words.ts';
 import { PROVIDERS } from './known.ts';
 import { joinAll, reportOf } from '../../../test/setup/ci/reports.ts';
+import { bitbucketSpan } from '../../../test/setup/ci/sequences.ts';
 
 const [HEAD, MERGE] = ['a'.repeat(40), 'b'.repeat(40)];
 
@@ -98,22 +99,18 @@ describe('traps', () => {
   });
 
   it('Bitbucket: a run from its spans', () => {
-    const attributes = Object.entries({
-      'pipeline_run.uuid': { stringValue: '{abc}' },
-      'pipeline.uuid': { stringValue: '{def}' },
-      'pipeline.build_number': { intValue: '17' },
-      'pipeline.repository.uuid': { stringValue: '{repo}' },
-      'pipeline.state.result.name': { stringValue: 'COMPLETE' },
-      'pipeline.target.ref_type': { stringValue: 'branch' },
-      'pipeline.target.ref_name': { stringValue: 'main' },
-    }).map(([key, value]) => ({ key, value }));
-    const span = {
-      name: 'bbc.pipeline_run',
-      attributes,
-      startTimeUnixNano: '1700000000000000000',
-      endTimeUnixNano: '1700000060000000000',
-    };
-    const payload = { resourceSpans: [{ scopeSpans: [{ spans: [{ name: 'bbc.command' }, span] }] }] };
+    const payload = bitbucketSpan(
+      {
+        'pipeline_run.uuid': { stringValue: '{abc}' },
+        'pipeline.uuid': { stringValue: '{def}' },
+        'pipeline.build_number': { intValue: '17' },
+        'pipeline.repository.uuid': { stringValue: '{repo}' },
+        'pipeline.state.result.name': { stringValue: 'COMPLETE' },
+        'pipeline.target.ref_type': { stringValue: 'branch' },
+        'pipeline.target.ref_name': { stringValue: 'main' },
+      },
+      { name: 'bbc.command' },
+    );
     expect(reportOf('bitbucket', { 'x-event-key': 'pipeline:span_created' }, payload)).toMatchObject({
       run: { externalRunId: 'abc' },
       aliases: ['17', 'def'],

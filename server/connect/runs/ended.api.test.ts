@@ -5,7 +5,7 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { giveUpLost } from './health.ts';
-import { hook, readDeliveries, runNamed, send } from '../../../test/setup/ci/hooked.ts';
+import { hook } from '../../../test/setup/ci/hooked.ts';
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 
 const ENDS = ['success', 'failed', 'cancelled', 'unknown'] as const;
@@ -148,7 +148,7 @@ describe.skipIf(!(await has('postgres')))('a run that ended', () => {
       project: { id: 7, path_with_namespace: 'acme/hooks' },
       builds: [{ id: build, status, name: 'unit', stage: 'test' }],
     });
-    const lastOf = async (hooked: Hooked) => (await readDeliveries(server, hooked))[0];
+    const lastOf = async (hooked: Hooked) => (await hooked.deliveries())[0];
 
     it.each([
       ['without times', undefined, undefined],
@@ -160,23 +160,20 @@ describe.skipIf(!(await has('postgres')))('a run that ended', () => {
         repositoryPath: 'acme/hooks',
         repositoryHost: `${name.replaceAll(' ', '-')}.example`,
       });
-      await send(hooked, github(1, 'completed', { conclusion: 'success', second: first }), {
-        headers: EVENT,
-      });
-      await readDeliveries(server, hooked);
-      const before = await runNamed(server, hooked, { externalRunId: '1' });
-      await send(hooked, github(1, 'completed', { conclusion: 'failure', second }), { headers: EVENT });
+      await hooked.deliver(github(1, 'completed', { conclusion: 'success', second: first }), EVENT);
+      const before = await hooked.run('1');
+      await hooked.send(github(1, 'completed', { conclusion: 'failure', second }), EVENT);
       const other = await lastOf(hooked);
       expect(other).toMatchObject({ state: 'ignored', runId: before['id'] });
       expect(other?.['detail']).toBe('it says failed, the run ended as success and does not change');
-      expect(await runNamed(server, hooked, { externalRunId: '1' })).toEqual(before);
+      expect(await hooked.run('1')).toEqual(before);
       // What is only late is no contradiction.
-      await send(hooked, github(1, 'in_progress', { second }), { headers: EVENT });
+      await hooked.send(github(1, 'in_progress', { second }), EVENT);
       expect(await lastOf(hooked)).toMatchObject({
         state: 'processed',
         changed: expect.stringContaining('nothing'),
       });
-      expect(await runNamed(server, hooked, { externalRunId: '1' })).toEqual(before);
+      expect(await hooked.run('1')).toEqual(before);
     });
 
     it('change nothing that a job told, nor the other way round', async () => {
@@ -187,11 +184,10 @@ describe.skipIf(!(await has('postgres')))('a run that ended', () => {
       });
       const direct = { ciConnectionId: hooked.connectionId, externalRunId: '2' };
       await post('/ci/runs', { ...direct, status: 'success' });
-      await send(hooked, github(2, 'completed', { conclusion: 'failure', second: 50 }), { headers: EVENT });
+      await hooked.send(github(2, 'completed', { conclusion: 'failure', second: 50 }), EVENT);
       expect(await lastOf(hooked)).toMatchObject({ state: 'ignored' });
-      expect((await runNamed(server, hooked, { externalRunId: '2' }))['status']).toBe('success');
-      await send(hooked, github(3, 'completed', { conclusion: 'failure', second: 50 }), { headers: EVENT });
-      await readDeliveries(server, hooked);
+      expect((await hooked.run('2'))['status']).toBe('success');
+      await hooked.deliver(github(3, 'completed', { conclusion: 'failure', second: 50 }), EVENT);
       expect((await post('/ci/runs', { ...direct, externalRunId: '3', status: 'success' })).code).toBe(
         'state_conflict',
       );
@@ -203,10 +199,9 @@ describe.skipIf(!(await has('postgres')))('a run that ended', () => {
           run_attempt: 2,
         },
       };
-      await send(hooked, again, { headers: EVENT });
-      await readDeliveries(server, hooked);
-      expect((await runNamed(server, hooked, { externalRunId: '2', attempt: 2 }))['status']).toBe('failed');
-      expect((await runNamed(server, hooked, { externalRunId: '2', attempt: 1 }))['status']).toBe('success');
+      await hooked.deliver(again, EVENT);
+      expect((await hooked.run('2', 2))['status']).toBe('failed');
+      expect((await hooked.run('2', 1))['status']).toBe('success');
     });
 
     it('open it again where a provider runs it again under the same id, and in no other way', async () => {
@@ -216,9 +211,9 @@ describe.skipIf(!(await has('postgres')))('a run that ended', () => {
         ingestMode: 'both',
       });
       const status = async (payload: object) => {
-        await send(hooked, payload, { headers: { 'x-gitlab-event': 'Pipeline Hook' } });
+        await hooked.send(payload, { 'x-gitlab-event': 'Pipeline Hook' });
         const { state } = (await lastOf(hooked)) ?? {};
-        return [state, (await runNamed(server, hooked, { externalRunId: '31' }))['status']];
+        return [state, (await hooked.run('31'))['status']];
       };
       expect(await status(gitlab('failed', 10))).toEqual(['processed', 'failed']);
       expect(await status(gitlab('success', 10))).toEqual(['ignored', 'failed']);

@@ -2,7 +2,7 @@
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { hook, readDeliveries, send } from '../../../test/setup/ci/hooked.ts';
+import { hook } from '../../../test/setup/ci/hooked.ts';
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { world } from '../../../test/setup/world.ts';
@@ -37,8 +37,7 @@ describe.skipIf(!(await has('postgres')))('a run stands', () => {
     const hooked = github;
     const run = { id, status: 'in_progress', head_branch: branch, head_sha: SHA, name: 'CI', ...more };
     const payload = { repository: { id: 1, full_name: 'acme/app' }, workflow_run: run };
-    await send(hooked, payload, { headers: GITHUB });
-    await readDeliveries(w.server, hooked, w.owner.token);
+    await hooked.deliver(payload, GITHUB);
     return await sdk.ci.getRun(`${hooked.connectionId}:1:${id}`);
   };
   const seenIn = async (runId: string) => {
@@ -163,8 +162,7 @@ describe.skipIf(!(await has('postgres')))('a run stands', () => {
       builds: [],
     });
     const run = async (id: number, ref: string) => {
-      await send(hooked, train(id, ref), { headers: GITLAB });
-      await readDeliveries(w.server, hooked, w.owner.token);
+      await hooked.deliver(train(id, ref), GITLAB);
       return await sdk.ci.getRun(`${hooked.connectionId}:1:${id}`);
     };
     const queued = { branch: 'main', mergeQueue: true, environmentIds: named('staging', 'production') };

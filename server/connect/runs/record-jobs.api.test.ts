@@ -1,9 +1,8 @@
 /** Jobs that wait for a person when their run ends. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
-import { hook, readDeliveries, runNamed, send } from '../../../test/setup/ci/hooked.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
+import { hook } from '../../../test/setup/ci/hooked.ts';
 import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 
 interface Jobs {
@@ -29,19 +28,13 @@ const pipeline = (status: string, end: number | null, { test, deploy }: Jobs) =>
 });
 
 describe.skipIf(!(await has('postgres')))('a job that waits for a person', () => {
-  let server: TestServer;
-  beforeAll(async () => {
-    server = await startTestServer();
-  });
-  afterAll(async () => await server.stop());
+  const { server, ok } = ownServer();
 
   const deliver = async (hooked: Hooked, payload: unknown) => {
-    expect((await send(hooked, payload)).status).toBe(202);
-    await readDeliveries(server, hooked);
-    const run = await runNamed(server, hooked, { externalRunId: '31' });
-    const as = server.first.apiKey;
-    const { body } = await server.call(`GET /ci/runs/${String(run['id'])}/jobs`, { as });
-    const jobs = body['jobs'] as Array<Record<string, unknown>>;
+    await hooked.deliver(payload);
+    const run = await hooked.run('31');
+    type Page = { jobs: Array<Record<string, unknown>> };
+    const { jobs } = await ok<Page>(`GET /ci/runs/${String(run['id'])}/jobs`);
     return { run, jobs: Object.fromEntries(jobs.map((job) => [String(job['name']), job])) };
   };
   const waits = { status: 'queued', blocked: true, reason: 'approval' };
@@ -66,10 +59,8 @@ describe.skipIf(!(await has('postgres')))('a job that waits for a person', () =>
     const { jobs } = await deliver(hooked, pipeline('canceled', 20, { test: 'running', deploy: 'manual' }));
     expect(jobs['deploy']).toMatchObject(waits);
     expect(jobs['test']).toMatchObject({ status: 'cancelled', reason: 'run_ended' });
-    const { jobs: later } = await deliver(
-      hooked,
-      pipeline('failed', 30, { test: 'running', deploy: 'manual' }),
-    );
+    const again = pipeline('failed', 30, { test: 'running', deploy: 'manual' });
+    const { jobs: later } = await deliver(hooked, again);
     expect(later['deploy']).toMatchObject(waits);
     expect(later['test']).toMatchObject({ status: 'failed', reason: 'run_ended' });
   });

@@ -1,11 +1,15 @@
 /** A connection that takes webhooks, over the real door, for tests. */
-import type { TestServer } from '../server.ts';
+import { request } from '../server.ts';
+import type { TestResponse, TestServer } from '../server.ts';
 import type { CiProvider } from '../../../server/connect/providers/words.ts';
 import { waitFor } from '../wait-for.ts';
 import { proof } from './sender.ts';
 import type { Sending } from './sender.ts';
 
-export interface Hooked {
+type Row = Record<string, unknown>;
+type Headers = Readonly<Record<string, string>>;
+
+interface Webhook {
   readonly provider: CiProvider;
   readonly connectionId: string;
   readonly hookId: string;
@@ -14,19 +18,28 @@ export interface Hooked {
   readonly url: string;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly body: Record<string, unknown>;
-  readonly code: string | undefined;
+export interface Hooked extends Webhook {
+  /** Sends a payload as the provider does; a text is sent as it stands. */
+  send(payload: unknown, headers?: Headers, sending?: Partial<Sending>): Promise<TestResponse>;
+  /** Sends what is taken, and returns how it is listed once it was read. */
+  deliver(payload: unknown, headers?: Headers, sending?: Partial<Sending>): Promise<Row | undefined>;
+  /** The newest deliveries, once none of them waits. */
+  deliveries(): Promise<readonly Row[]>;
+  /** How each of them ended. */
+  states(): Promise<readonly unknown[]>;
+  /** The run of this name, or what is answered in its place. */
+  run(externalRunId: string, attempt?: number): Promise<Row>;
+  /** The same with its next secret. */
+  rotate(body?: object): Promise<Hooked>;
+  /** The same for whoever has another secret or address. */
+  with(other: Partial<Webhook>): Hooked;
 }
-
-const LIMIT_MS = 20_000;
 
 export async function hook(
   server: TestServer,
   provider: CiProvider,
   {
-    as = server.first.apiKey,
+    as,
     teamId = server.first.teamId,
     ...more
   }: { as?: string; teamId?: string; [field: string]: unknown } = {},
@@ -38,82 +51,59 @@ export async function hook(
     ingestMode: 'webhook',
     ...more,
   };
-  const made = await server.call(`POST /teams/${teamId}/ci/connections`, { as, body });
-  if (made.status !== 201) throw new Error(`connection answered ${made.text}`);
-  return await rotate(server, provider, { connectionId: String(made.body['id']), as });
-}
-
-export async function rotate(
-  server: TestServer,
-  provider: CiProvider,
-  {
-    connectionId,
-    as,
-    body = {},
-  }: { readonly connectionId: string; readonly as: string; readonly body?: object },
-): Promise<Hooked> {
-  const path = `/ci/connections/${connectionId}/webhook/rotate-secret`;
-  const rotated = await server.call(`POST ${path}`, { as, body });
-  if (rotated.status !== 200) throw new Error(`rotation answered ${rotated.text}`);
-  const { webhook, secret, url } = rotated.body as { webhook: { id: string }; secret: string; url: string };
-  return { provider, connectionId, hookId: webhook.id, secret, url };
-}
-
-export async function send(
-  { provider, secret, url }: Pick<Hooked, 'provider' | 'secret' | 'url'>,
-  payload: unknown,
-  {
-    headers = {},
-    sending = {},
-  }: {
-    readonly headers?: Readonly<Record<string, string | undefined>>;
-    readonly sending?: Partial<Sending>;
-  } = {},
-): Promise<Answer> {
-  const body = typeof payload === 'string' ? payload : JSON.stringify(payload);
-  return await post(url, body, { ...proof({ provider, secret, ...sending }, body), ...headers });
-}
-
-export async function post(
-  url: string,
-  body: string,
-  headers: Readonly<Record<string, string | undefined>>,
-): Promise<Answer> {
-  const given = Object.entries(headers).filter((one): one is [string, string] => one[1] !== undefined);
-  const response = await fetch(url, {
-    method: 'POST',
+  const made = await server.call(`POST /teams/${teamId}/ci/connections`, {
+    as: as ?? server.first.apiKey,
     body,
-    headers: { 'content-type': 'application/json', ...Object.fromEntries(given) },
   });
-  const text = await response.text();
-  const parsed = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
+  if (made.status !== 201) throw new Error(`connection answered ${made.text}`);
+  const webhook = { provider, connectionId: String(made.body['id']), hookId: '', secret: '', url: '' };
+  return await hookedOf(server, webhook, as).rotate();
+}
+
+function hookedOf(server: TestServer, webhook: Webhook, owner: string | undefined): Hooked {
+  const { provider, connectionId, secret, url } = webhook;
+  const as = owner ?? server.first.apiKey;
+  const listed = `GET /ci/connections/${connectionId}/deliveries?limit=200`;
+  const deliveries = async () =>
+    await waitFor(
+      'deliveries that were all read',
+      async () =>
+        (await server.call(listed, { as: owner ?? server.first.staffApiKey })).body['deliveries'] as Row[],
+      { holds: (all) => all.every(({ state }) => state !== 'received') },
+    );
+  const send: Hooked['send'] = async (payload, headers = {}, sending = {}) => {
+    const body = typeof payload === 'string' ? payload : JSON.stringify(payload);
+    return await post(url, body, { ...proof({ provider, secret, ...sending }, body), ...headers });
+  };
   return {
-    status: response.status,
-    body: parsed,
-    code: (parsed['error'] as { code?: string } | undefined)?.code,
+    ...webhook,
+    send,
+    deliver: async (...sent) => {
+      const { status, text } = await send(...sent);
+      if (status !== 202) throw new Error(`the webhook was answered with ${status}: ${text}`);
+      return (await deliveries())[0];
+    },
+    deliveries,
+    states: async () => (await deliveries()).map(({ state }) => state),
+    run: async (externalRunId, attempt = 1) => {
+      const name = encodeURIComponent(`${connectionId}:${attempt}:${externalRunId}`);
+      return (await server.call(`GET /ci/runs/${name}`, { as })).body;
+    },
+    rotate: async (body = {}) => {
+      const path = `/ci/connections/${connectionId}/webhook/rotate-secret`;
+      const rotated = await server.call(`POST ${path}`, { as, body });
+      if (rotated.status !== 200) throw new Error(`rotation answered ${rotated.text}`);
+      const fresh = rotated.body as { webhook: { id: string }; secret: string; url: string };
+      const {
+        webhook: { id: hookId },
+        secret: next,
+        url: at,
+      } = fresh;
+      return hookedOf(server, { provider, connectionId, hookId, secret: next, url: at }, owner);
+    },
+    with: (other) => hookedOf(server, { ...webhook, ...other }, owner),
   };
 }
 
-/** The newest deliveries, once none of them waits. */
-export async function readDeliveries(
-  server: TestServer,
-  { connectionId }: Pick<Hooked, 'connectionId'>,
-  as = server.first.staffApiKey,
-): Promise<ReadonlyArray<Record<string, unknown>>> {
-  const read = async (): Promise<ReadonlyArray<Record<string, unknown>>> => {
-    const path = `/ci/connections/${connectionId}/deliveries?limit=200`;
-    return (await server.call(`GET ${path}`, { as })).body['deliveries'] as Array<Record<string, unknown>>;
-  };
-  const holds = (all: ReadonlyArray<Record<string, unknown>>): boolean =>
-    all.every(({ state }) => state !== 'received');
-  return await waitFor('deliveries to be read', read, { holds, withinMs: LIMIT_MS });
-}
-
-export async function runNamed(
-  server: TestServer,
-  { connectionId }: Pick<Hooked, 'connectionId'>,
-  { externalRunId, attempt = 1 }: { readonly externalRunId: string; readonly attempt?: number },
-): Promise<Record<string, unknown>> {
-  const name = encodeURIComponent(`${connectionId}:${attempt}:${externalRunId}`);
-  return (await server.call(`GET /ci/runs/${name}`, { as: server.first.apiKey })).body;
-}
+export const post = async (url: string, body: string, headers: Headers): Promise<TestResponse> =>
+  await request('', `POST ${url}`, { body, headers });

@@ -12,7 +12,7 @@ export interface Sequence {
   readonly jobs?: Readonly<Record<string, object>>;
 }
 
-const SHA = '3484a3fb816e0859fd6e1cea078d76385ff50625';
+export const SHA = '3484a3fb816e0859fd6e1cea078d76385ff50625';
 
 const github = (second: number, status: string, conclusion: string | null = null) => ({
   repository: { id: 1, full_name: 'acme/app' },
@@ -90,21 +90,20 @@ const bitbucketPipeline = (state: string, second: number) => ({
   },
 });
 
-const bitbucketSpan = (result: string) => ({
+/** Returns what Pipelines tells at the end of a run, behind spans of other names. */
+export const bitbucketSpan = (
+  attributes: Readonly<Record<string, object>>,
+  ...others: readonly object[]
+) => ({
   resourceSpans: [
     {
       scopeSpans: [
         {
           spans: [
+            ...others,
             {
               name: 'bbc.pipeline_run',
-              attributes: Object.entries({
-                'pipeline_run.uuid': { stringValue: '{run}' },
-                'pipeline.uuid': { stringValue: '{pipeline}' },
-                'pipeline.build_number': { intValue: '3' },
-                'pipeline.repository.uuid': { stringValue: '{u}' },
-                'pipeline.state.result.name': { stringValue: result },
-              }).map(([key, value]) => ({ key, value })),
+              attributes: Object.entries(attributes).map(([key, value]) => ({ key, value })),
               startTimeUnixNano: '1700000000000000000',
               endTimeUnixNano: '1700000060000000000',
             },
@@ -135,7 +134,7 @@ const buildkite = (
   pipeline: { slug: 'app' },
 });
 
-const drone = (status: string, version: number) => ({
+export const drone = (status: string, version: number) => ({
   event: 'build',
   repo: { uid: '9', slug: 'acme/app' },
   build: { id: 100, number: 5, status, version, after: SHA, target: 'main' },
@@ -147,7 +146,7 @@ const azure = (state: string, result: string | undefined, createdDate: string) =
   createdDate,
 });
 
-const jenkins = (phase: string, status?: string) => ({
+export const jenkins = (phase: string, status?: string) => ({
   name: 'app',
   build: { full_url: 'https://ci.example.com/job/app/3/', number: 3, phase, status },
 });
@@ -169,6 +168,14 @@ const generic = (status: string, second: number) => ({
 
 const START = { created_at: '2026-07-01T10:00:00Z', started_at: null, finished_at: null };
 const STARTED = { ...START, started_at: '2026-07-01T10:00:05Z' };
+
+const END = bitbucketSpan({
+  'pipeline_run.uuid': { stringValue: '{run}' },
+  'pipeline.uuid': { stringValue: '{pipeline}' },
+  'pipeline.build_number': { intValue: '3' },
+  'pipeline.repository.uuid': { stringValue: '{u}' },
+  'pipeline.state.result.name': { stringValue: 'FAILED' },
+});
 
 type PlainSequence = Omit<Sequence, 'headers'> & Partial<Sequence>;
 
@@ -285,7 +292,7 @@ const TOLD: readonly PlainSequence[] = [
   {
     name: 'Bitbucket: Pipelines, in statuses and in the span of its end',
     provider: 'bitbucket',
-    payloads: [bitbucketPipeline('INPROGRESS', 21), bitbucketPipeline('FAILED', 59), bitbucketSpan('FAILED')],
+    payloads: [bitbucketPipeline('INPROGRESS', 21), bitbucketPipeline('FAILED', 59), END],
     end: { status: 'failed' },
   },
   {
