@@ -2,12 +2,11 @@
  * An effect that cannot take an event, over the real door: what else happens, what becomes of it, and how it
  * is played again.
  */
-import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { FIGURES, startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
+import { FIGURES } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { newId } from '../../base/ids.ts';
 import { publishedUntil } from '../../kit/events/index.ts';
@@ -41,21 +40,18 @@ const FAULTS = {
 };
 
 describe.skipIf(!(await has('postgres')))('an effect that cannot take an event', () => {
-  let server: TestServer;
+  const { server, sdk: sdkOf } = ownServer();
   let staff: SvcSDK;
   let sdk: SvcSDK;
   let mend: string | undefined;
   beforeAll(async () => {
-    server = await startTestServer();
-    const of = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-    staff = of(server.first.staffApiKey);
-    sdk = of(server.first.apiKey);
+    staff = sdkOf(server.first.staffApiKey);
+    sdk = sdkOf();
   });
   afterEach(async () => {
     if (mend !== undefined) await server.asOwner(mend);
     mend = undefined;
   });
-  afterAll(async () => await server.stop());
 
   const breakIt = async (fault: keyof typeof FAULTS): Promise<void> => {
     await server.asOwner(FAULTS[fault].break);

@@ -2,13 +2,12 @@
  * The server's side of builds over the real doors: a person submits, a runner that the test plays executes.
  */
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join, stranger } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { join, stranger } from '../../../test/setup/people.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { chunkOf, DIGEST, IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { chunkOf, DIGEST, IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
 import type { Offer, ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 
 const CANARY = 'canary-8d2e61aa90';
@@ -26,8 +25,9 @@ interface Shown {
 }
 
 describe.skipIf(!(await has('postgres')))('builds', () => {
-  let server: TestServer;
-  let as: string;
+  // No lease ends by itself here, however slow the machine: the tests end those that they mean.
+  const env = { SWEEP_EVERY_MS: '50', LEASE_MS: '3600000', OFFER_MS: '3600000' };
+  const { server, key, call, ok, made, customer, runner: enrolled } = ownServer({ env, inPerson: true });
   let teamId: string;
   let projectId: string;
   let path: string;
@@ -35,25 +35,15 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
   let runner: ScriptedRunner;
   let names = 0;
 
-  const call = async (route: string, body?: unknown) => await server.call(route, { as, body });
-  const ok = async <T = Record<string, unknown>>(route: string, body?: unknown): Promise<T> => {
-    const answer = await call(route, body);
-    expect(answer.status, `${route}: ${answer.text}`).toBeLessThan(300);
-    return answer.body as T;
-  };
-  const newRunner = async (): Promise<ScriptedRunner> => {
-    const { token } = await ok<{ token: string }>(`POST /teams/${teamId}/runners/enroll-tokens`, {});
-    return await scriptedRunner(server.baseUrl, token);
-  };
+  const newRunner = async (): Promise<ScriptedRunner> => await enrolled(teamId);
   const newEnvironment = async (more: object = {}): Promise<string> => {
     // The apps of the tests before are free.
     await server.db.sql`update environments set deploy = null where project_id = ${projectId}`;
-    const { id } = await ok<{ id: string }>(`POST /projects/${projectId}/environments`, {
+    return await made(`POST /projects/${projectId}/environments`, {
       name: `e${(names += 1)}`,
       repository: 'https://git.example.com/acme/web',
       ...more,
     });
-    return id;
   };
   const use = async (more: object = {}): Promise<void> => {
     environmentId = await newEnvironment(more);
@@ -61,40 +51,29 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
   };
   const submit = async (body: object = {}): Promise<Shown> => await ok<Shown>(`POST ${path}/builds`, body);
   const get = async (id: string): Promise<Shown> => await ok<Shown>(`GET ${path}/builds/${id}`);
+  const cancel = async (id: string): Promise<Shown> =>
+    await ok<Shown>(`POST ${path}/builds/${id}/cancel`, {});
+  const decide = async (id: string, decision: 'approve' | 'reject'): Promise<Shown> =>
+    await ok<Shown>(`POST ${path}/builds/${id}/deploy-approval`, { decision });
   /** As if the time of the lease had passed, seen by the sweeper. */
   const loseRunner = async (offer: Offer): Promise<void> => {
     await server.db
       .sql`update work_leases set expires_at = now() - interval '1 hour' where work_id = ${offer.id} and ended_at is null`;
-    for (let n = 0; n < 500; n += 1) {
+    await waitFor('the sweeper to take it back', async () => {
       const [row] = await server.db
         .sql`select lease_id is null as lost from work_items where id = ${offer.id}`;
-      if (row?.['lost'] === true) return;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    throw new Error('the sweeper did not take it back');
+      return row?.['lost'] === true;
+    });
   };
   /** A second loss waits before the next grant, which the test does not. */
   const atOnce = async (): Promise<void> =>
     void (await server.db.sql`update work_items set run_after = now() where state = 'queued'`);
 
   beforeAll(async () => {
-    // No lease ends by itself here, however slow the machine: the tests end those that they mean.
-    const env = { SWEEP_EVERY_MS: '50', LEASE_MS: '3600000', OFFER_MS: '3600000' };
-    server = await startTestServer({ env });
-    as = await firstSession(server);
-    const team = await ok<{ id: string }>('POST /teams', { name: 'builders' });
-    teamId = team.id;
-    const regions = (await ok<{ regions: Array<{ id: string; operator: string }> }>('GET /regions')).regions;
-    const regionId = regions.find(({ operator }) => operator === 'customer')?.id;
-    const moved = await server.call(`PUT /admin/teams/${teamId}/region`, {
-      as: server.first.staffApiKey,
-      body: { regionId },
-    });
-    expect(moved.status, moved.text).toBe(200);
-    projectId = (await ok<{ id: string }>('POST /projects', { name: 'web', teamId })).id;
+    teamId = await customer('builders');
+    projectId = await made('POST /projects', { name: 'web', teamId });
     runner = await newRunner();
   });
-  afterAll(async () => await server?.stop());
   beforeEach(async () => await use());
 
   it('go from queued over running and publishing to succeeded, and name what came of them', async () => {
@@ -207,7 +186,7 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
     expect(other.id).toBe(elsewhere.id);
     await runner.finish(other);
     path = here;
-    await ok(`POST ${path}/builds/${second.id}/cancel`, {});
+    await cancel(second.id);
     expect(await runner.poll()).toBeUndefined();
     await runner.report(one, { exitCode: 1, build: { phase: 'building' } });
     expect(await get(first.id)).toMatchObject({ state: 'failed', phase: 'building', exitCode: 1 });
@@ -234,7 +213,7 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
 
   it('are one build when a key is used twice', async () => {
     const headers = { 'idempotency-key': randomBytes(8).toString('hex') };
-    const post = async () => await server.call(`POST ${path}/builds`, { as, body: {}, headers });
+    const post = async () => await server.call(`POST ${path}/builds`, { as: key(), body: {}, headers });
     const [a, b] = [await post(), await post()];
     expect(b.body).toEqual(a.body);
     expect((await ok<{ builds: Shown[] }>(`GET ${path}/builds`)).builds).toHaveLength(1);
@@ -262,7 +241,7 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
       expect([refused.status, refused.code], wrong).toEqual([400, 'validation_failed']);
       expect(refused.text, wrong).toContain('page');
     }
-    for (const { id } of [...one.builds, ...two.builds]) await ok(`POST ${path}/builds/${id}/cancel`, {});
+    for (const { id } of [...one.builds, ...two.builds]) await cancel(id);
   });
 
   it('are refused as succeeded when no digest was published', async () => {
@@ -386,7 +365,7 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
       expect(await get(build.id)).toMatchObject({ state: 'awaiting_approval', digest: DIGEST });
       expect((await get(build.id)).message).toBeUndefined();
       expect(await runner.poll()).toBeUndefined();
-      await ok(`POST ${path}/builds/${build.id}/deploy-approval`, { decision: 'approve' });
+      await decide(build.id, 'approve');
       expect(await get(build.id)).toMatchObject({ state: 'queued' });
       const deploy = await runner.take();
       expect(deploy).toMatchObject({
@@ -413,15 +392,11 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
     it('end as cancelled when it is rejected or they are cancelled', async () => {
       const [one, two] = [await submit(), await submit()];
       await runner.finish(await runner.take());
-      const rejected = await ok<Shown>(`POST ${path}/builds/${one.id}/deploy-approval`, {
-        decision: 'reject',
-      });
+      const rejected = await decide(one.id, 'reject');
       expect(rejected).toMatchObject({ state: 'cancelled', reason: 'cancelled', digest: DIGEST });
       expect(rejected.message).toContain('rejected');
       await runner.finish(await runner.take());
-      expect(await ok<Shown>(`POST ${path}/builds/${two.id}/cancel`, {})).toMatchObject({
-        state: 'cancelled',
-      });
+      expect(await cancel(two.id)).toMatchObject({ state: 'cancelled' });
       for (const { id } of [one, two]) {
         const late = await call(`POST ${path}/builds/${id}/deploy-approval`, { decision: 'approve' });
         expect([late.status, late.code]).toEqual([409, 'build_not_waiting']);
@@ -447,9 +422,9 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
     it('need an admin of the team', async () => {
       const build = await submit();
       await runner.finish(await runner.take());
-      const developer = await join(server, as, { teamId, role: 'developer' });
+      const { token } = await join(server, key(), { teamId, role: 'developer' });
       const route = `POST ${path}/builds/${build.id}/deploy-approval`;
-      const refused = await server.call(route, { as: developer.token, body: { decision: 'approve' } });
+      const refused = await call(route, { decision: 'approve' }, token);
       expect([refused.status, refused.code]).toEqual([403, 'role_insufficient']);
       await ok(route, { decision: 'reject' });
     });
@@ -457,12 +432,12 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
     it('wait for it too when they roll back', async () => {
       const build = await submit();
       await runner.finish(await runner.take());
-      await ok(`POST ${path}/builds/${build.id}/deploy-approval`, { decision: 'approve' });
+      await decide(build.id, 'approve');
       await runner.finish(await runner.take());
       const back = await ok<Shown>(`POST ${path}/builds/${build.id}/rollback`, {});
       expect(back).toMatchObject({ state: 'awaiting_approval', trigger: 'rollback', number: 2 });
       expect(await runner.poll()).toBeUndefined();
-      await ok(`POST ${path}/builds/${back.id}/deploy-approval`, { decision: 'approve' });
+      await decide(back.id, 'approve');
       const offer = await runner.take();
       expect(offer).toMatchObject({ deployImage: `${IMAGE}@${DIGEST}` });
       await runner.finish(offer);
@@ -490,15 +465,13 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
     const build = await submit();
     const offer = await runner.take();
     await runner.beat(offer, 'building');
-    expect(await ok<Shown>(`POST ${path}/builds/${build.id}/cancel`, {})).toMatchObject({ state: 'running' });
+    expect(await cancel(build.id)).toMatchObject({ state: 'running' });
     expect(await get(build.id)).toMatchObject({ state: 'running', cancelRequested: true });
     expect(await runner.beat(offer, 'publishing')).toBe('cancelled');
     expect(await get(build.id)).toMatchObject({ phase: 'building' });
     await runner.report(offer, { reason: 'cancelled', exitCode: undefined });
     expect(await get(build.id)).toMatchObject({ state: 'cancelled', reason: 'cancelled' });
-    expect(await ok<Shown>(`POST ${path}/builds/${build.id}/cancel`, {})).toMatchObject({
-      state: 'cancelled',
-    });
+    expect(await cancel(build.id)).toMatchObject({ state: 'cancelled' });
   });
 
   it('are freed by unlock: at once when their runner was lost, by force otherwise', async () => {
@@ -527,12 +500,9 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
       expect(answer.status, answer.text).toBe(409);
       return (answer.body as { error: unknown }).error;
     };
-    const { id: other } = await ok<{ id: string }>('POST /projects', { name: `p${(names += 1)}`, teamId });
-    const made = await ok<{ id: string }>(`POST /projects/${other}/environments`, {
-      name: 'production',
-      repository: 'https://git.example.com/acme/web',
-    });
-    path = `/environments/${made.id}`;
+    const other = await made('POST /projects', { name: `p${(names += 1)}`, teamId });
+    const place = { name: 'production', repository: 'https://git.example.com/acme/web' };
+    path = `/environments/${await made(`POST /projects/${other}/environments`, place)}`;
     const build = await submit();
     const inUse = { code: 'in_use', details: { resource: 'environment', builds: [build.id] } };
     const both = [`DELETE ${path}`, `DELETE /projects/${other}`];
@@ -541,7 +511,7 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
     await runner.beat(offer, 'building');
     for (const route of both) expect(await refused(route)).toMatchObject(inUse);
     // Asked to end is not ended: its runner still has it.
-    await ok(`POST ${path}/builds/${build.id}/cancel`, {});
+    await cancel(build.id);
     expect(await refused(both[0] ?? '')).toMatchObject(inUse);
     await runner.report(offer, { reason: 'cancelled', exitCode: undefined });
     for (const route of both) expect((await call(route)).status).toBe(204);
@@ -585,12 +555,12 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
     const trace = await ok<{ traceId: string; url: string }>(`GET ${path}/builds/${build.id}/trace`);
     expect(trace.traceId).toMatch(/^[0-9a-f]{32}$/);
     expect(trace.url).toBe(`${server.baseUrl}/console/builds?env=${environmentId}&build=${build.id}`);
-    await ok(`POST ${path}/builds/${build.id}/cancel`, {});
+    await cancel(build.id);
   });
 
   it('are not there for people of another team, nor in another environment', async () => {
     const build = await submit();
-    const other = await stranger(server);
+    const { token } = await stranger(server);
     const elsewhere = await newEnvironment();
     for (const [verb, more, body] of [
       ['GET', '', undefined],
@@ -600,15 +570,12 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
       ['POST', '/rollback', {}],
       ['POST', '/deploy-approval', { decision: 'approve' }],
     ] as const) {
-      const hidden = await server.call(`${verb} ${path}/builds/${build.id}${more}`, {
-        as: other.token,
-        body,
-      });
+      const hidden = await call(`${verb} ${path}/builds/${build.id}${more}`, body, token);
       expect(hidden.status, `${verb} ${more} by a stranger`).toBe(404);
       const wrong = await call(`${verb} /environments/${elsewhere}/builds/${build.id}${more}`, body);
       expect(wrong.status, `${verb} ${more} in another environment`).toBe(404);
     }
-    expect((await server.call(`GET ${path}/builds`, { as: other.token })).status).toBe(404);
-    await ok(`POST ${path}/builds/${build.id}/cancel`, {});
+    expect((await call(`GET ${path}/builds`, undefined, token)).status).toBe(404);
+    await cancel(build.id);
   });
 });

@@ -2,18 +2,18 @@
  * These tests ask over HTTP for images of another team in the service's local registry. Whether they are
  * there or not, the answer is that of an image that does not exist.
  */
-import { createSvcSDK } from '@svc/sdk';
 import type { SvcApiError, SvcSDK } from '@svc/sdk';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DIGEST, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { DIGEST } from '../../../test/setup/builds/scripted-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { createIndependentRunner } from '../../../test/e2e/independent-runner.ts';
 import { join } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 
 describe.skipIf(!(await has('postgres')))('an image of another team', () => {
-  let server: TestServer;
+  const env = { JOB_RUNNER_ENABLED: 'true', LEASE_MS: '3600000', OFFER_MS: '3600000' };
+  const own = ownServer({ env });
+  const { server, sdk: sdkOf } = own;
   let sdk: SvcSDK;
   let admin: SvcSDK;
   let teamId: string;
@@ -22,7 +22,6 @@ describe.skipIf(!(await has('postgres')))('an image of another team', () => {
   let environmentId: string;
   let names = 0;
 
-  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
   const refused = async (call: PromiseLike<unknown>) => {
     try {
       await call;
@@ -48,21 +47,15 @@ describe.skipIf(!(await has('postgres')))('an image of another team', () => {
   };
 
   beforeAll(async () => {
-    const env = { JOB_RUNNER_ENABLED: 'true', LEASE_MS: '3600000', OFFER_MS: '3600000' };
-    server = await startTestServer({ env });
-    sdk = sdkOf(server.first.apiKey);
-    teamId = (await sdk.teams.create('b')).id;
+    sdk = sdkOf();
+    teamId = await own.customer('b');
     otherId = (await sdk.teams.create('a')).id;
-    const staff = sdkOf(server.first.staffApiKey);
-    const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
-    await staff.adminTeams.setRegion(teamId, region?.id ?? '');
     projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
     const repository = 'https://git.example.com/acme/web';
     const of = { name: 'e', repository, deploy: { kind: 'container' } } as const;
     environmentId = (await sdk.environments.create(projectId, of)).id;
     admin = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'admin' })).token);
   });
-  afterAll(async () => await server?.stop());
 
   it('cannot be run, by whatever name of the registry, nor can that of a team that does not exist', async () => {
     const nobody = `team_${'0'.repeat(26)}`;
@@ -123,8 +116,7 @@ describe.skipIf(!(await has('postgres')))('an image of another team', () => {
   });
 
   it('cannot be rolled back to, though a runner of the team reported it', async () => {
-    const { token } = await sdk.runners.createEnrollToken(teamId);
-    const runner = await scriptedRunner(server.baseUrl, token);
+    const runner = await own.runner(teamId);
     const { id } = await sdk.builds.create(environmentId);
     const built = { commit: 'c'.repeat(40), buildType: 'dockerfile', digest: freshDigest() } as const;
     await runner.finish(await runner.take(), { ...built, image: namesOf(otherId) });

@@ -8,9 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { startRegistry } from '../../../test/setup/registry.ts';
 import type { Registry } from '../../../test/setup/registry.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
-import { scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import type { Offer, ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { createSecrets } from '../../base/secrets.ts';
 import { createTokenSigner } from './token-signer.ts';
@@ -27,45 +25,23 @@ interface Team {
 }
 
 describe.skipIf(!there)('the local registry', { timeout: 60_000 }, () => {
-  let server: TestServer;
+  const env = { LEASE_MS: '3600000', OFFER_MS: '3600000' };
+  const { server, made, customer, environment, runner: enrolled } = ownServer({ env });
   let registry: Registry;
   let [a, b]: Team[] = [];
 
-  const ok = async <T>(route: string, body: unknown, as = server.first.apiKey): Promise<T> => {
-    const answer = await server.call(route, { as, body });
-    expect(answer.status, `${route}: ${answer.text}`).toBeLessThan(300);
-    return answer.body as T;
-  };
   const loginOf = (offer: Offer): string =>
     `${String(offer.image?.['username'])}:${String(offer.image?.['password'])}`;
   /** A customer's team whose runner has a build. */
   const team = async (name: string): Promise<Team> => {
-    const { id } = await ok<{ id: string }>('POST /teams', { name });
-    const regions = (await server.call('GET /regions', { as: server.first.apiKey })).body['regions'];
-    const region = (regions as Array<{ id: string; operator: string }>).find(
-      (one) => one.operator === 'customer',
-    );
-    const staff = server.first.staffApiKey;
-    const put = await server.call(`PUT /admin/teams/${id}/region`, {
-      as: staff,
-      body: { regionId: region?.id },
-    });
-    expect(put.status, put.text).toBe(200);
-    const { token } = await ok<{ token: string }>(`POST /teams/${id}/runners/enroll-tokens`, {});
-    const runner = await scriptedRunner(server.baseUrl, token);
-    const project = await ok<{ id: string }>('POST /projects', { name: 'web', teamId: id });
-    const repository = 'https://git.example.com/acme/web';
-    const environment = await ok<{ id: string }>(`POST /projects/${project.id}/environments`, {
-      name: 'e',
-      repository,
-    });
-    await ok(`POST /environments/${environment.id}/builds`, { commit: 'c'.repeat(40) });
+    const id = await customer(name);
+    const runner = await enrolled(id);
+    await made(`POST /environments/${await environment(id)}/builds`, { commit: 'c'.repeat(40) });
     const offer = await runner.take();
     return { id, runner, offer, login: loginOf(offer) };
   };
 
   beforeAll(async () => {
-    server = await startTestServer({ env: { LEASE_MS: '3600000', OFFER_MS: '3600000' } });
     registry = await startRegistry({
       tokens: {
         realm: `${server.baseUrl}/registry/token`,
@@ -74,10 +50,7 @@ describe.skipIf(!there)('the local registry', { timeout: 60_000 }, () => {
     });
     [a, b] = [await team('a'), await team('b')];
   }, 120_000);
-  afterAll(async () => {
-    await registry?.stop();
-    await server?.stop();
-  });
+  afterAll(async () => await registry?.stop());
 
   const basic = (login: string) => ({ authorization: `Basic ${Buffer.from(login).toString('base64')}` });
   const tokenFor = async (login: string | undefined, ...scopes: string[]) => {

@@ -1,10 +1,9 @@
 /** Registries of a team over the real doors, and what a runner is told of them. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join, newKey, stranger } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
-import { DIGEST, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { join, newKey, stranger } from '../../../test/setup/people.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
+import { DIGEST } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 
 const CANARY = 'canary-51c07be9d2';
@@ -18,74 +17,45 @@ interface Shown {
 }
 
 describe.skipIf(!(await has('postgres')))('registries', () => {
-  let server: TestServer;
-  let as: string;
+  const env = { LEASE_MS: '3600000', OFFER_MS: '3600000', INSECURE_REGISTRIES: 'Registry.internal:5000' };
+  const own = ownServer({ env, inPerson: true });
+  const { server, call, ok, made, operate } = own;
   let teamId: string;
   let path: string;
   let builds: string;
   let runner: ScriptedRunner;
   let names = 0;
 
-  const call = async (route: string, body?: unknown, who = as) => await server.call(route, { as: who, body });
-  const ok = async <T = Record<string, unknown>>(route: string, body?: unknown): Promise<T> => {
-    const answer = await call(route, body);
-    expect(answer.status, `${route}: ${answer.text}`).toBeLessThan(300);
-    return answer.body as T;
-  };
   const add = async (host: string, more: object = {}): Promise<Shown> =>
     await ok<Shown>(`POST ${path}`, { host, ...more });
   const list = async (): Promise<readonly Shown[]> =>
     (await ok<{ registries: Shown[] }>(`GET ${path}`)).registries;
   const defaults = async (): Promise<readonly string[]> =>
     (await list()).filter((each) => each.default).map(({ host }) => host);
-  const submit = async (): Promise<string> =>
-    (await ok<{ id: string }>(`POST ${builds}`, { commit: COMMIT })).id;
+  const submit = async (): Promise<string> => await made(`POST ${builds}`, { commit: COMMIT });
   const remove = async (id: string) => await call(`DELETE ${path}/${id}`);
-  const operate = async (operator: string): Promise<void> => {
-    const { regions } = await ok<{ regions: Array<{ id: string; operator: string }> }>('GET /regions');
-    const regionId = regions.find((each) => each.operator === operator)?.id;
-    const moved = await call(`PUT /admin/teams/${teamId}/region`, { regionId }, server.first.staffApiKey);
-    expect(moved.status, moved.text).toBe(200);
-  };
 
-  beforeAll(async () => {
-    const env = {
-      LEASE_MS: '3600000',
-      OFFER_MS: '3600000',
-      INSECURE_REGISTRIES: 'Registry.internal:5000',
-    };
-    server = await startTestServer({ env });
-    as = await firstSession(server);
-  });
-  afterAll(async () => await server?.stop());
   beforeEach(async () => {
-    teamId = (await ok<{ id: string }>('POST /teams', { name: `team ${(names += 1)}` })).id;
+    teamId = await own.customer(`team ${(names += 1)}`);
     path = `/teams/${teamId}/registries`;
-    await operate('customer');
-    const project = await ok<{ id: string }>('POST /projects', { name: 'web', teamId });
-    const environment = await ok<{ id: string }>(`POST /projects/${project.id}/environments`, {
-      name: 'production',
-      repository: 'https://git.example.com/acme/web',
-    });
-    builds = `/environments/${environment.id}/builds`;
-    const { token } = await ok<{ token: string }>(`POST /teams/${teamId}/runners/enroll-tokens`, {});
-    runner = await scriptedRunner(server.baseUrl, token);
+    builds = `/environments/${await own.environment(teamId)}/builds`;
+    runner = await own.runner(teamId);
   });
 
   it('are where images go: the offer carries host, namespace and credentials, and nothing else shows them', async () => {
-    const made = await add('Registry.Example.com', {
+    const added = await add('Registry.Example.com', {
       namespace: 'acme/web',
       username: 'ci',
       password: CANARY,
     });
-    expect(made).toMatchObject({
+    expect(added).toMatchObject({
       host: 'registry.example.com',
       namespace: 'acme/web',
       default: true,
       hasCredentials: true,
       insecure: false,
     });
-    expect(made.id).toMatch(/^rgy_[0-9a-z]{26}$/);
+    expect(added.id).toMatch(/^rgy_[0-9a-z]{26}$/);
     await submit();
     const offer = await runner.take();
     expect(offer.image).toMatchObject({
@@ -97,15 +67,15 @@ describe.skipIf(!(await has('postgres')))('registries', () => {
     expect(offer.image?.['insecure'] ?? false).toBe(false);
     await runner.finish(offer);
 
-    const told = [made, await list(), await ok(`GET ${builds}`), await ok(`GET /teams/${teamId}/audit`)];
+    const told = [added, await list(), await ok(`GET ${builds}`), await ok(`GET /teams/${teamId}/audit`)];
     expect(JSON.stringify(told)).toContain('registry.added');
     expect(JSON.stringify(told)).not.toContain(CANARY);
-    const [row] = await server.db.sql`select r::text as whole from registries r where id = ${made.id}`;
+    const [row] = await server.db.sql`select r::text as whole from registries r where id = ${added.id}`;
     expect(String(row?.['whole'])).not.toContain(CANARY);
     // Bound to its row: copied to another, it opens nothing, and the build is not sent elsewhere either.
     const other = await add('other.example.com', { default: true, username: 'ci', password: 'x' });
     await server.db.sql`
-      update registries set sealed = (select sealed from registries where id = ${made.id}) where id = ${other.id}`;
+      update registries set sealed = (select sealed from registries where id = ${added.id}) where id = ${other.id}`;
     await submit();
     await expect(runner.poll()).rejects.toThrow(/expected 500/);
   });
@@ -167,10 +137,10 @@ describe.skipIf(!(await has('postgres')))('registries', () => {
   });
 
   it('have one default also when ten are made the default at once', async () => {
-    const made = [];
-    for (let n = 0; n < 10; n += 1) made.push(await add(`r${n}.example.com`));
+    const added = [];
+    for (let n = 0; n < 10; n += 1) added.push(await add(`r${n}.example.com`));
     const answers = await Promise.all(
-      made.map(async ({ id }) => (await call(`PATCH ${path}/${id}`, { default: true })).status),
+      added.map(async ({ id }) => (await call(`PATCH ${path}/${id}`, { default: true })).status),
     );
     expect(new Set(answers)).toEqual(new Set([200]));
     expect(await defaults()).toHaveLength(1);
@@ -235,8 +205,7 @@ describe.skipIf(!(await has('postgres')))('registries', () => {
       await runner.finish(await runner.take(), { image });
       return id;
     };
-    const rollBack = async (id: string): Promise<string> =>
-      (await ok<{ id: string }>(`POST ${builds}/${id}/rollback`, {})).id;
+    const rollBack = async (id: string): Promise<string> => await made(`POST ${builds}/${id}/rollback`, {});
     const use = async (body: object) => await ok(`PATCH ${builds.replace('/builds', '')}`, body);
     beforeEach(async () => void (await use({ deploy: { kind: 'container' } })));
 
@@ -321,7 +290,7 @@ describe.skipIf(!(await has('postgres')))('registries', () => {
 
   it("never point a team's builds at the machines of the service's own pool", async () => {
     await add('127.0.0.1:5000', { namespace: 'team_of_others', insecure: true });
-    await operate('service');
+    await operate(teamId, 'service');
     for (const host of ['127.0.0.1:5000', 'localhost:5000', '127.0.0.2:5000', '0.0.0.0:5000']) {
       const refused = await call(`POST ${path}`, { host, namespace: 'acme' });
       expect(refused).toMatchObject({ status: 400, code: 'validation_failed' });
@@ -362,15 +331,14 @@ describe.skipIf(!(await has('postgres')))('registries', () => {
       [`DELETE /teams/${other.teamId}/registries/${id}`, undefined],
     ] as const)
       expect((await call(route, body, other.token)).status, route).toBe(404);
-    const viewer = await join(server, as, { teamId, role: 'viewer' });
-    const developer = await join(server, as, { teamId, role: 'developer' });
-    for (const person of [viewer, developer]) {
-      expect((await call(`GET ${path}`, undefined, person.token)).status).toBe(200);
-      expect((await call(`POST ${path}`, { host: 'x.example.com' }, person.token)).status).toBe(403);
-      expect((await call(`PATCH ${path}/${id}`, { default: false }, person.token)).status).toBe(403);
-      expect((await call(`DELETE ${path}/${id}`, undefined, person.token)).status).toBe(403);
+    for (const role of ['viewer', 'developer']) {
+      const { token } = await join(server, own.key(), { teamId, role });
+      expect((await call(`GET ${path}`, undefined, token)).status).toBe(200);
+      expect((await call(`POST ${path}`, { host: 'x.example.com' }, token)).status).toBe(403);
+      expect((await call(`PATCH ${path}/${id}`, { default: false }, token)).status).toBe(403);
+      expect((await call(`DELETE ${path}/${id}`, undefined, token)).status).toBe(403);
     }
-    const key = await newKey(server, as, { scopes: ['runner:read'] });
+    const key = await newKey(server, own.key(), { scopes: ['runner:read'] });
     expect((await call(`GET ${path}`, undefined, key.secret)).status).toBe(200);
     expect((await call(`DELETE ${path}/${id}`, undefined, key.secret)).status).toBe(403);
     expect(await list()).toHaveLength(1);

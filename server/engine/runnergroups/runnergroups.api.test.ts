@@ -1,33 +1,17 @@
 /** These tests call runner groups, and runners in them, over HTTP. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { join } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { newId } from '../../base/ids.ts';
 
-interface Answer {
-  readonly status: number;
-  readonly code: string | undefined;
-  readonly text: string;
-  readonly body: Record<string, unknown>;
-}
-
 describe.skipIf(!(await has('postgres')))('runner groups', () => {
-  let server: TestServer;
-  let as: string;
+  const { server, call, ok, made } = ownServer();
   let teamId: string;
   let names = 0;
 
-  const call = async (route: string, body?: unknown, who = as) =>
-    (await server.call(route, { as: who, body })) as unknown as Answer;
-  const ok = async (route: string, body?: unknown): Promise<Record<string, unknown>> => {
-    const answer = await call(route, body);
-    expect(answer.status, `${route}: ${answer.text}`).toBeLessThan(300);
-    return answer.body;
-  };
   const group = async (body: object): Promise<string> =>
-    String((await ok(`POST /teams/${teamId}/runner-groups`, body))['id']);
+    await made(`POST /teams/${teamId}/runner-groups`, body);
   const runner = async (labels: object = {}): Promise<string> => {
     const id = newId('rnr');
     const { sql } = server.db;
@@ -42,13 +26,8 @@ describe.skipIf(!(await has('postgres')))('runner groups', () => {
     return rows.map(({ action }) => action);
   };
 
-  beforeAll(async () => {
-    server = await startTestServer({});
-    as = server.first.apiKey;
-  });
-  afterAll(async () => await server?.stop());
   beforeEach(async () => {
-    teamId = String((await ok('POST /teams', { name: `team ${(names += 1)}` }))['id']);
+    teamId = await made('POST /teams', { name: `team ${(names += 1)}` });
   });
 
   it('are made, changed, listed by name and deleted, and the ledger says so', async () => {
@@ -113,14 +92,14 @@ describe.skipIf(!(await has('postgres')))('runner groups', () => {
   it('are the team’s own, and a developer changes none', async () => {
     const id = await group({ name: 'gpu' });
     const mine = await runner();
-    teamId = String((await ok('POST /teams', { name: 'other' }))['id']);
+    teamId = await made('POST /teams', { name: 'other' });
     const theirs = await runner();
     expect(await call(`PATCH /teams/${teamId}/runners/${theirs}`, { groupId: id })).toMatchObject({
       status: 404,
     });
     expect((await call(`GET /teams/${teamId}/runner-groups/${id}`)).status).toBe(404);
     expect((await call(`PATCH /teams/${teamId}/runners/${mine}`, { labels: { a: 'b' } })).status).toBe(404);
-    const { token } = await join(server, as, { teamId, role: 'developer' });
+    const { token } = await join(server, server.first.apiKey, { teamId, role: 'developer' });
     expect((await call(`POST /teams/${teamId}/runner-groups`, { name: 'x' }, token)).status).toBe(403);
     expect((await call(`GET /teams/${teamId}/runner-groups`, undefined, token)).status).toBe(200);
   });

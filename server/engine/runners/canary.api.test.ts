@@ -2,25 +2,19 @@
  * A canary in every input that reaches a team: none of them sings in the bundle for support. Keys, tokens,
  * values of variables, notes, labels, what a daemon says of itself and what it reports.
  */
-import { createSvcSDK } from '@svc/sdk';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createIndependentRunner } from '../../../test/e2e/independent-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 
 describe.skipIf(!(await has('postgres')))('a bundle for support', () => {
-  let server: TestServer;
-  beforeAll(async () => {
-    server = await startTestServer({
-      env: {
-        SECRETS_KEY: Buffer.alloc(32, 7).toString('base64'),
-        JOB_RUNNER_ENABLED: 'false',
-        PUBLIC_URLS: ' ',
-      },
-    });
+  const { server, sdk: sdkOf } = ownServer({
+    env: {
+      SECRETS_KEY: Buffer.alloc(32, 7).toString('base64'),
+      JOB_RUNNER_ENABLED: 'false',
+      PUBLIC_URLS: ' ',
+    },
   });
-  afterAll(async () => await server.stop());
 
   it('holds none of the secrets that were planted everywhere', async () => {
     const planted: string[] = [];
@@ -33,11 +27,10 @@ describe.skipIf(!(await has('postgres')))('a bundle for support', () => {
       planted.push(secret);
       return secret;
     };
-    const token = also(server.first.apiKey);
-    const sdk = createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+    const sdk = sdkOf(also(server.first.apiKey));
     const team = await sdk.teams.create('birds');
     await sdk.teams.update(team.id!, { description: canary('team') });
-    const staff = createSvcSDK({ baseUrl: server.baseUrl, token: also(server.first.staffApiKey) });
+    const staff = sdkOf(also(server.first.staffApiKey));
     const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
     await staff.adminTeams.setRegion(team.id!, region!.id!);
 

@@ -10,7 +10,7 @@ import { createHeartbeat } from '../work/heartbeat.ts';
 import { sweep } from '../work/sweeper.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 import { setColumns } from '../../../test/setup/columns.ts';
-import { callUnary } from '../../../test/setup/work/ctx.ts';
+import { unaryOf } from '../../../test/setup/engine/unary.ts';
 import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
 import { endPauses, enterDegraded, leaveDegraded, noteOutdated } from './degraded.ts';
@@ -44,8 +44,8 @@ describe.skipIf(!there)('a fleet', () => {
   });
 
   const as = () => ({ db: world.db, userId: world.userId, teamIds: [team] });
-  const health = async () =>
-    await callUnary(service, method.getHealth, { request: { teamId: team }, options: as() });
+  const call = unaryOf(() => service, as);
+  const health = async () => await call(method.getHealth, { teamId: team });
   const enter = async () => await enterDegraded(world.db.sql, world.settings);
   const leave = async () => await leaveDegraded(world.db.sql, world.settings);
   const set = async (id: string, columns: Record<string, unknown>) =>
@@ -70,12 +70,11 @@ describe.skipIf(!there)('a fleet', () => {
     (await world.db.sql<Array<{ kind: string }>>`select kind from outbox order by created_at, id`).map(
       ({ kind }) => kind,
     );
-  const noted = async (): Promise<string[]> =>
-    (
-      await world.db.sql<
-        Array<{ kind: string }>
-      >`select kind from runner_events where team_id = ${team} order by seq`
-    ).map(({ kind }) => kind);
+  const noted = async (): Promise<unknown[]> => {
+    const { sql } = world.db;
+    const rows = await sql`select kind from runner_events where team_id = ${team} order by seq`;
+    return rows.map(({ kind }) => kind);
+  };
 
   describe('is degraded', () => {
     it('once when work has waited and no runner takes it, however many workers look', async () => {
@@ -419,9 +418,11 @@ describe.skipIf(!there)('a fleet', () => {
     await world.expire(lost);
     await sweep(world.db.sql, world.settings);
     const page = async (cursor?: string) =>
-      await callUnary(service, method.listHistory, {
-        request: { teamId: team, runnerId: runner, limit: 3, ...(cursor === undefined ? {} : { cursor }) },
-        options: as(),
+      await call(method.listHistory, {
+        teamId: team,
+        runnerId: runner,
+        limit: 3,
+        ...(cursor === undefined ? {} : { cursor }),
       });
     const first = await page();
     expect(first.leases).toMatchObject([
@@ -436,9 +437,7 @@ describe.skipIf(!there)('a fleet', () => {
     expect(second.nextCursor).toBeUndefined();
     const others = { ...as(), teamIds: [await world.team()] };
     const which = { teamId: others.teamIds[0]!, runnerId: runner };
-    await expect(
-      callUnary(service, method.listHistory, { request: which, options: others }),
-    ).rejects.toMatchObject({
+    await expect(call(method.listHistory, which, others)).rejects.toMatchObject({
       code: 'not_found',
     });
   });
@@ -475,10 +474,7 @@ describe.skipIf(!there)('a fleet', () => {
     expect(await endPauses(world.db.sql)).toBe(1);
     expect(await endPauses(world.db.sql)).toBe(0);
     expect(await noted()).toEqual(['runner.resumed']);
-    const shown = await callUnary(service, method.get, {
-      request: { teamId: team, runnerId: runner },
-      options: as(),
-    });
+    const shown = await call(method.get, { teamId: team, runnerId: runner });
     expect([shown.pausedAt, shown.pauseNote]).toEqual([undefined, undefined]);
   });
 });

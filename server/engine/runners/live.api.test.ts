@@ -1,12 +1,11 @@
 /** A team's runners as they are watched: over the real door, through the SDK. */
-import { createSvcSDK } from '@svc/sdk';
 import type { RunnersEvent } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createIndependentRunner } from '../../../test/e2e/independent-runner.ts';
+import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { newKey, revokeKey, stranger } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { listen } from '../../../test/setup/told.ts';
 import type { Told } from '../../../test/setup/told.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
@@ -20,36 +19,19 @@ const postgresHere = await has('postgres');
 const CHANGE_WITHIN_MS = 2_000;
 
 describe.skipIf(!postgresHere)('runners.watch', () => {
-  let server: TestServer;
-  let as: string;
+  const { server, ok: call, sdk } = ownServer();
   let teamId: string;
   const leaving = new AbortController();
+  beforeAll(() => void ({ teamId } = server.first));
+  afterAll(() => leaving.abort());
 
-  beforeAll(async () => {
-    server = await startTestServer();
-    ({ apiKey: as, teamId } = server.first);
-  });
-  afterAll(async () => {
-    leaving.abort();
-    await server.stop();
-  });
-
-  const call = async (route: string, body?: object): Promise<Record<string, unknown>> => {
-    const { status, text, body: answer } = await server.call(route, { as, body });
-    expect(status, text).toBeLessThan(300);
-    return answer;
-  };
   const enroll = async (name: string) => {
     const { token } = await call(`POST /teams/${teamId}/runners/enroll-tokens`, {});
     const runner = createIndependentRunner(server.baseUrl);
     return { runner, id: await runner.enroll(String(token), name) };
   };
-  const watch = (token = as): Told<RunnersEvent> =>
-    listen(
-      createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 }).runners.watch(teamId, {
-        signal: leaving.signal,
-      }),
-    );
+  const watch = (token?: string): Told<RunnersEvent> =>
+    listen(sdk(token).runners.watch(teamId, { signal: leaving.signal }));
   const health = ({ runners }: RunnersEvent): Record<string, string> =>
     Object.fromEntries(runners.map((runner) => [runner.name, runner.health]));
 
@@ -89,10 +71,10 @@ describe.skipIf(!postgresHere)('runners.watch', () => {
   });
 
   it('ends when the credential is revoked, and is there for nobody else', async () => {
-    const key = await newKey(server, as, { scopes: ['runner:read'] });
+    const key = await newKey(server, server.first.apiKey, { scopes: ['runner:read'] });
     const told = watch(key.secret);
     await told.event('the present', () => true);
-    expect((await revokeKey(server, as, key.id)).status).toBe(204);
+    expect((await revokeKey(server, server.first.apiKey, key.id)).status).toBe(204);
     expect(await told.ended).toBe('credentials_invalid');
     expect(await watch((await stranger(server)).token).ended).toBe('not_found');
   });
@@ -100,16 +82,9 @@ describe.skipIf(!postgresHere)('runners.watch', () => {
   it('ends as a route that never was when host.runners is switched off', async () => {
     const told = watch();
     await told.event('the present', () => true);
-    const move = async (state: string): Promise<void> => {
-      const { status, text } = await server.call('PATCH /admin/platform-features/host.runners', {
-        as: server.first.staffApiKey,
-        body: { state, reason: 'to see that streams end' },
-      });
-      expect(status, text).toBe(200);
-    };
-    await move('disabled');
+    await setFeature(server, 'host.runners', 'disabled');
     expect(await told.ended).toBe('not_found');
-    await move('enabled');
+    await setFeature(server, 'host.runners', 'enabled');
   });
 
   it('bundles what only heartbeats changed, and never what else did', async () => {

@@ -15,7 +15,7 @@ import { systemClock } from '../../base/clock.ts';
 import { createSecrets } from '../../base/secrets.ts';
 import { createHeartbeat } from '../work/heartbeat.ts';
 import { insertMember } from '../../access/teams/index.ts';
-import { callUnary } from '../../../test/setup/work/ctx.ts';
+import { unaryOf } from '../../../test/setup/engine/unary.ts';
 import type { TestCall } from '../../../test/setup/work/ctx.ts';
 import { createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
@@ -80,25 +80,22 @@ describe.skipIf(!there)('runners of a team', () => {
   });
 
   const as = () => ({ db: world.db, userId: world.userId, teamIds: [team] });
+  const call = unaryOf(() => service, as);
   const token = async (caller: TestCall['caller'] = {}): Promise<string> =>
-    (
-      await callUnary(service, method.createEnrollToken, {
-        request: { teamId: team },
-        options: { ...as(), caller },
-      })
-    ).token;
+    (await call(method.createEnrollToken, { teamId: team }, { ...as(), caller })).token;
   const join = async (fields: { token: string; name?: string; publicKey?: string }) =>
     await enroll(
       create(EnrollRequestSchema, { name: 'box', publicKey: generateSigningKey().publicKey, ...fields }),
     );
   const enrolled = async (name = 'box'): Promise<string> =>
     (await join({ token: await token(), name })).runnerId!;
-  const kinds = async (): Promise<string[]> =>
-    (
-      await world.db.sql<
-        Array<{ kind: string }>
-      >`select kind from runner_events where team_id = ${team} order by seq`
-    ).map((row) => row.kind);
+  const kinds = async (): Promise<unknown[]> => {
+    const { sql } = world.db;
+    const rows = await sql`select kind from runner_events where team_id = ${team} order by seq`;
+    return rows.map(({ kind }) => kind);
+  };
+  const list = async (more: object = {}) => (await call(method.list, { teamId: team, ...more })).runners;
+  const get = async (runnerId: string) => await call(method.get, { teamId: team, runnerId });
 
   describe('enrollment', () => {
     it('turns a token and a key into a runner, and tells how to begin', async () => {
@@ -107,8 +104,7 @@ describe.skipIf(!there)('runners of a team', () => {
         teamId: team,
         intervals: { heartbeatMs: 15_000, pollWaitMs: 30_000, leaseMs: 60_000 },
       });
-      const { runners } = await callUnary(service, method.list, { request: { teamId: team }, options: as() });
-      expect(runners).toMatchObject([{ id: answer.runnerId, name: 'box', health: Health.NEVER_SEEN }]);
+      expect(await list()).toMatchObject([{ id: answer.runnerId, name: 'box', health: Health.NEVER_SEEN }]);
       expect(await kinds()).toEqual(['runner.enrolled']);
     });
 
@@ -129,9 +125,7 @@ describe.skipIf(!there)('runners of a team', () => {
         Array.from({ length: 20 }, async (_, i) => await join({ token: shared, name: `box-${i}` })),
       );
       expect(calls.filter((call) => call.status === 'fulfilled')).toHaveLength(1);
-      expect(
-        (await callUnary(service, method.list, { request: { teamId: team }, options: as() })).runners,
-      ).toHaveLength(1);
+      expect(await list()).toHaveLength(1);
     });
 
     it('refuses a token that is unknown or older than 15 minutes', async () => {
@@ -173,7 +167,7 @@ describe.skipIf(!there)('runners of a team', () => {
         code: 'name_taken',
         status: 409,
       });
-      await callUnary(service, method.revoke, { request: { teamId: team, runnerId: first }, options: as() });
+      await call(method.revoke, { teamId: team, runnerId: first });
       expect((await join({ token: good, name: 'twin' })).teamId).toBe(team);
     });
 
@@ -251,42 +245,34 @@ describe.skipIf(!there)('runners of a team', () => {
     const stranger = { ...as(), teamIds: [await world.team()] };
     const which = { teamId: stranger.teamIds[0]!, runnerId: mine };
     const calls = [
-      callUnary(service, method.get, { request: which, options: stranger }),
-      callUnary(service, method.revoke, { request: which, options: stranger }),
-      callUnary(service, method.pause, { request: which, options: stranger }),
-      callUnary(service, method.resume, { request: which, options: stranger }),
-      callUnary(service, method.clearDivergenceFlag, { request: which, options: stranger }),
-      callUnary(service, method.requestDiagnostics, { request: which, options: stranger }),
+      call(method.get, which, stranger),
+      call(method.revoke, which, stranger),
+      call(method.pause, which, stranger),
+      call(method.resume, which, stranger),
+      call(method.clearDivergenceFlag, which, stranger),
+      call(method.requestDiagnostics, which, stranger),
     ];
     for (const outcome of await Promise.allSettled(calls))
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } });
-    expect(
-      await callUnary(service, method.get, { request: { teamId: team, runnerId: mine }, options: as() }),
-    ).toMatchObject({
+    expect(await get(mine)).toMatchObject({
       health: Health.NEVER_SEEN,
     });
   });
 
   it('a pause is told with its note and end, tells the gateways, and ends on request', async () => {
     const runnerId = await enrolled();
-    const paused = await callUnary(service, method.pause, {
-      request: { teamId: team, runnerId, note: 'new disk', minutes: 10 },
-      options: as(),
-    });
+    const paused = await call(method.pause, { teamId: team, runnerId, note: 'new disk', minutes: 10 });
     expect(paused).toMatchObject({ health: Health.PAUSED, pauseNote: 'new disk' });
     expect(timestampDate(paused.pausedUntil!).getTime() - timestampDate(paused.pausedAt!).getTime()).toBe(
       600_000,
     );
-    const resumed = await callUnary(service, method.resume, {
-      request: { teamId: team, runnerId },
-      options: as(),
-    });
+    const resumed = await call(method.resume, { teamId: team, runnerId });
     expect([resumed.pausedAt, resumed.pausedUntil, resumed.pauseNote]).toEqual([
       undefined,
       undefined,
       undefined,
     ]);
-    await callUnary(service, method.resume, { request: { teamId: team, runnerId }, options: as() });
+    await call(method.resume, { teamId: team, runnerId });
     expect(await kinds()).toEqual(['runner.enrolled', 'runner.paused', 'runner.resumed']);
     expect(events[0]).toEqual({ type: 'runner_changed', runnerId });
   });
@@ -294,38 +280,25 @@ describe.skipIf(!there)('runners of a team', () => {
   it('a flag is cleared with its strikes', async () => {
     const runnerId = await enrolled();
     await world.db.sql`update runners set strikes = 3 where id = ${runnerId}`;
-    expect(
-      await callUnary(service, method.get, { request: { teamId: team, runnerId }, options: as() }),
-    ).toMatchObject({
+    expect(await get(runnerId)).toMatchObject({
       health: Health.FLAGGED,
       flagged: true,
       strikes: 3,
     });
-    expect(
-      await callUnary(service, method.clearDivergenceFlag, {
-        request: { teamId: team, runnerId },
-        options: as(),
-      }),
-    ).toMatchObject({ flagged: false, strikes: 0 });
+    expect(await call(method.clearDivergenceFlag, { teamId: team, runnerId })).toMatchObject({
+      flagged: false,
+      strikes: 0,
+    });
     expect(await kinds()).toEqual(['runner.enrolled', 'runner.divergence_cleared']);
   });
 
   it('a revoked runner leaves the roster, is told of once, and its key with it', async () => {
     const runnerId = await enrolled();
-    await callUnary(service, method.revoke, { request: { teamId: team, runnerId }, options: as() });
-    await callUnary(service, method.revoke, { request: { teamId: team, runnerId }, options: as() });
+    await call(method.revoke, { teamId: team, runnerId });
+    await call(method.revoke, { teamId: team, runnerId });
     expect(events).toEqual([{ type: 'runner_revoked', runnerId, keyId: expect.any(String) as string }]);
-    expect(
-      (await callUnary(service, method.list, { request: { teamId: team }, options: as() })).runners,
-    ).toEqual([]);
-    expect(
-      (
-        await callUnary(service, method.list, {
-          request: { teamId: team, includeRevoked: true },
-          options: as(),
-        })
-      ).runners,
-    ).toMatchObject([{ health: Health.REVOKED }]);
+    expect(await list()).toEqual([]);
+    expect(await list({ includeRevoked: true })).toMatchObject([{ health: Health.REVOKED }]);
   });
 
   describe('a diagnosis', () => {
@@ -334,7 +307,7 @@ describe.skipIf(!there)('runners of a team', () => {
       for (let n = 0; n < 3; n += 1) await world.submit(team);
       await world.poll(runnerId);
       await world.expire((await world.poll(runnerId))?.workId ?? '');
-      const answer = await callUnary(service, method.diagnose, { request: { teamId: team }, options: as() });
+      const answer = await call(method.diagnose, { teamId: team });
       expect(answer).toMatchObject({
         liveLeases: 1,
         expiredLeases: 1,
@@ -349,10 +322,7 @@ describe.skipIf(!there)('runners of a team', () => {
       const key = generateSigningKey();
       const secret = await token();
       await join({ token: secret, publicKey: key.publicKey });
-      const text = toJsonString(
-        DiagnoseResponseSchema,
-        await callUnary(service, method.diagnose, { request: { teamId: team }, options: as() }),
-      );
+      const text = toJsonString(DiagnoseResponseSchema, await call(method.diagnose, { teamId: team }));
       for (const hidden of [key.publicKey, key.keyid, secret]) expect(text).not.toContain(hidden);
     });
 
@@ -373,10 +343,7 @@ describe.skipIf(!there)('runners of a team', () => {
           draining: false,
           ...(diagnostics && { diagnostics }),
         });
-      const asking = callUnary(service, method.diagnose, {
-        request: { teamId: team, live: true },
-        options: as(),
-      });
+      const asking = call(method.diagnose, { teamId: team, live: true });
       let wanted = false;
       for (let i = 0; i < 200 && !wanted; i += 1) wanted = (await beat())?.diagnostics_wanted ?? false;
       expect(wanted).toBe(true);
@@ -391,16 +358,12 @@ describe.skipIf(!there)('runners of a team', () => {
 
     it('goes on without an answer when its time is up, and at once without runners', TIMED, async () => {
       const startedMs = performance.now();
-      expect(
-        await callUnary(service, method.diagnose, { request: { teamId: team, live: true }, options: as() }),
-      ).toMatchObject({
+      expect(await call(method.diagnose, { teamId: team, live: true })).toMatchObject({
         liveAnswered: false,
       });
       expect(performance.now() - startedMs).toBeLessThan(1_000);
       await enrolled();
-      expect(
-        await callUnary(service, method.diagnose, { request: { teamId: team, live: true }, options: as() }),
-      ).toMatchObject({
+      expect(await call(method.diagnose, { teamId: team, live: true })).toMatchObject({
         liveAnswered: false,
       });
       expect(performance.now() - startedMs).toBeGreaterThan(1_500);

@@ -3,34 +3,29 @@
  * claim and report by the control plane's clock, and nothing is held against a runner for time in which the
  * two could not talk.
  */
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcApiError, SvcSDK } from '@svc/sdk';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SvcSDK } from '@svc/sdk';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createIndependentRunner } from '../../../test/e2e/independent-runner.ts';
 import type { IndependentRunner } from '../../../test/e2e/independent-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 
 describe.skipIf(!(await has('postgres')))('strikes', () => {
-  let server: TestServer;
+  const env = { RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD: '2' };
+  const own = ownServer({ env });
+  const { server } = own;
   let sdk: SvcSDK;
   let teamId: string;
   let runner: IndependentRunner;
   let runnerId: string;
   beforeAll(async () => {
-    server = await startTestServer({ env: { RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD: '2' } });
-    sdk = createSvcSDK({ baseUrl: server.baseUrl, apiKey: server.first.apiKey, maxRetries: 0 });
-    const staff = createSvcSDK({ baseUrl: server.baseUrl, apiKey: server.first.staffApiKey });
-    teamId = (await sdk.teams.create('strict')).id!;
-    const region = (await staff.regions.list()).find(({ operator }) => operator === 'customer');
-    await staff.adminTeams.setRegion(teamId, region!.id!);
+    sdk = own.sdk();
+    teamId = await own.customer('strict');
     runner = createIndependentRunner(server.baseUrl);
     runnerId = await runner.enroll((await sdk.runners.createEnrollToken(teamId)).token!, 'box');
   });
-  afterAll(async () => await server.stop());
 
   interface HeldLease {
     readonly id: string;
@@ -100,17 +95,15 @@ describe.skipIf(!(await has('postgres')))('strikes', () => {
     expect(body).toMatchObject({ leases: [{ state: 'ok' }], directives: { flagged: true } });
     await report(kept, { durationMs: 1 });
 
-    const inbox = createSvcSDK({ baseUrl: server.baseUrl, token: admin.token });
+    const inbox = own.sdk(admin.token);
     const told = await waitFor('the notification', async () => await inbox.notifications.list(), {
       holds: (list) => list.length > 0,
     });
     expect(told).toMatchObject([{ kind: 'runner.flagged', title: 'The runner box is refused new work' }]);
 
-    const refusal = await inbox.runners.clearDivergenceFlag(teamId, runnerId).then(
-      () => undefined,
-      (error: unknown) => (error as SvcApiError).code,
-    );
-    expect(refusal).toBe('role_insufficient');
+    await expect(inbox.runners.clearDivergenceFlag(teamId, runnerId)).rejects.toMatchObject({
+      code: 'role_insufficient',
+    });
     expect(await sdk.runners.clearDivergenceFlag(teamId, runnerId)).toMatchObject({
       strikes: 0,
       flagged: false,

@@ -14,7 +14,7 @@ import type { AppendInput } from '../work/append-logs.ts';
 import { createWake, unfinished } from '../work/index.ts';
 import { runOffer } from '../work/run-spec.ts';
 import { sweep } from '../work/sweeper.ts';
-import { callUnary } from '../../../test/setup/work/ctx.ts';
+import { unaryOf } from '../../../test/setup/engine/unary.ts';
 import type { TestCall } from '../../../test/setup/work/ctx.ts';
 import { createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
@@ -64,14 +64,18 @@ describe.skipIf(!there)('sandbox runs', () => {
     teamIds: [team],
     ...more,
   });
+  const call = unaryOf(() => service, as);
+  const get = async (runId: string) => await call(method.get, { runId });
+  const cancel = async (runId: string) => await call(method.cancel, { runId });
+  /** The runner is gone, and the sweeper sees it. */
+  const lose = async (id: string): Promise<void> => {
+    await world.expire(id);
+    await sweep(world.db.sql, world.settings);
+  };
   const submit = async (
     fields: Partial<MessageInitShape<typeof CreateRequestSchema>> = {},
     more: Partial<TestCall> = {},
-  ) =>
-    await callUnary(service, method.create, {
-      request: { teamId: team, command: ['echo', 'hi'], ...fields } as never,
-      options: as(more),
-    });
+  ) => await call(method.create, { teamId: team, command: ['echo', 'hi'], ...fields } as never, as(more));
 
   it('are created with every default told, stored, and hinted at once', async () => {
     const hints: WorkHint[] = [];
@@ -93,7 +97,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     });
     expect(run.id).toMatch(/^run_[0-9a-z]{26}$/);
     // Beside what was answered at its submission it tells why it waits.
-    const read = await callUnary(service, method.get, { request: { runId: run.id }, options: as() });
+    const read = await get(run.id);
     expect({ ...read, waiting: undefined }).toEqual({ ...run, waiting: undefined });
     await new Promise((resolve) => setImmediate(resolve));
     expect(hints).toEqual([{ workId: run.id, poolId: team, kind: 'run', count: 1 }]);
@@ -105,7 +109,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     const placed = { priority: -7, queueTimeoutSeconds: 90, maxAttempts: 1 };
     const run = await submit({ runner, ...placed });
     expect(run).toMatchObject({ runner, ...placed });
-    const read = await callUnary(service, method.get, { request: { runId: run.id }, options: as() });
+    const read = await get(run.id);
     expect(read).toMatchObject({ runner, ...placed });
     const plain = await submit({ runner: {} });
     expect(plain).toMatchObject({ priority: 0, maxAttempts: 5 });
@@ -137,12 +141,10 @@ describe.skipIf(!there)('sandbox runs', () => {
     const keyed = (key: string, body = 'same', principal = 'user:one') => ({
       idempotency: { principal, key, fingerprint: createHash('sha256').update(body).digest() },
     });
-    const count = async (): Promise<number> =>
-      (
-        await world.db.sql<
-          Array<{ count: number }>
-        >`select count(*)::int as count from work_items where team_id = ${team}`
-      )[0]!.count;
+    const count = async (): Promise<unknown> => {
+      const [row] = await world.db.sql`select count(*)::int as n from work_items where team_id = ${team}`;
+      return row?.['n'];
+    };
 
     it('sent fifty times at once are one run, and every answer is the same', async () => {
       const runs = await Promise.all(
@@ -192,40 +194,28 @@ describe.skipIf(!there)('sandbox runs', () => {
   it('are listed newest first, page by page, by state', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 7; i += 1) ids.unshift((await submit()).id);
-    await callUnary(service, method.cancel, { request: { runId: ids[2]! }, options: as() });
+    await cancel(ids[2]!);
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await callUnary(service, method.list, {
-        request: { teamId: team, limit: 3, ...(cursor === undefined ? {} : { cursor }) },
-        options: as(),
+      const page = await call(method.list, {
+        teamId: team,
+        limit: 3,
+        ...(cursor === undefined ? {} : { cursor }),
       });
       seen.push(...page.sandboxRuns.map((run) => run.id));
       cursor = page.nextCursor;
     } while (cursor !== undefined);
     expect(seen.toSorted()).toEqual(ids.toSorted());
     const times = await Promise.all(
-      seen.map(async (id) =>
-        timestampDate(
-          (await callUnary(service, method.get, { request: { runId: id }, options: as() })).createdAt!,
-        ).getTime(),
-      ),
+      seen.map(async (id) => timestampDate((await get(id)).createdAt!).getTime()),
     );
     expect(times).toEqual(times.toSorted((a, b) => b - a));
-    const cancelled = await callUnary(service, method.list, {
-      request: { teamId: team, state: [RunState.CANCELLED] },
-      options: as(),
-    });
+    const cancelled = await call(method.list, { teamId: team, state: [RunState.CANCELLED] });
     expect(cancelled.sandboxRuns.map((run) => run.id)).toEqual([ids[2]]);
-    const first = await callUnary(service, method.list, {
-      request: { teamId: team, limit: 3 },
-      options: as(),
-    });
+    const first = await call(method.list, { teamId: team, limit: 3 });
     await expect(
-      callUnary(service, method.list, {
-        request: { teamId: team, limit: 3, state: [RunState.QUEUED], cursor: first.nextCursor! },
-        options: as(),
-      }),
+      call(method.list, { teamId: team, limit: 3, state: [RunState.QUEUED], cursor: first.nextCursor! }),
     ).rejects.toMatchObject({ code: 'validation_failed' });
   });
 
@@ -233,14 +223,12 @@ describe.skipIf(!there)('sandbox runs', () => {
     const run = await submit();
     const stranger = as({ teamIds: [await world.team()] });
     const calls = [
-      callUnary(service, method.get, { request: { runId: run.id }, options: stranger }),
-      callUnary(service, method.cancel, { request: { runId: run.id }, options: stranger }),
+      call(method.get, { runId: run.id }, stranger),
+      call(method.cancel, { runId: run.id }, stranger),
     ];
     for (const outcome of await Promise.allSettled(calls))
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } });
-    expect((await callUnary(service, method.get, { request: { runId: run.id }, options: as() })).state).toBe(
-      RunState.QUEUED,
-    );
+    expect((await get(run.id)).state).toBe(RunState.QUEUED);
   });
 
   it.each<[string, string, string]>([
@@ -283,7 +271,7 @@ describe.skipIf(!there)('sandbox runs', () => {
         'it is cancelled while it runs',
         RunState.CANCELLED,
         async (id) => {
-          await callUnary(service, method.cancel, { request: { runId: id }, options: as() });
+          await cancel(id);
           expect(await isSealed(id)).toBe(true);
           await world.report(runner, { id, epoch: 1, reason: 'cancelled', exitCode: undefined });
         },
@@ -292,9 +280,8 @@ describe.skipIf(!there)('sandbox runs', () => {
         'it is cancelled and its runner is lost',
         RunState.CANCELLED,
         async (id) => {
-          await callUnary(service, method.cancel, { request: { runId: id }, options: as() });
-          await world.expire(id);
-          await sweep(world.db.sql, world.settings);
+          await cancel(id);
+          await lose(id);
         },
       ],
       [
@@ -303,8 +290,7 @@ describe.skipIf(!there)('sandbox runs', () => {
         async (id) => {
           await world.db
             .sql`update work_items set deadline_at = now() - interval '1 minute' where id = ${id}`;
-          await world.expire(id);
-          await sweep(world.db.sql, world.settings);
+          await lose(id);
         },
       ],
       [
@@ -312,29 +298,27 @@ describe.skipIf(!there)('sandbox runs', () => {
         RunState.DEAD,
         async (id) => {
           await world.db.sql`update work_items set attempt = max_attempts where id = ${id}`;
-          await world.expire(id);
-          await sweep(world.db.sql, world.settings);
+          await lose(id);
         },
       ],
     ];
     it.each(ends)('are gone when %s', async (_, state, end) => {
       const id = await held();
       await end(id);
-      const run = await callUnary(service, method.get, { request: { runId: id }, options: as() });
+      const run = await get(id);
       expect(run).toMatchObject({ state, envNames: ['TOKEN'], command: ['echo', 'hi'] });
       expect(await isSealed(id)).toBe(false);
     });
 
     it('are gone when it is cancelled before anybody had it', async () => {
       const { id } = await submit(given);
-      await callUnary(service, method.cancel, { request: { runId: id }, options: as() });
+      await cancel(id);
       expect(await isSealed(id)).toBe(false);
     });
 
     it('are there for the next attempt when the first one is lost', async () => {
       const id = await held();
-      await world.expire(id);
-      await sweep(world.db.sql, world.settings);
+      await lose(id);
       const again = await world.poll(runner);
       expect(again).toMatchObject({ workId: id, epoch: 2 });
       expect(runOffer(again!, 1_000, secrets)).toMatchObject(given);
@@ -346,7 +330,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     await world.poll(runner);
     await world.beat(runner, { id, epoch: 1 });
     await world.report(runner, { id, epoch: 1, reason: 'exit', exitCode: 7, durationMs: 12 });
-    const run = await callUnary(service, method.get, { request: { runId: id }, options: as() });
+    const run = await get(id);
     expect(run).toMatchObject({
       state: RunState.FAILED,
       reason: EndReason.EXIT,
@@ -365,11 +349,11 @@ describe.skipIf(!there)('sandbox runs', () => {
     await world.poll(runner);
     const events: unknown[] = [];
     const stop = queue.onControl((event) => events.push(event));
-    expect(await callUnary(service, method.cancel, { request: { runId: id }, options: as() })).toMatchObject({
+    expect(await cancel(id)).toMatchObject({
       state: RunState.OFFERED,
       cancelRequested: true,
     });
-    expect(await callUnary(service, method.cancel, { request: { runId: id }, options: as() })).toMatchObject({
+    expect(await cancel(id)).toMatchObject({
       cancelRequested: true,
     });
     expect(events).toEqual([{ type: 'work_cancelled', workId: id, runnerId: runner }]);
@@ -473,8 +457,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     it('of a second execution follows that of the first with a higher epoch', async () => {
       const id = await claimed();
       await append(id, 1, 0, utf8('first '));
-      await world.expire(id);
-      await sweep(world.db.sql, world.settings);
+      await lose(id);
       await world.poll(runner);
       const got = all(follow(id, '1-6'));
       await append(id, 2, 0, utf8('second'));
@@ -486,7 +469,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     it('ends at once for a run that was cancelled while it waited, and without following', async () => {
       const { id } = await submit();
       expect(await all(follow(id, undefined, false))).toEqual([]);
-      await callUnary(service, method.cancel, { request: { runId: id }, options: as() });
+      await cancel(id);
       expect(await all(follow(id))).toEqual([]);
     });
 
@@ -525,7 +508,7 @@ describe.skipIf(!there)('sandbox runs', () => {
       const pieces = [{ stream: 'runner', data: utf8('[90 bytes are missing]'), missing: 90 }] as const;
       await appendLogs({ id, epoch: 1, offset: 0, pieces });
       expect(await all(follow(id, undefined, false))).toMatchObject([{ missingBytes: 90 }]);
-      expect(await callUnary(service, method.get, { request: { runId: id }, options: as() })).toMatchObject({
+      expect(await get(id)).toMatchObject({
         logMissingBytes: 90,
         logMismatch: false,
       });

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
+import { firstSession } from '../people.ts';
 import { scriptedRunner } from '../builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../builds/scripted-runner.ts';
 import { startTestServer } from '../server.ts';
@@ -13,7 +14,9 @@ import type { TestResponse, TestServer, TestServerOptions } from '../server.ts';
 export interface OwnServer {
   /** Its fields are there once the hooks before the tests have run. */
   readonly server: TestServer;
-  /** A call with the first key, unless `as` is another one. */
+  /** What calls are made with: the first key, or with `inPerson` a session of its account. */
+  key(): string;
+  /** A call with it, unless `as` is another one. */
   call(route: string, body?: unknown, as?: string): Promise<TestResponse>;
   /** The body of an answer that must be no refusal. */
   ok<T = Record<string, unknown>>(route: string, body?: unknown, as?: string): Promise<T>;
@@ -21,8 +24,10 @@ export interface OwnServer {
   made(route: string, body: unknown, as?: string): Promise<string>;
   /** The id of a new connection of the first team to a repository at GitHub, unless `more` says otherwise. */
   connection(repositoryPath: string, more?: object): Promise<string>;
-  /** A client with the first key, unless `token` is another one; it tries a call once. */
+  /** A client with the same, unless `token` is another one; it tries a call once. */
   sdk(token?: string): SvcSDK;
+  /** Moves the team to the region of this operator. */
+  operate(teamId: string, operator: 'customer' | 'service'): Promise<void>;
   /** A new team that executes its work on runners of its own. */
   customer(name: string): Promise<string>;
   /** A new environment in a new project of the team, whose repository holds nothing. */
@@ -31,12 +36,18 @@ export interface OwnServer {
   runner(teamId: string, as?: string, name?: string): Promise<ScriptedRunner>;
 }
 
-export function ownServer(options: TestServerOptions = {}): OwnServer {
+export function ownServer({
+  inPerson = false,
+  ...options
+}: TestServerOptions & { readonly inPerson?: boolean } = {}): OwnServer {
   const server = {} as TestServer;
-  beforeAll(async () => void Object.assign(server, await startTestServer(options)), 120_000);
+  let own = '';
+  beforeAll(async () => {
+    Object.assign(server, await startTestServer(options));
+    own = inPerson ? await firstSession(server) : server.first.apiKey;
+  }, 120_000);
   afterAll(async () => await server.stop?.());
-  const call: OwnServer['call'] = async (route, body, as = server.first.apiKey) =>
-    await server.call(route, { as, body });
+  const call: OwnServer['call'] = async (route, body, as = own) => await server.call(route, { as, body });
   const ok: OwnServer['ok'] = async <T>(route: string, body?: unknown, as?: string) => {
     const answer = await call(route, body, as);
     expect(answer.status, `${route}: ${answer.text}`).toBeLessThan(300);
@@ -44,8 +55,14 @@ export function ownServer(options: TestServerOptions = {}): OwnServer {
   };
   const made: OwnServer['made'] = async (route, body, as) =>
     (await ok<{ readonly id: string }>(route, body, as)).id;
+  const operate = async (teamId: string, operator: 'customer' | 'service'): Promise<void> => {
+    const { regions } = await ok<{ regions: Array<{ id: string; operator: string }> }>('GET /regions');
+    const regionId = regions.find((region) => region.operator === operator)?.id;
+    await ok(`PUT /admin/teams/${teamId}/region`, { regionId }, server.first.staffApiKey);
+  };
   return {
     server,
+    key: () => own,
     call,
     ok,
     made,
@@ -53,12 +70,11 @@ export function ownServer(options: TestServerOptions = {}): OwnServer {
       const body = { provider: 'github', repositoryHost: 'github.com', repositoryPath, ...more };
       return await made(`POST /teams/${server.first.teamId}/ci/connections`, body);
     },
-    sdk: (token = server.first.apiKey) => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 }),
+    sdk: (token = own) => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 }),
+    operate,
     customer: async (name) => {
       const teamId = await made('POST /teams', { name });
-      const { regions } = await ok<{ regions: Array<{ id: string; operator: string }> }>('GET /regions');
-      const regionId = regions.find(({ operator }) => operator === 'customer')?.id;
-      await ok(`PUT /admin/teams/${teamId}/region`, { regionId }, server.first.staffApiKey);
+      await operate(teamId, 'customer');
       return teamId;
     },
     environment: async (teamId, more) => {
