@@ -1,8 +1,7 @@
 /** Statuses of commits, from a reported run to what a host on loopback is told. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { azureStatuses } from '../../../test/setup/forges/azure-statuses.ts';
-import { PUBLIC_URL, startBackground } from '../../../test/setup/forges/background.ts';
-import type { Background } from '../../../test/setup/forges/background.ts';
+import { PUBLIC_URL, ownBackground } from '../../../test/setup/forges/background.ts';
 import { bitbucketStatuses } from '../../../test/setup/forges/bitbucket-statuses.ts';
 import type { Route } from '../../../test/setup/forges/fake-forge.ts';
 import { githubStatuses } from '../../../test/setup/forges/github-statuses.ts';
@@ -27,14 +26,9 @@ const HOSTS = {
 } as const;
 
 describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
-  let background: Background;
-  beforeAll(async () => {
-    background = await startBackground();
-  });
-  afterEach(async () => await background.clean());
-  afterAll(async () => await background.server.stop());
+  const background = ownBackground();
 
-  const call: Background['call'] = async (...args) => await background.call(...args);
+  const call: typeof background.call = async (...args) => await background.call(...args);
 
   /** Makes a connection of a CI system to a repository at a fake host. */
   async function connected(host: keyof typeof HOSTS = 'github', provider = 'jenkins') {
@@ -62,6 +56,21 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
     const answer = await call(`POST /ci/runs/${run}/complete`, { status });
     expect(answer.status, answer.text).toBe(200);
   };
+  /** The same, and the host is told of it. */
+  const tell: typeof report = async (...reported) => {
+    const run = await report(...reported);
+    await background.work();
+    return run;
+  };
+  const end: typeof complete = async (...ended) => {
+    await complete(...ended);
+    await background.work();
+  };
+  const loseAll = async () => {
+    background.later(8 * HOUR_MS);
+    await giveUpLost({ db: background.server.db, follow: wantCommitStatus }, background.clock.now());
+    await background.work();
+  };
   const connection = async (id: string) => (await call(`GET /ci/connections/${id}`)).body;
   const patch = async (id: string, body: object) =>
     expect((await call(`PATCH /ci/connections/${id}`, body)).status).toBe(200);
@@ -72,14 +81,12 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
   it('tells a commit at GitHub that a run runs and how it ended, and no more', async () => {
     const { id, posted } = await connected();
     const url = 'https://jenkins.example.com/job/app/1/';
-    const run = await report(id, { externalUrl: url });
-    await background.work();
+    const run = await tell(id, { externalUrl: url });
     await call(`PATCH /ci/runs/${run}`, { status: 'running' });
     await background.work();
     await call(`POST /ci/runs/${run}/complete`, { status: 'success', durationMs: 61_000 });
     await background.work();
-    await complete(run, 'success');
-    await background.work();
+    await end(run, 'success');
     expect(posted).toEqual([
       { sha: SHA, state: 'pending', context: 'svc/build', description: 'build: runs', target_url: url },
       {
@@ -102,10 +109,8 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
   ] as const)('has the words of %s', async (host, failed, cancelled) => {
     const { id, posted } = await connected(host);
     for (const status of ['failed', 'cancelled']) {
-      const run = await report(id, { branch: 'main', pipelineName: status });
-      await background.work();
-      await complete(run, status);
-      await background.work();
+      const run = await tell(id, { branch: 'main', pipelineName: status });
+      await end(run, status);
     }
     expect(states(posted)).toEqual([...failed, ...cancelled]);
   });
@@ -113,8 +118,7 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
   it('names the ref at GitLab, and the pipeline where it is one of its own', async () => {
     const { id, posted } = await connected('gitlab', 'gitlab');
     await patch(id, { commitStatusMode: 'always' });
-    await report(id, { branch: 'feature/x', externalRunId: '4711', status: 'success' });
-    await background.work();
+    await tell(id, { branch: 'feature/x', externalRunId: '4711', status: 'success' });
     expect(posted).toMatchObject([
       { name: 'svc/build', ref: 'feature/x', pipeline_id: 4711, state: 'success' },
     ]);
@@ -123,8 +127,7 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
   it('gives GitLab no address that is longer than it takes', async () => {
     const { id, posted } = await connected('gitlab');
     const url = `https://jenkins.example.com/${'job/deep/'.repeat(30)}`;
-    await report(id, { status: 'success', externalUrl: url });
-    await background.work();
+    await tell(id, { status: 'success', externalUrl: url });
     expect(posted).toMatchObject([{ state: 'success' }]);
     expect(posted[0]).not.toHaveProperty('target_url');
   });
@@ -132,18 +135,15 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
   it('calls no commit good for pull_request_target, whose job names the commit', async () => {
     const { id, posted } = await connected('github', 'github');
     await patch(id, { commitStatusMode: 'always' });
-    await report(id, { status: 'success', trigger: 'pull_request_target' });
-    await background.work();
+    await tell(id, { status: 'success', trigger: 'pull_request_target' });
     expect(posted).toEqual([]);
-    await report(id, { status: 'success', trigger: 'pull_request' });
-    await background.work();
+    await tell(id, { status: 'success', trigger: 'pull_request' });
     expect(states(posted)).toEqual(['success']);
   });
 
   it('takes a move that GitLab says was made already for one that was made', async () => {
     const { id, forge, posted } = await connected('gitlab');
-    const run = await report(id);
-    await background.work();
+    const run = await tell(id);
     // Told before, by a worker that died before it could say so.
     await background.server.db.sql`update ci_commit_statuses set told_word = null, told_run_id = null`;
     await background.server.db.sql`
@@ -154,8 +154,7 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
     await background.work();
     expect(forge.asked).toHaveLength(2);
     expect(states(posted)).toEqual(['running']);
-    await complete(run, 'success');
-    await background.work();
+    await end(run, 'success');
     expect(states(posted)).toEqual(['running', 'success']);
     expect(await connection(id)).not.toHaveProperty('commitStatusDetail');
   });
@@ -163,11 +162,9 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
   it('keeps keys at Bitbucket short and stable, and gives an address', async () => {
     const { id, posted } = await connected('bitbucket');
     const pipelineName = 'a pipeline with a name that is longer than a key may be';
-    const run = await report(id, { pipelineName });
-    await background.work();
+    const run = await tell(id, { pipelineName });
     await complete(run, 'success');
-    await report(id, { status: 'success' });
-    await background.work();
+    await tell(id, { status: 'success' });
     const [first, second, short] = posted;
     expect(first?.['key']).toMatch(/^svc-[0-9a-f]{32}$/);
     expect(second?.['key']).toBe(first?.['key']);
@@ -177,8 +174,7 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
 
   it('has a genre of its own at Azure', async () => {
     const { id, posted } = await connected('azure');
-    await report(id, { status: 'success' });
-    await background.work();
+    await tell(id, { status: 'success' });
     expect(posted).toMatchObject([{ state: 'succeeded', context: { genre: 'svc', name: 'build' } }]);
   });
 
@@ -190,8 +186,7 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
       name: 'production',
     });
     expect(made.status, made.text).toBe(201);
-    await report(id, { status: 'success', environmentId: made.body['id'] });
-    await background.work();
+    await tell(id, { status: 'success', environmentId: made.body['id'] });
     expect(posted).toMatchObject([
       { target_url: `${PUBLIC_URL}/console/timeline?env=${String(made.body['id'])}` },
     ]);
@@ -202,8 +197,7 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
     const run = await report(id, { status: 'queued' });
     expect(await openJobs()).toBe(0);
     await call(`PATCH /ci/runs/${run}`, { status: 'running' });
-    await complete(run, 'failed');
-    await background.work();
+    await end(run, 'failed');
     expect(states(posted)).toEqual(['failure']);
   });
 
@@ -212,27 +206,23 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
     const older = await report(id, { startedAt: '2026-01-01T10:00:00Z' });
     const newer = await report(id, { startedAt: '2026-01-01T11:00:00Z' });
     await complete(newer, 'success');
-    await complete(older, 'failed');
-    await background.work();
+    await end(older, 'failed');
     expect(states(posted)).toEqual(['success']);
     // The same end of another run is told, since its address is another one.
-    await report(id, {
+    await tell(id, {
       startedAt: '2026-01-01T12:00:00Z',
       status: 'success',
       externalUrl: 'https://ci.example.com/3',
     });
-    await background.work();
     expect(posted.map(({ target_url }) => target_url)).toEqual([undefined, 'https://ci.example.com/3']);
   });
 
   it('waits for the commit of a run that was reported without one', async () => {
     const { id, posted } = await connected();
     await report(id, { externalRunId: 'late', commitSha: 'HEAD', status: 'success' });
-    await report(id, { externalRunId: 'short', commitSha: 'abc1234', status: 'success' });
-    await background.work();
+    await tell(id, { externalRunId: 'short', commitSha: 'abc1234', status: 'success' });
     expect(posted).toEqual([]);
-    await report(id, { externalRunId: 'late', status: 'success' });
-    await background.work();
+    await tell(id, { externalRunId: 'late', status: 'success' });
     expect(states(posted)).toEqual(['success']);
   });
 
@@ -257,59 +247,47 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
 
   it('tells of a lost run only when nobody is left to ask, and again when it lives', async () => {
     const { id, posted } = await connected();
-    const run = await report(id);
-    await background.work();
-    background.later(8 * HOUR_MS);
-    await giveUpLost({ db: background.server.db, follow: wantCommitStatus }, background.clock.now());
-    await background.work();
-    await complete(run, 'success');
-    await background.work();
+    const run = await tell(id);
+    await loseAll();
+    await end(run, 'success');
     expect(states(posted)).toEqual(['pending', 'error', 'success']);
     expect(posted[1]).toMatchObject({ description: 'build: how it ended is not known (lost)' });
-    await report(id, { status: 'unknown', pipelineName: 'other' });
-    await background.work();
+    await tell(id, { status: 'unknown', pipelineName: 'other' });
     expect(posted).toHaveLength(3);
   });
 
   it('says nothing of what the host runs itself, of whoever wants it not, or without a token', async () => {
     const own = await connected('github', 'github');
-    await report(own.id, { status: 'success' });
-    await background.work();
+    await tell(own.id, { status: 'success' });
     expect(own.posted).toEqual([]);
     await patch(own.id, { commitStatusMode: 'always' });
-    await report(own.id, { status: 'success' });
-    await background.work();
+    await tell(own.id, { status: 'success' });
     expect(states(own.posted)).toEqual(['success']);
 
     const never = await connected('gitlab');
     await report(never.id);
     await patch(never.id, { commitStatusMode: 'never' });
     await background.work();
-    await report(never.id, { status: 'success' });
-    await background.work();
+    await tell(never.id, { status: 'success' });
     expect(never.posted).toEqual([]);
 
     const { id, posted } = await connected('bitbucket');
     await report(id);
     expect((await call(`DELETE /ci/connections/${id}/token`)).status).toBe(204);
     await background.work();
-    await report(id, { status: 'success' });
-    await background.work();
+    await tell(id, { status: 'success' });
     expect(posted).toEqual([]);
   });
 
   it('keeps pipelines of one name apart', async () => {
     const { id, posted } = await connected('gitlab');
-    await report(id, { status: 'success' });
-    await background.work();
+    await tell(id, { status: 'success' });
     await background.server.db.sql`
       insert into ci_pipelines (id, team_id, connection_id, name, path, created_at)
       select 'cip_zzz', team_id, connection_id, name, 'ci/second.yml', now() from ci_pipelines where connection_id = ${id}`;
     const second = await report(id, { status: 'running' });
     await background.server.db.sql`update ci_runs set pipeline_id = 'cip_zzz' where id = ${second}`;
-    background.later(8 * HOUR_MS);
-    await giveUpLost({ db: background.server.db, follow: wantCommitStatus }, background.clock.now());
-    await background.work();
+    await loseAll();
     expect(posted.map(({ name }) => String(name)).toSorted()).toEqual([
       'svc/build',
       'svc/build (ci/second.yml)',
@@ -326,11 +304,9 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
       const { id, forge, posted } = await connected();
       let refuses = true;
       forge.instead(() => (refuses ? { status, body } : undefined));
-      const run = await report(id);
-      await background.work();
+      const run = await tell(id);
       await complete(run, 'success');
-      await report(id, { pipelineName: 'other' });
-      await background.work();
+      await tell(id, { pipelineName: 'other' });
       expect(forge.asked).toHaveLength(1);
       expect((await connection(id))['commitStatusDetail']).toContain(
         `was answered with ${status}: ${body.message}`,
@@ -347,8 +323,7 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
         await patch(id, { commitStatusMode: 'auto' });
       }
       expect(await connection(id)).not.toHaveProperty('commitStatusDetail');
-      await report(id, { status: 'success' });
-      await background.work();
+      await tell(id, { status: 'success' });
       expect(states(posted)).toEqual(['success']);
     });
 
@@ -357,13 +332,11 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
       async (host) => {
         const { id, posted } = await connected(host);
         const missing = 'b'.repeat(40);
-        await report(id, { commitSha: missing, status: 'success' });
-        await background.work();
+        await tell(id, { commitSha: missing, status: 'success' });
         expect((await connection(id))['commitStatusDetail']).toMatch(
           new RegExp(`^commit ${missing.slice(0, 12)}: POST .* was answered with 4`),
         );
-        await report(id, { status: 'success' });
-        await background.work();
+        await tell(id, { status: 'success' });
         expect(posted).toHaveLength(1);
         expect(await connection(id)).not.toHaveProperty('commitStatusDetail');
       },
@@ -378,8 +351,7 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
         { status: 403, headers: { 'retry-after': '60' }, body: { message: 'secondary rate limit' } },
       ];
       forge.instead(() => answers.shift());
-      const run = await report(id);
-      await background.work();
+      const run = await tell(id);
       expect(forge.asked).toHaveLength(1);
       background.later(6_000);
       await background.work();
@@ -409,8 +381,7 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
       expect(await openJobs()).toBe(0);
       expect((await connection(id))['commitStatusDetail']).toMatch(/^POST .* was answered with 502$/);
       isDown = false;
-      await report(id, { status: 'success' });
-      await background.work();
+      await tell(id, { status: 'success' });
       expect(states(posted)).toEqual(['success']);
       expect(await connection(id)).not.toHaveProperty('commitStatusDetail');
     });
@@ -418,8 +389,7 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
     it('never shows the token, nor what a database cannot store', async () => {
       const { id, forge } = await connected();
       forge.instead(() => ({ status: 403, body: { message: `no access for ${TOKEN}\u0000 here` } }));
-      await report(id);
-      await background.work();
+      await tell(id);
       expect((await connection(id))['commitStatusDetail']).toMatch(/no access for … here$/);
     });
   });
@@ -443,18 +413,14 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
 
   it(`tells one commit of one pipeline at most ${POSTS_MAX} times`, async () => {
     const { id, posted } = await connected();
-    await report(id, { status: 'success' });
-    await background.work();
+    await tell(id, { status: 'success' });
     await background.server.db.sql`update ci_commit_statuses set posts = ${POSTS_MAX - 1}`;
-    await report(id, { status: 'success' });
-    await background.work();
+    await tell(id, { status: 'success' });
     expect(posted).toHaveLength(2);
-    await report(id, { status: 'success' });
-    await background.work();
+    await tell(id, { status: 'success' });
     expect(posted).toHaveLength(2);
     expect((await connection(id))['commitStatusDetail']).toContain(`was told ${POSTS_MAX} times`);
-    await report(id, { status: 'success', pipelineName: 'other' });
-    await background.work();
+    await tell(id, { status: 'success', pipelineName: 'other' });
     expect(posted).toHaveLength(3);
   });
 
@@ -463,8 +429,7 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
     const bitbucket = await connected('bitbucket');
     for (const { id } of [github, bitbucket])
       for (const pipelineName of ['build', 'x'.repeat(200)])
-        await report(id, { status: 'success', pipelineName });
-    await background.work();
+        await tell(id, { status: 'success', pipelineName });
     expect(github.posted).toHaveLength(2);
     expect(bitbucket.posted).toHaveLength(2);
     for (const { sha, context, state } of github.posted) {

@@ -1,7 +1,6 @@
 /** These tests show what is true of jobs of connections whatever they do. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startBackground } from '../../../test/setup/forges/background.ts';
-import type { Background } from '../../../test/setup/forges/background.ts';
+import { describe, expect, it } from 'vitest';
+import { ownBackground } from '../../../test/setup/forges/background.ts';
 import { fakeHooks, githubHooks } from '../../../test/setup/forges/github-hooks.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { connectionJob } from './background.ts';
@@ -12,12 +11,7 @@ const TOKEN = 'token-of-the-host';
 const PATH = 'acme/app';
 
 describe.skipIf(!(await has('postgres')))('jobs of a connection', () => {
-  let background: Background;
-  beforeAll(async () => {
-    background = await startBackground();
-  });
-  afterEach(async () => await background.clean());
-  afterAll(async () => await background.server.stop());
+  const background = ownBackground();
 
   const connected = async () => {
     const forge = await background.startForge(githubHooks(fakeHooks(TOKEN, PATH)));

@@ -2,11 +2,10 @@
  * These tests show who may set tokens of repositories' hosts, where they may go, and that nobody sees them
  * again.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { stranger } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { createLog } from '@svc/proto/process/log.ts';
 import { createSecrets, loadKek } from '../../base/secrets.ts';
 import { readConnection } from './rows.ts';
@@ -16,41 +15,34 @@ import { openToken } from '../providers/forges/forge.ts';
 const CANARY = 'ghp_canary4f1d0c2ab9';
 
 describe.skipIf(!(await has('postgres')))('tokens of connections', () => {
-  let server: TestServer;
-  let as: string;
   const logged: string[] = [];
   const answers: string[] = [];
+  const log = createLog({ level: 'trace', write: (line) => void logged.push(line) });
+  const own = ownServer({ env: { SVC_ROLES: 'api' }, log });
+  const { server } = own;
 
-  beforeAll(async () => {
-    const log = createLog({ level: 'trace', write: (line) => void logged.push(line) });
-    server = await startTestServer({ env: { SVC_ROLES: 'api' }, log });
-    as = server.first.apiKey;
-  });
-  afterAll(async () => await server.stop());
-
-  const call = async (route: string, body?: object, key = as) => {
-    const answer = await server.call(route, { as: key, body });
+  const call: typeof own.call = async (...request) => {
+    const answer = await own.call(...request);
     answers.push(answer.text);
     return answer;
   };
   let made = 0;
   const connected = async (more: object = {}): Promise<string> => {
     made += 1;
-    const body = {
-      provider: 'github',
-      repositoryHost: 'github.com',
-      repositoryPath: `acme/app-${made}`,
-      ...more,
-    };
+    const repository = { repositoryHost: 'github.com', repositoryPath: `acme/app-${made}` };
+    const body = { provider: 'github', ...repository, ...more };
     const answer = await call(`POST /teams/${server.first.teamId}/ci/connections`, body);
     expect(answer.status, answer.text).toBe(201);
     return String(answer.body['id']);
   };
 
+  const setToken = async (id: string, body: object) => await call(`PUT /ci/connections/${id}/token`, body);
+  const shown = async (id: string) => (await call(`GET /ci/connections/${id}`)).body;
+
   it('are stored sealed, opened for their own connection alone, and never shown', async () => {
     const id = await connected({ ingestMode: 'both' });
-    expect((await call(`GET /ci/connections/${id}`)).body['hasToken']).toBe(false);
-    const set = await call(`PUT /ci/connections/${id}/token`, { token: CANARY });
+    expect((await shown(id))['hasToken']).toBe(false);
+    const set = await setToken(id, { token: CANARY });
     expect(set.status, set.text).toBe(200);
     expect(set.body).toMatchObject({ id, hasToken: true, forge: 'github' });
     for (const route of [
@@ -92,16 +84,16 @@ describe.skipIf(!(await has('postgres')))('tokens of connections', () => {
 
   it('are forgotten when they are deleted, twice too', async () => {
     const id = await connected();
-    await call(`PUT /ci/connections/${id}/token`, { token: CANARY });
+    await setToken(id, { token: CANARY });
     expect((await call(`DELETE /ci/connections/${id}/token`)).status).toBe(204);
     expect((await call(`DELETE /ci/connections/${id}/token`)).status).toBe(204);
-    expect((await call(`GET /ci/connections/${id}`)).body['hasToken']).toBe(false);
+    expect((await shown(id))['hasToken']).toBe(false);
     expect((await readConnection(server.db, id))?.token).toBeNull();
   });
 
   it('are in the ledger by what was done, not by what they are', async () => {
     const id = await connected();
-    await call(`PUT /ci/connections/${id}/token`, {
+    await setToken(id, {
       token: CANARY,
       apiUrl: 'https://git.example.com/api/v3',
     });
@@ -119,16 +111,14 @@ describe.skipIf(!(await has('postgres')))('tokens of connections', () => {
 
   it('need the kind of a host that neither its name nor its CI system tells', async () => {
     const id = await connected({ provider: 'jenkins', repositoryHost: 'git.example.com' });
-    const refused = await call(`PUT /ci/connections/${id}/token`, { token: CANARY });
+    const refused = await setToken(id, { token: CANARY });
     expect(refused).toMatchObject({ status: 400, code: 'validation_failed' });
     expect(refused.text).toContain('what git.example.com is cannot be told from its name');
-    expect((await call(`GET /ci/connections/${id}`)).body).toMatchObject({ hasToken: false });
-    const set = await call(`PUT /ci/connections/${id}/token`, { token: CANARY, forge: 'gitlab' });
+    expect(await shown(id)).toMatchObject({ hasToken: false });
+    const set = await setToken(id, { token: CANARY, forge: 'gitlab' });
     expect(set.body).toMatchObject({ hasToken: true, forge: 'gitlab' });
     const known = await connected({ provider: 'jenkins', repositoryHost: 'bitbucket.org' });
-    expect((await call(`PUT /ci/connections/${known}/token`, { token: CANARY })).body['forge']).toBe(
-      'bitbucket',
-    );
+    expect((await setToken(known, { token: CANARY })).body['forge']).toBe('bitbucket');
   });
 
   it.each([
@@ -145,18 +135,18 @@ describe.skipIf(!(await has('postgres')))('tokens of connections', () => {
     'https://2130706433/api',
   ])('go to no address such as %s', async (apiUrl) => {
     const id = await connected();
-    const refused = await call(`PUT /ci/connections/${id}/token`, { token: CANARY, apiUrl });
+    const refused = await setToken(id, { token: CANARY, apiUrl });
     expect(refused).toMatchObject({ status: 400, code: 'validation_failed' });
-    expect((await call(`GET /ci/connections/${id}`)).body).toMatchObject({ hasToken: false });
+    expect(await shown(id)).toMatchObject({ hasToken: false });
   });
 
   it('never go to an address that came with an older one', async () => {
     const id = await connected();
-    await call(`PUT /ci/connections/${id}/token`, {
+    await setToken(id, {
       token: 'an-old-token',
       apiUrl: 'https://other.example.com/api',
     });
-    const set = await call(`PUT /ci/connections/${id}/token`, { token: CANARY });
+    const set = await setToken(id, { token: CANARY });
     expect(set.body).not.toHaveProperty('apiUrl');
     expect((await readConnection(server.db, id))?.apiUrl).toBeNull();
   });
@@ -165,13 +155,13 @@ describe.skipIf(!(await has('postgres')))('tokens of connections', () => {
     'are refused when they are %j',
     async (token) => {
       const id = await connected();
-      expect(await call(`PUT /ci/connections/${id}/token`, { token })).toMatchObject({ status: 400 });
+      expect(await setToken(id, { token })).toMatchObject({ status: 400 });
     },
   );
 
   it('of another team cannot be set, nor deleted', async () => {
     const id = await connected();
-    await call(`PUT /ci/connections/${id}/token`, { token: 'ours' });
+    await setToken(id, { token: 'ours' });
     const before = (await readConnection(server.db, id))?.token;
     const { token } = await stranger(server);
     expect((await call(`PUT /ci/connections/${id}/token`, { token: CANARY }, token)).status).toBe(404);

@@ -1,8 +1,7 @@
 /** Discovery over the real door, from fake hosts on loopback that answer as the real ones do. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { azureTrees } from '../../../test/setup/forges/azure-trees.ts';
-import { startBackground } from '../../../test/setup/forges/background.ts';
-import type { Background } from '../../../test/setup/forges/background.ts';
+import { ownBackground } from '../../../test/setup/forges/background.ts';
 import { bitbucketTrees } from '../../../test/setup/forges/bitbucket-trees.ts';
 import type { Route } from '../../../test/setup/forges/fake-forge.ts';
 import { fakeRepository } from '../../../test/setup/forges/fake-repository.ts';
@@ -110,19 +109,14 @@ const HOSTS: readonly Host[] = [
 const [GITHUB, GITLAB_HOST] = HOSTS as [Host, Host, Host, Host];
 
 describe.skipIf(!(await has('postgres')))('discovery', () => {
-  let background: Background;
+  const background = ownBackground();
   let server: TestServer;
   let as: string;
   let teamId: string;
-
-  beforeAll(async () => {
-    background = await startBackground();
-    server = background.server;
-    as = server.first.apiKey;
-    teamId = server.first.teamId;
+  beforeAll(() => {
+    ({ server } = background);
+    ({ apiKey: as, teamId } = server.first);
   });
-  afterEach(async () => await background.clean());
-  afterAll(async () => await server.stop());
 
   const post = async (path: string, body: unknown = {}) => await background.call(`POST ${path}`, body);
   const get = async (path: string) => (await background.call(`GET ${path}`)).body;
@@ -492,14 +486,12 @@ describe.skipIf(!(await has('postgres')))('discovery', () => {
     const { id } = await connected(GITHUB, { '.github/workflows/ci.yml': CI });
     expect((await server.call(`GET /ci/connections/${id}/discovery`, { as })).code).toBe('not_found');
     const { token: theirs } = await stranger(server);
-    expect((await server.call(`POST /ci/connections/${id}/discover`, { as: theirs, body: {} })).code).toBe(
-      'not_found',
-    );
+    const discover = async (who: string) =>
+      await server.call(`POST /ci/connections/${id}/discover`, { as: who, body: {} });
+    expect((await discover(theirs)).code).toBe('not_found');
     expect((await server.call(`GET /ci/connections/${id}/discovery`, { as: theirs })).code).toBe('not_found');
     const { token: viewer } = await join(server, as, { teamId, role: 'viewer' });
-    expect((await server.call(`POST /ci/connections/${id}/discover`, { as: viewer, body: {} })).status).toBe(
-      403,
-    );
+    expect((await discover(viewer)).status).toBe(403);
     await server.call(`PATCH /ci/connections/${id}`, { as, body: { status: 'paused' } });
     expect((await post(`/ci/connections/${id}/discover`)).code).toBe('ci_connection_paused');
   });

@@ -1,37 +1,24 @@
 /** These tests call connections and direct reports over HTTP. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 
 const SHA = 'c'.repeat(40);
 
 describe.skipIf(!(await has('postgres')))('external CI', () => {
-  let server: TestServer;
-  let as: string;
+  const { server, call, made: makes, connection } = ownServer();
   let teamId: string;
-
-  beforeAll(async () => {
-    server = await startTestServer();
-    as = server.first.apiKey;
-    teamId = server.first.teamId;
-  });
-  afterAll(async () => await server.stop());
+  beforeAll(() => void ({ teamId } = server.first));
 
   const connect = async (repositoryPath: string, more: object = {}) => {
     const body = { provider: 'github', repositoryHost: 'github.com', repositoryPath, ...more };
-    return await server.call(`POST /teams/${teamId}/ci/connections`, { as, body });
+    return await call(`POST /teams/${teamId}/ci/connections`, body);
   };
-  const connection = async (path: string, more: object = {}): Promise<string> => {
-    const made = await connect(path, more);
-    expect(made.status, made.text).toBe(201);
-    return String(made.body['id']);
-  };
-  const post = async (path: string, body: unknown) => await server.call(`POST ${path}`, { as, body });
-  const patch = async (path: string, body: unknown) => await server.call(`PATCH ${path}`, { as, body });
-  const get = async (path: string) => await server.call(`GET ${path}`, { as });
+  const post = async (path: string, body: unknown) => await call(`POST ${path}`, body);
+  const patch = async (path: string, body: unknown) => await call(`PATCH ${path}`, body);
+  const get = async (path: string) => await call(`GET ${path}`);
 
   describe('connections', () => {
     it('are made with defaults, listed, changed and deleted, and the ledger tells of it', async () => {
@@ -51,7 +38,7 @@ describe.skipIf(!(await has('postgres')))('external CI', () => {
       const changed = await patch(`/ci/connections/${id}`, { ingestMode: 'both', status: 'paused' });
       expect(changed.body).toMatchObject({ ingestMode: 'both', status: 'paused', defaultBranch: 'main' });
       expect((await patch(`/ci/connections/${id}`, { status: 'error' })).code).toBe('validation_failed');
-      expect((await server.call(`DELETE /ci/connections/${id}`, { as })).status).toBe(204);
+      expect((await call(`DELETE /ci/connections/${id}`)).status).toBe(204);
       expect((await get(`/ci/connections/${id}`)).code).toBe('not_found');
       const acts = await server.db
         .sql`select action, details from audit_entries where target = ${id} order by seq`;
@@ -87,7 +74,7 @@ describe.skipIf(!(await has('postgres')))('external CI', () => {
     });
 
     it('say what was not taken, and take a project once, with the runs that came before it', async () => {
-      const project = async (name: string) => String((await post('/projects', { name, teamId })).body['id']);
+      const project = async (name: string) => await makes('POST /projects', { name, teamId });
       const [first, second] = [await project('late'), await project('later')];
       const place = { name: 'production', branch: 'main', repository: 'https://github.com/acme/late' };
       const environmentId = (await post(`/projects/${first}/environments`, place)).body['id'];
@@ -165,33 +152,28 @@ describe.skipIf(!(await has('postgres')))('external CI', () => {
     });
 
     it('are not shown to another team, nor is their project', async () => {
-      const other = await stranger(server);
+      const { token } = await stranger(server);
       const id = await connection('acme/ours');
-      const call = { as: other.token };
-      expect((await server.call(`GET /ci/connections/${id}`, call)).status).toBe(404);
-      expect((await server.call(`DELETE /ci/connections/${id}`, call)).status).toBe(404);
+      for (const verb of ['GET', 'DELETE'])
+        expect((await call(`${verb} /ci/connections/${id}`, undefined, token)).status).toBe(404);
       expect((await connect('acme/strange', { projectId: 'prj_00000000000000000000000000' })).status).toBe(
         404,
       );
     });
 
     it('belong to a project of their own team', async () => {
-      const second = await server.call('POST /teams', { as, body: { name: 'second' } });
-      const project = await post('/projects', { name: 'elsewhere', teamId: second.body['id'] });
-      expect(project.status, project.text).toBe(201);
-      expect((await connect('acme/elsewhere', { projectId: project.body['id'] })).code).toBe('not_found');
+      const second = await makes('POST /teams', { name: 'second' });
+      const projectId = await makes('POST /projects', { name: 'elsewhere', teamId: second });
+      expect((await connect('acme/elsewhere', { projectId })).code).toBe('not_found');
     });
 
     it('are made by admins, not by developers; sessions of people report no runs', async () => {
-      const developer = await join(server, as, { teamId, role: 'developer' });
+      const { token } = await join(server, server.first.apiKey, { teamId, role: 'developer' });
       const body = { provider: 'github', repositoryHost: 'github.com', repositoryPath: 'acme/dev' };
-      const made = await server.call(`POST /teams/${teamId}/ci/connections`, { as: developer.token, body });
+      const made = await call(`POST /teams/${teamId}/ci/connections`, body, token);
       expect([made.status, made.code]).toEqual([403, 'role_insufficient']);
       const ciConnectionId = await connection('acme/people');
-      const reported = await server.call('POST /ci/runs', {
-        as: developer.token,
-        body: { ciConnectionId, externalRunId: '1' },
-      });
+      const reported = await call('POST /ci/runs', { ciConnectionId, externalRunId: '1' }, token);
       expect([reported.status, reported.code]).toEqual([403, 'scope_missing']);
     });
   });
@@ -263,7 +245,7 @@ describe.skipIf(!(await has('postgres')))('external CI', () => {
     it('move only forward, and tell who contradicts', async () => {
       const ciConnectionId = await connection('acme/forward');
       const named = { ciConnectionId, externalRunId: '1' };
-      const id = String((await post('/ci/runs', { ...named, status: 'queued' })).body['id']);
+      const id = await makes('POST /ci/runs', { ...named, status: 'queued' });
       expect((await patch(`/ci/runs/${id}`, { status: 'running' })).body['status']).toBe('running');
       const done = await post(`/ci/runs/${id}/complete`, { status: 'success', durationMs: 1_200 });
       expect(done.body).toMatchObject({ status: 'success', durationMs: 1_200 });
@@ -308,27 +290,19 @@ describe.skipIf(!(await has('postgres')))('external CI', () => {
     it('are not taken by a paused connection, nor for an environment of others', async () => {
       const ciConnectionId = await connection('acme/paused');
       const other = await stranger(server);
-      const project = await server.call('POST /projects', {
-        as: other.token,
-        body: { name: 'p', teamId: other.teamId },
-      });
-      const environment = await server.call(`POST /projects/${String(project.body['id'])}/environments`, {
-        as: other.token,
-        body: { name: 'e' },
-      });
+      const { token, teamId: theirs } = other;
+      const projectId = await makes('POST /projects', { name: 'p', teamId: theirs }, token);
+      const environmentId = await makes(`POST /projects/${projectId}/environments`, { name: 'e' }, token);
       const body = { ciConnectionId, externalRunId: '1' };
-      expect((await post('/ci/runs', { ...body, environmentId: environment.body['id'] })).code).toBe(
-        'not_found',
-      );
+      expect((await post('/ci/runs', { ...body, environmentId })).code).toBe('not_found');
       await patch(`/ci/connections/${ciConnectionId}`, { status: 'paused' });
       expect((await post('/ci/runs', body)).code).toBe('ci_connection_paused');
     });
 
     it('belong to the environment that was named, else to the one of the project that builds their branch', async () => {
-      const project = await server.call('POST /projects', { as, body: { name: 'placed', teamId } });
-      const projectId = String(project.body['id']);
+      const projectId = await makes('POST /projects', { name: 'placed', teamId });
       const environment = async (name: string, branch: string, repository?: string) =>
-        String((await post(`/projects/${projectId}/environments`, { name, branch, repository })).body['id']);
+        await makes(`POST /projects/${projectId}/environments`, { name, branch, repository });
       const bare = await environment('bare', 'main');
       const own = await environment('own', 'main', 'git@github.com:Acme/Placed.git');
       await environment('foreign', 'main', 'https://github.com/acme/other');
@@ -347,7 +321,7 @@ describe.skipIf(!(await has('postgres')))('external CI', () => {
   describe('jobs', () => {
     it('are known by external id or by name and index, and end with their run', async () => {
       const ciConnectionId = await connection('acme/jobs');
-      const id = String((await post('/ci/runs', { ciConnectionId, externalRunId: '1' })).body['id']);
+      const id = await makes('POST /ci/runs', { ciConnectionId, externalRunId: '1' });
       const jobs = [
         { externalJobId: 'a', name: 'build', status: 'success' },
         { name: 'test', index: 0 },
@@ -380,7 +354,7 @@ describe.skipIf(!(await has('postgres')))('external CI', () => {
 
     it('are bounded, all or none', async () => {
       const ciConnectionId = await connection('acme/many');
-      const id = String((await post('/ci/runs', { ciConnectionId, externalRunId: '1' })).body['id']);
+      const id = await makes('POST /ci/runs', { ciConnectionId, externalRunId: '1' });
       const many = (count: number, from = 0) =>
         Array.from({ length: count }, (_, n) => ({ name: 'leg', index: from + n }));
       expect((await post(`/ci/runs/${id}/jobs`, { jobs: many(501) })).status).toBe(400);

@@ -1,8 +1,7 @@
 /** A run that ended does not change, whoever says otherwise, over the real door. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { giveUpLost } from './health.ts';
 import { hook } from '../../../test/setup/ci/hooked.ts';
@@ -15,21 +14,17 @@ const PAIRS = ENDS.filter((was) => was !== 'unknown').flatMap((was) =>
 const DAYS_MS = 40 * 24 * 60 * 60_000;
 
 describe.skipIf(!(await has('postgres')))('a run that ended', () => {
-  let server: TestServer;
-  let as: string;
+  const { server, call } = ownServer();
   let connectionId: string;
   let made = 0;
   beforeAll(async () => {
-    server = await startTestServer();
-    as = server.first.apiKey;
-    connectionId = (await hook(server, 'github', { ingestMode: 'both', repositoryPath: 'acme/ended' }))
-      .connectionId;
+    const of = { ingestMode: 'both', repositoryPath: 'acme/ended' };
+    ({ connectionId } = await hook(server, 'github', of));
   });
-  afterAll(async () => await server.stop());
 
-  const post = async (path: string, body: object) => await server.call(`POST ${path}`, { as, body });
-  const patch = async (path: string, body: object) => await server.call(`PATCH ${path}`, { as, body });
-  const get = async (path: string) => (await server.call(`GET ${path}`, { as })).body;
+  const post = async (path: string, body: object) => await call(`POST ${path}`, body);
+  const patch = async (path: string, body: object) => await call(`PATCH ${path}`, body);
+  const get = async (path: string) => (await call(`GET ${path}`)).body;
   const running = async (more: object = {}) => {
     made += 1;
     const report = { ciConnectionId: connectionId, externalRunId: `run-${made}`, ...more };

@@ -1,7 +1,6 @@
 /** Runs that no report comes of, whose hosts on loopback are asked. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startBackground } from '../../../test/setup/forges/background.ts';
-import type { Background } from '../../../test/setup/forges/background.ts';
+import { describe, expect, it } from 'vitest';
+import { ownBackground } from '../../../test/setup/forges/background.ts';
 import { bitbucketRuns } from '../../../test/setup/forges/bitbucket-runs.ts';
 import { fakeRuns, githubRuns } from '../../../test/setup/forges/github-runs.ts';
 import { gitlabRuns } from '../../../test/setup/forges/gitlab-runs.ts';
@@ -20,14 +19,9 @@ const HOSTS = {
 } as const;
 
 describe.skipIf(!(await has('postgres')))('runs that are silent', () => {
-  let background: Background;
-  beforeAll(async () => {
-    background = await startBackground();
-  });
-  afterEach(async () => await background.clean());
-  afterAll(async () => await background.server.stop());
+  const background = ownBackground();
 
-  const call: Background['call'] = async (...args) => await background.call(...args);
+  const call: typeof background.call = async (...args) => await background.call(...args);
   const run = async (id: string) => (await call(`GET /ci/runs/${id}`)).body;
   const report = async (
     ciConnectionId: string,

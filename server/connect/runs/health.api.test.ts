@@ -1,38 +1,32 @@
 /** Runs that no report comes of any more, and reports of them that come after all. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { giveUpLost } from './health.ts';
 
 const HOUR_MS = 3_600_000;
 
 describe.skipIf(!(await has('postgres')))('giveUpLost()', () => {
-  let server: TestServer;
-  let as: string;
+  const { server, call, made, connection } = ownServer();
   const connections = new Map<string, string>();
 
   beforeAll(async () => {
-    server = await startTestServer();
-    as = server.first.apiKey;
     for (const provider of ['github', 'gitlab']) {
-      const body = { provider, repositoryHost: `${provider}.com`, repositoryPath: 'acme/app' };
-      const made = await server.call(`POST /teams/${server.first.teamId}/ci/connections`, { as, body });
-      connections.set(provider, String(made.body['id']));
+      const at = { provider, repositoryHost: `${provider}.com` };
+      connections.set(provider, await connection('acme/app', at));
     }
   });
-  afterAll(async () => await server.stop());
 
   let n = 0;
   const report = async (provider: string, status: string): Promise<string> => {
     n += 1;
     const body = { ciConnectionId: connections.get(provider), externalRunId: String(n), status };
-    return String((await server.call('POST /ci/runs', { as, body })).body['id']);
+    return await made('POST /ci/runs', body);
   };
   const later = async (hours: number) =>
     await giveUpLost({ db: server.db, follow: wantCommitStatus }, new Date(Date.now() + hours * HOUR_MS));
-  const run = async (id: string) => (await server.call(`GET /ci/runs/${id}`, { as })).body;
+  const run = async (id: string) => (await call(`GET /ci/runs/${id}`)).body;
   const statuses = async (...ids: readonly string[]) =>
     await Promise.all(ids.map(async (id) => (await run(id))['status']));
 
@@ -59,20 +53,20 @@ describe.skipIf(!(await has('postgres')))('giveUpLost()', () => {
   it('gives up jobs with their run, and takes both back when a report comes', async () => {
     const id = await report('gitlab', 'running');
     const jobs = [{ name: 'build', status: 'success' }, { name: 'test' }];
-    await server.call(`POST /ci/runs/${id}/jobs`, { as, body: { jobs } });
+    await call(`POST /ci/runs/${id}/jobs`, { jobs });
     await later(8);
     const jobStatuses = async () =>
-      ((await server.call(`GET /ci/runs/${id}/jobs`, { as })).body['jobs'] as Array<{ status: string }>).map(
+      ((await call(`GET /ci/runs/${id}/jobs`)).body['jobs'] as Array<{ status: string }>).map(
         ({ status }) => status,
       );
     expect([await statuses(id), await jobStatuses()]).toEqual([['unknown'], ['success', 'unknown']]);
     // A sign of life, though it says nothing new.
-    const alive = await server.call(`PATCH /ci/runs/${id}`, { as, body: { status: 'running' } });
+    const alive = await call(`PATCH /ci/runs/${id}`, { status: 'running' });
     expect(alive.body['status']).toBe('running');
     expect(alive.body).not.toHaveProperty('reason');
     expect(await jobStatuses()).toEqual(['success', 'running']);
     await later(8);
-    const ended = await server.call(`POST /ci/runs/${id}/complete`, { as, body: { status: 'success' } });
+    const ended = await call(`POST /ci/runs/${id}/complete`, { status: 'success' });
     expect(ended.body['status']).toBe('success');
     expect(await jobStatuses()).toEqual(['success', 'success']);
   });

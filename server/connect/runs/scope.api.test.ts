@@ -3,10 +3,9 @@
  * check.
  */
 import { eq } from 'drizzle-orm';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import { readTimeline } from '../timeline/store.ts';
@@ -30,32 +29,19 @@ const refusedAsMissing = (error: unknown): undefined => {
 const PAGE = { take: 10, after: undefined };
 
 describe.runIf(await has('postgres'))('with the ids of another team', () => {
-  let server: TestServer;
+  const { server, ok, made, connection } = ownServer();
   let connectionId: string;
   let environmentId: string;
   let run: { readonly id: string; readonly pipelineId: string };
 
-  const post = async (path: string, body: object) => {
-    const made = await server.call(`POST ${path}`, { as: server.first.apiKey, body });
-    expect(made.status, made.text).toBeLessThan(300);
-    return made.body;
-  };
-
   beforeAll(async () => {
-    server = await startTestServer();
-    const { teamId } = server.first;
-    const { id: projectId } = await post('/projects', { name: 'app', teamId });
-    ({ id: environmentId } = (await post(`/projects/${projectId}/environments`, { name: 'e' })) as {
-      id: string;
-    });
-    const repository = { repositoryHost: 'github.com', repositoryPath: 'acme/app' };
-    const made = await post(`/teams/${teamId}/ci/connections`, { provider: 'github', ...repository });
-    connectionId = String(made['id']);
+    const projectId = await made('POST /projects', { name: 'app', teamId: server.first.teamId });
+    environmentId = await made(`POST /projects/${projectId}/environments`, { name: 'e' });
+    connectionId = await connection('acme/app');
     const reported = { ciConnectionId: connectionId, externalRunId: '1', environmentId };
-    run = (await post('/ci/runs', reported)) as unknown as typeof run;
-    await post(`/ci/runs/${run.id}/jobs`, { jobs: [{ name: 'unit' }] });
+    run = await ok<typeof run>('POST /ci/runs', reported);
+    await ok(`POST /ci/runs/${run.id}/jobs`, { jobs: [{ name: 'unit' }] });
   });
-  afterAll(async () => await server.stop());
 
   const found = async (teamId: string) => {
     const { db } = server;

@@ -1,10 +1,8 @@
 /** These tests call the timeline of an environment over HTTP. */
-import { createSvcSDK } from '@svc/sdk';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { newKey, stranger } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { listen } from '../../../test/setup/told.ts';
 
 interface Shown {
@@ -16,30 +14,16 @@ interface Shown {
 }
 
 describe.skipIf(!(await has('postgres')))('the timeline', () => {
-  let server: TestServer;
-  let as: string;
+  const { server, call, ok, made, connection, sdk } = ownServer();
   let environmentId: string;
   let ciConnectionId: string;
 
   beforeAll(async () => {
-    server = await startTestServer();
-    as = server.first.apiKey;
-    const { teamId } = server.first;
-    const post = async (path: string, body: object) =>
-      String((await server.call(`POST ${path}`, { as, body })).body['id']);
-    const projectId = await post('/projects', { name: 'p', teamId });
-    environmentId = await post(`/projects/${projectId}/environments`, {
-      name: 'e',
-      repository: 'https://github.com/acme/app',
-    });
-    ciConnectionId = await post(`/teams/${teamId}/ci/connections`, {
-      provider: 'github',
-      repositoryHost: 'github.com',
-      repositoryPath: 'acme/app',
-      projectId,
-    });
+    const projectId = await made('POST /projects', { name: 'p', teamId: server.first.teamId });
+    const place = { name: 'e', repository: 'https://github.com/acme/app' };
+    environmentId = await made(`POST /projects/${projectId}/environments`, place);
+    ciConnectionId = await connection('acme/app', { projectId });
   });
-  afterAll(async () => await server.stop());
 
   let run = 0;
   /** It reports a run at a second of one minute. */
@@ -53,29 +37,23 @@ describe.skipIf(!(await has('postgres')))('the timeline', () => {
       startedAt: `2026-01-01T00:00:${String(second).padStart(2, '0')}Z`,
       ...more,
     };
-    const { status, text, body: made } = await server.call('POST /ci/runs', { as, body });
-    expect(status, text).toBe(201);
-    return String(made['id']);
+    const reported = await call('POST /ci/runs', body);
+    expect(reported.status, reported.text).toBe(201);
+    return String(reported.body['id']);
   };
-  const read = async (query = '') => {
-    const { status, text, body } = await server.call(`GET /environments/${environmentId}/timeline${query}`, {
-      as,
-    });
-    expect(status, text).toBe(200);
-    return { entries: body['entries'] as Shown[], nextCursor: body['nextCursor'] as string | undefined };
-  };
+  const read = async (query = '', token?: string) =>
+    await ok<{ entries: Shown[]; nextCursor?: string }>(
+      `GET /environments/${environmentId}/timeline${query}`,
+      undefined,
+      token,
+    );
 
   it('is read by any credential of the team, whatever its scopes are', async () => {
     const id = await report(5, 'f');
-    const route = `GET /environments/${environmentId}/timeline`;
     for (const scope of ['audit:read', 'ci:write', 'billing:read', 'project:read']) {
-      const { secret } = await newKey(server, as, { scopes: [scope] });
-      const { status, text, body } = await server.call(route, { as: secret });
-      expect(status, text).toBe(200);
-      expect((body['entries'] as Shown[]).map((entry) => entry.id)).toEqual([id]);
-      const told = listen(
-        createSvcSDK({ baseUrl: server.baseUrl, token: secret, maxRetries: 0 }).timeline.watch(environmentId),
-      );
+      const { secret } = await newKey(server, server.first.apiKey, { scopes: [scope] });
+      expect((await read('', secret)).entries.map((entry) => entry.id)).toEqual([id]);
+      const told = listen(sdk(secret).timeline.watch(environmentId));
       expect((await told.event('the present', () => true)).entries[0]?.id).toBe(id);
     }
     await server.db.sql`delete from ci_runs where id = ${id}`;
@@ -84,12 +62,7 @@ describe.skipIf(!(await has('postgres')))('the timeline', () => {
   it('shows builds and runs of a commit together, newest first, and who built', async () => {
     const older = await report(10, 'a');
     const newer = await report(20, 'b', { status: 'success', durationMs: 500 });
-    const submitted = await server.call(`POST /environments/${environmentId}/builds`, {
-      as,
-      body: { commit: 'a'.repeat(40) },
-    });
-    expect(submitted.status, submitted.text).toBe(201);
-    const buildId = String(submitted.body['id']);
+    const buildId = await made(`POST /environments/${environmentId}/builds`, { commit: 'a'.repeat(40) });
     const { entries, nextCursor } = await read();
     expect(nextCursor).toBeUndefined();
     // The build came last, and takes its commit's run along to the top.
@@ -130,9 +103,8 @@ describe.skipIf(!(await has('postgres')))('the timeline', () => {
     expect(seen.toSorted()).toEqual([...before, ...same].toSorted());
     const bare = await read('?cursor=2026-01-01T00:00:10Z');
     expect(bare.entries.map(({ id }) => id).toSorted()).toEqual(same.toSorted());
-    expect((await server.call(`GET /environments/${environmentId}/timeline?cursor=now`, { as })).code).toBe(
-      'validation_failed',
-    );
+    const refused = await call(`GET /environments/${environmentId}/timeline?cursor=now`);
+    expect(refused.code).toBe('validation_failed');
   });
 
   it('is for anybody of the team with any credential, and for nobody else', async () => {

@@ -1,11 +1,10 @@
 /** The timeline as it is watched: over the real door, through the SDK. */
-import { createSvcSDK } from '@svc/sdk';
 import type { TimelineEvent } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join, newKey, stranger } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { listen } from '../../../test/setup/told.ts';
 import type { Told } from '../../../test/setup/told.ts';
 import { systemScope } from '../../kit/authorise.ts';
@@ -15,37 +14,21 @@ import { TIMED } from '../../../test/setup/timed.ts';
 const CHANGE_WITHIN_MS = 2_000;
 
 describe.skipIf(!(await has('postgres')))('timeline.watch', () => {
-  let server: TestServer;
-  let as: string;
+  const { server, call, made, connection, sdk } = ownServer();
   let environmentId: string;
   let ciConnectionId: string;
   const leaving = new AbortController();
 
   beforeAll(async () => {
-    server = await startTestServer();
-    as = server.first.apiKey;
     environmentId = await environment('e');
   });
-  afterAll(async () => {
-    leaving.abort();
-    await server.stop();
-  });
+  afterAll(() => leaving.abort());
 
-  const post = async (path: string, body: object): Promise<string> => {
-    const { status, text, body: made } = await server.call(`POST ${path}`, { as, body });
-    expect(status, text).toBeLessThan(300);
-    return String(made['id']);
-  };
+  const post = async (path: string, body: object) => await made(`POST ${path}`, body);
   /** Makes an environment with a connection of its own. */
   const environment = async (name: string): Promise<string> => {
-    const { teamId } = server.first;
-    const projectId = await post('/projects', { name, teamId });
-    ciConnectionId = await post(`/teams/${teamId}/ci/connections`, {
-      provider: 'github',
-      repositoryHost: 'github.com',
-      repositoryPath: `acme/${name}`,
-      projectId,
-    });
+    const projectId = await post('/projects', { name, teamId: server.first.teamId });
+    ciConnectionId = await connection(`acme/${name}`, { projectId });
     return await post(`/projects/${projectId}/environments`, {
       name: 'production',
       repository: `https://github.com/acme/${name}`,
@@ -61,12 +44,8 @@ describe.skipIf(!(await has('postgres')))('timeline.watch', () => {
       status: 'running',
       ...more,
     });
-  const watch = (token = as, params: { limit?: number } = {}): Told<TimelineEvent> =>
-    listen(
-      createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 }).timeline.watch(environmentId, params, {
-        signal: leaving.signal,
-      }),
-    );
+  const watch = (token?: string, params: { limit?: number } = {}): Told<TimelineEvent> =>
+    listen(sdk(token).timeline.watch(environmentId, params, { signal: leaving.signal }));
   const ids = ({ entries }: TimelineEvent): string[] => entries.map(({ id }) => id);
 
   it(
@@ -95,7 +74,7 @@ describe.skipIf(!(await has('postgres')))('timeline.watch', () => {
   );
 
   it('names what was pushed out of the watched ones', async () => {
-    const told = watch(as, { limit: 1 });
+    const told = watch(undefined, { limit: 1 });
     const [shown = ''] = ids(await told.event('the present', () => true));
     const fresh = await report('3');
     const pushed = await told.event('the new run', (event) => ids(event).includes(fresh));
@@ -144,14 +123,14 @@ describe.skipIf(!(await has('postgres')))('timeline.watch', () => {
   it('is for whoever may read the timeline, and ends when they may no more', async () => {
     const other = await stranger(server);
     expect(await watch(other.token).ended).toBe('not_found');
-    const member = await join(server, as, { teamId: server.first.teamId, role: 'viewer' });
+    const { teamId, apiKey } = server.first;
+    const member = await join(server, apiKey, { teamId, role: 'viewer' });
     const key = await newKey(server, member.token);
     const [byKey, bySession] = [watch(key.secret), watch(member.token)];
     await Promise.all([byKey, bySession].map(async (told) => await told.event('the present', () => true)));
-    expect((await server.call(`DELETE /api-keys/${key.id}`, { as: member.token })).status).toBe(204);
+    expect((await call(`DELETE /api-keys/${key.id}`, undefined, member.token)).status).toBe(204);
     expect(await byKey.ended).toBe('credentials_invalid');
-    const path = `/teams/${server.first.teamId}/members/${member.userId}`;
-    expect((await server.call(`DELETE ${path}`, { as })).status).toBe(204);
+    expect((await call(`DELETE /teams/${teamId}/members/${member.userId}`)).status).toBe(204);
     expect(await bySession.ended).toBe('unavailable');
     expect(await watch(member.token).ended).toBe('not_found');
   });
@@ -160,7 +139,7 @@ describe.skipIf(!(await has('postgres')))('timeline.watch', () => {
     environmentId = await environment('short-lived');
     const told = watch();
     await told.event('the present', () => true);
-    expect((await server.call(`DELETE /environments/${environmentId}`, { as })).status).toBe(204);
+    expect((await call(`DELETE /environments/${environmentId}`)).status).toBe(204);
     expect(await told.ended).toBe('not_found');
     environmentId = await environment('next');
   });
@@ -172,22 +151,15 @@ describe.skipIf(!(await has('postgres')))('timeline.watch', () => {
     await told.event('both', ({ entries }) =>
       [run, build].every((id) => entries.some((one) => one.id === id)),
     );
-    const move = async (state: string): Promise<void> => {
-      const { status, text } = await server.call('PATCH /admin/platform-features/host.ci', {
-        as: server.first.staffApiKey,
-        body: { state, reason: 'to see builds alone' },
-      });
-      expect(status, text).toBe(200);
-    };
     const page = async () => {
-      const { status, body } = await server.call(`GET /environments/${environmentId}/timeline`, { as });
+      const { status, body } = await call(`GET /environments/${environmentId}/timeline`);
       return [status, (body['entries'] as Array<{ kind: string }>).map(({ kind }) => kind)];
     };
-    await move('disabled');
+    await setFeature(server, 'host.ci', 'disabled');
     await told.event('the runs gone', ({ gone }) => gone.includes(run) && !gone.includes(build));
     expect(await page()).toEqual([200, ['build']]);
     await watch().event('builds alone', ({ entries }) => entries.every(({ kind }) => kind === 'build'));
-    await move('enabled');
+    await setFeature(server, 'host.ci', 'enabled');
     await told.event('the runs again', ({ entries }) => entries.some(({ id }) => id === run));
     expect(await page()).toEqual([200, expect.arrayContaining(['build', 'ci_run'])]);
   });

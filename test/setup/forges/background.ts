@@ -1,4 +1,5 @@
 /** A server whose background work is done by the test, and connections of it to hosts on loopback. */
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import { createSafeFetch } from '../../../server/base/safe-fetch.ts';
 import { createSecrets, loadKek } from '../../../server/base/secrets.ts';
 import { commitStatusJob, wantCommitStatus } from '../../../server/connect/commitstatus/handler.ts';
@@ -34,6 +35,15 @@ export const PUBLIC_URL = 'https://svc.example.com';
 function ciJobKinds(deps: SubscriptionDeps): readonly JobKind[] {
   const poll = pollJob({ ...deps, follow: wantCommitStatus });
   return [discoverJob(deps), subscribeJob(deps), unsubscribeJob(deps), commitStatusJob(deps), poll];
+}
+
+/** One for the tests of a file, whose fields are there once the hooks before the tests have run. */
+export function ownBackground(): Background {
+  const background = {} as Background;
+  beforeAll(async () => void Object.assign(background, await startBackground()));
+  afterEach(async () => await background.clean());
+  afterAll(async () => await background.server?.stop());
+  return background;
 }
 
 export async function startBackground() {

@@ -1,7 +1,6 @@
 /** These tests make, repair and take back subscriptions of webhooks at hosts on loopback. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { PUBLIC_URL, startBackground } from '../../../../test/setup/forges/background.ts';
-import type { Background } from '../../../../test/setup/forges/background.ts';
+import { describe, expect, it } from 'vitest';
+import { PUBLIC_URL, ownBackground } from '../../../../test/setup/forges/background.ts';
 import { bitbucketHooks } from '../../../../test/setup/forges/bitbucket-hooks.ts';
 import type { Route } from '../../../../test/setup/forges/fake-forge.ts';
 import { fakeHooks, githubHooks } from '../../../../test/setup/forges/github-hooks.ts';
@@ -66,14 +65,9 @@ const HOSTS = {
 const NAMES = Object.keys(HOSTS) as ReadonlyArray<keyof typeof HOSTS>;
 
 describe.skipIf(!(await has('postgres')))('webhook subscriptions', () => {
-  let background: Background;
-  beforeAll(async () => {
-    background = await startBackground();
-  });
-  afterEach(async () => await background.clean());
-  afterAll(async () => await background.server.stop());
+  const background = ownBackground();
 
-  const call: Background['call'] = async (...args) => await background.call(...args);
+  const call: typeof background.call = async (...args) => await background.call(...args);
   const connection = async (id: string) => (await call(`GET /ci/connections/${id}`)).body;
   const webhook = async (id: string) => (await call(`GET /ci/connections/${id}/webhook`)).body;
 
