@@ -42,7 +42,15 @@ export function usable(secrets: readonly string[]): readonly string[] {
   return secrets.filter((secret) => secret.trim() !== '').slice(0, 2);
 }
 
-export const NO_SECRET = refuse('no secret is set');
+/** Verifies with the secrets that are set. */
+export const withSecrets =
+  <More extends readonly unknown[]>(verify: (delivery: Delivery, ...more: More) => Verdict) =>
+  (delivery: Delivery, ...more: More): Verdict => {
+    const secrets = usable(delivery.secrets);
+    return secrets.length === 0 ? NO_SECRET : verify({ ...delivery, secrets }, ...more);
+  };
+
+const NO_SECRET = refuse('no secret is set');
 
 /** Returns whether any secret gives this; all are tried, whichever it is. */
 export function anyMatches(
@@ -63,19 +71,13 @@ export function isFresh(at: number, now: Date): boolean {
 }
 
 /** Verifies `sha256=<hex>` over the raw body, which GitHub and Bitbucket send under two names. */
-export function verifyBodyHmac(
-  { secrets, headers, rawBody }: Delivery,
-  name: string,
-  prefix = 'sha256=',
-): Verdict {
-  const usableSecrets = usable(secrets);
-  if (usableSecrets.length === 0) return NO_SECRET;
+export const verifyBodyHmac = withSecrets(({ secrets, headers, rawBody }, name: string) => {
   const value = header(headers, name);
   if (value === undefined) return refuse(`no ${name}`);
-  const given = value.startsWith(prefix) ? hexDigest(value.slice(prefix.length)) : undefined;
-  if (given === undefined) return refuse(`${name} is not ${prefix} and 64 hexadecimal digits`);
-  return anyMatches(usableSecrets, given, (secret) => hmac(secret, rawBody));
-}
+  const given = value.startsWith('sha256=') ? hexDigest(value.slice('sha256='.length)) : undefined;
+  if (given === undefined) return refuse(`${name} is not sha256= and 64 hexadecimal digits`);
+  return anyMatches(secrets, given, (secret) => hmac(secret, rawBody));
+});
 
 /** Verifies Standard Webhooks (standardwebhooks.com), which sign id, time and body under `v1`. */
 export function verifyStandard({ secrets, headers, rawBody, now }: Delivery): Verdict {
@@ -112,13 +114,10 @@ function standardKey(secret: string): Buffer | undefined {
 }
 
 /** A header that holds the secret itself. */
-export function verifyToken({ secrets, headers }: Delivery, name: string): Verdict {
-  const usableSecrets = usable(secrets);
-  if (usableSecrets.length === 0) return NO_SECRET;
+export const verifyToken = withSecrets(({ secrets, headers }, name: string) => {
   const given = header(headers, name);
-  if (given === undefined) return refuse(`no ${name}`);
-  return anySame(usableSecrets, given);
-}
+  return given === undefined ? refuse(`no ${name}`) : anySame(secrets, given);
+});
 
 export function anySame(secrets: readonly string[], given: string): Verdict {
   let matched = false;

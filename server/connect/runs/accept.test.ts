@@ -1,14 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { accept, acceptOfRun, join, NO_EVENTS, settle } from './accept.ts';
+import { joinAll } from '../../../test/setup/ci/reports.ts';
+import { accept, acceptOfRun, join, settle } from './accept.ts';
 import type { CiEvent, CiStatus } from '../providers/index.ts';
 import type { CiState } from './accept.ts';
-
-const joinAll = (events: readonly CiEvent[]): CiState =>
-  events.reduce<CiState>((state, event) => {
-    const outcome = accept(state, event);
-    return outcome.kind === 'accepted' ? outcome.state : state;
-  }, NO_EVENTS);
 
 const said = (status: CiStatus, order?: string | number, more: Partial<CiEvent> = {}): CiEvent => ({
   status,

@@ -48,7 +48,7 @@ export function createBuildOffers({
       where w.id = ${id}`;
     if (owner === undefined || spec.sealed === undefined)
       throw new Error(`build item ${id} is gone or has ended`);
-    const input = openBuildInput(secrets, id, spec.sealed);
+    const { git, ...input } = openBuildInput(secrets, id, spec.sealed);
     const { source, deploy, deployImage } = spec;
     // It had one when it was submitted.
     const missing = deployImage === undefined ? await missingRegistry(owner.teamId) : undefined;
@@ -60,7 +60,6 @@ export function createBuildOffers({
         : await holderOf(owner.teamId, deployImage, grant);
     const image = target === undefined ? undefined : imageTarget(spec, target, owner.inServicePool);
     const { teamId, environmentId, inServicePool } = owner;
-    const { variables, secrets: held, steps, git } = input;
     return shown(BuildOfferSchema, {
       id,
       leaseId,
@@ -69,9 +68,7 @@ export function createBuildOffers({
       attempt,
       source: source && { ...source, ...git },
       buildType: spec.buildType,
-      variables,
-      secrets: held,
-      steps,
+      ...input,
       image,
       deploy: deploy && {
         ...deploy,
@@ -106,19 +103,12 @@ export function deployApp(app: string, teamId: string, inServicePool: boolean): 
 
 function imageTarget(
   { source, number, repository, deployImage }: BuildSpec,
-  { host, namespace, username, password, insecure, local }: LocalTarget,
+  target: LocalTarget,
   inServicePool: boolean,
 ): Row<ImageTarget> {
-  const registry = {
-    host,
-    namespace,
-    insecure,
-    // There the machine is shared: nothing may go where everybody reads it.
-    guarded: inServicePool && local === true,
-    local: local === true,
-    username,
-    password,
-  };
+  const local = target.local === true;
+  // In the pool the machine is shared: nothing may go where everybody reads it.
+  const registry = { ...target, local, guarded: inServicePool && local };
   if (deployImage !== undefined) return { ...registry, repository: '', tag: '', commitInTag: false };
   const tag = tagOf(number, source?.commit);
   return { ...registry, repository, tag, commitInTag: source?.commit === undefined };

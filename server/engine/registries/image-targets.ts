@@ -11,13 +11,11 @@ import { isLoopback } from './host.ts';
 import type { Operator } from '../../kit/resource/schema.ts';
 import type { registries } from './schema.ts';
 
-export interface RegistryTarget {
+export interface RegistryTarget extends Partial<Credentials> {
   /** It has a port if there is any. */
   readonly host: string;
   /** It is empty when there is none. */
   readonly namespace: string;
-  readonly username?: string;
-  readonly password?: string;
   /** Plain HTTP. */
   readonly insecure: boolean;
 }
@@ -79,15 +77,7 @@ export interface Lease {
  * What lets the holder of a lease read and write the team's images in the local registry.
  * server/engine/registries implements it.
  */
-export type LeaseCredential = (
-  teamId: string,
-  lease: Lease,
-) => { readonly username: string; readonly password: string };
-
-export interface LocalRegistry {
-  readonly localRegistry: string;
-  readonly leaseCredential: LeaseCredential;
-}
+export type LeaseCredential = (teamId: string, lease: Lease) => Credentials;
 
 /**
  * Behind the team's own registries the service's local one: each team has a namespace of its own there, and
@@ -95,8 +85,11 @@ export interface LocalRegistry {
  */
 export function withLocalRegistry(
   targets: ImageTargets,
-  { localRegistry, leaseCredential }: LocalRegistry,
-): TeamTargets {
+  {
+    localRegistry,
+    leaseCredential,
+  }: { readonly localRegistry: string; readonly leaseCredential: LeaseCredential },
+) {
   const localOf = (teamId: string, lease: Lease): LocalTarget => ({
     host: localRegistry,
     namespace: teamId,
@@ -105,9 +98,12 @@ export function withLocalRegistry(
     ...leaseCredential(teamId, lease),
   });
   return {
-    targetFor: async (teamId, environment, lease) =>
-      (await targets.targetFor(teamId, environment)) ?? localOf(teamId, lease),
-    holderOf: async (teamId, image, lease) =>
+    targetFor: async (
+      teamId: string,
+      environment: { readonly id: string },
+      lease: Lease,
+    ): Promise<LocalTarget> => (await targets.targetFor(teamId, environment)) ?? localOf(teamId, lease),
+    holderOf: async (teamId: string, image: string, lease: Lease): Promise<LocalTarget | undefined> =>
       (await targets.holderOf(teamId, image)) ??
       // The credential is of the team's own images alone, so its host is enough.
       (image.startsWith(`${localRegistry}/`) ? localOf(teamId, lease) : undefined),
@@ -116,12 +112,6 @@ export function withLocalRegistry(
 
 export interface LocalTarget extends RegistryTarget {
   readonly local?: true;
-}
-
-/** The same with the local registry: there is always somewhere to go. */
-export interface TeamTargets {
-  targetFor(teamId: string, environment: { readonly id: string }, lease: Lease): Promise<LocalTarget>;
-  holderOf(teamId: string, image: string, lease: Lease): Promise<LocalTarget | undefined>;
 }
 
 export interface Credentials {

@@ -123,7 +123,7 @@ async function update(ctx: Ctx, { teamId, registryId, default: wanted }: UpdateR
   });
 }
 
-async function remove(ctx: Ctx, which: { teamId: string; registryId: string }): Promise<void> {
+async function remove(ctx: Ctx, which: RegistryRef): Promise<void> {
   const { teamId, registryId } = which;
   let newDefault: string | undefined;
   const details = ({ host, namespace }: Registry) => ({

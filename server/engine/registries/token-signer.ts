@@ -30,24 +30,11 @@ export interface TokenSigner {
 
 export function createTokenSigner(secrets: Pick<Secrets, 'mac'>): TokenSigner {
   const [root, signer] = [keyOf(secrets, 'root'), keyOf(secrets, 'signer')];
-  const rootCertificate = createCertificate({
-    subject: ROOT,
-    issuer: ROOT,
-    publicKey: createPublicKey(root),
-    signedWith: root,
-    authority: true,
-  });
-  const certificate = createCertificate({
-    subject: SIGNER,
-    issuer: ROOT,
-    publicKey: createPublicKey(signer),
-    signedWith: root,
-    authority: false,
-  });
+  const certificate = createCertificate(SIGNER, signer, root);
   const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const head = encode({ typ: 'JWT', alg: 'ES256', x5c: [certificate.toString('base64')] });
   return {
-    rootCertificate: toPem(rootCertificate),
+    rootCertificate: toPem(createCertificate(ROOT, root, root)),
     sign(claims) {
       const text = `${head}.${encode(claims)}`;
       const signature = sign('sha256', Buffer.from(text), { key: signer, dsaEncoding: 'ieee-p1363' });
@@ -107,19 +94,9 @@ const KEY_USAGE = '551d0f';
 /** The keys live as long as the installation's own key does. */
 const VALIDITY = ['200101000000Z', '491231235959Z'];
 
-export interface CertificateOf {
-  readonly subject: string;
-  readonly issuer: string;
-  /** The certificate is of this key. */
-  readonly publicKey: KeyObject;
-  readonly signedWith: KeyObject;
-  /** It may sign others. */
-  readonly authority: boolean;
-}
-
-/** Makes the certificate in DER. */
-export function createCertificate(of: CertificateOf): Buffer {
-  const spki = of.publicKey.export({ type: 'spki', format: 'der' });
+/** Makes the certificate of a key in DER, signed with the root, which alone may sign others. */
+function createCertificate(subject: string, key: KeyObject, root: KeyObject): Buffer {
+  const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
   const algorithm = der(SEQUENCE, oid(ECDSA_SHA256));
   // Positive, and the same for the same key.
   const serial = createHash('sha256').update(spki).digest().subarray(0, 8);
@@ -129,16 +106,16 @@ export function createCertificate(of: CertificateOf): Buffer {
     der(VERSION, der(INTEGER, Buffer.from([2]))),
     der(INTEGER, serial),
     algorithm,
-    nameOf(of.issuer),
+    nameOf(ROOT),
     der(SEQUENCE, ...VALIDITY.map((time) => der(UTC_TIME, Buffer.from(time)))),
-    nameOf(of.subject),
+    nameOf(subject),
     spki,
-    der(EXTENSIONS, der(SEQUENCE, ...extensionsOf(of.authority))),
+    der(EXTENSIONS, der(SEQUENCE, ...extensionsOf(key === root))),
   );
-  return der(SEQUENCE, body, algorithm, bits(sign('sha256', body, of.signedWith)));
+  return der(SEQUENCE, body, algorithm, bits(sign('sha256', body, root)));
 }
 
-export function toPem(certificate: Buffer): string {
+function toPem(certificate: Buffer): string {
   const lines = certificate.toString('base64').match(/.{1,64}/g) ?? [];
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
 }

@@ -1,5 +1,6 @@
 /** A team changes this about a runner. Each change is one statement that also writes the event. */
 import { isDeepStrictEqual } from 'node:util';
+import type { AuditAct } from '../../kit/ledger/index.ts';
 import { requireTeam } from '../../kit/authorise.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
@@ -12,6 +13,8 @@ export interface Changed {
   readonly name: string;
   /** It is false when it was so already. */
   readonly changed: boolean;
+  /** What the ledger says of it, besides the name. */
+  readonly details?: AuditAct['details'];
 }
 
 export async function pause(
@@ -36,7 +39,7 @@ export async function pause(
       select team_id, id, now(), 'runner.paused', name || ' was paused' || coalesce(' for ' || ${minutes ?? null}::int || ' minutes', '') from changed
     )
     select name, true as changed from changed`;
-  return row;
+  return row && { ...row, details: { note, minutes } };
 }
 
 export async function resume(
@@ -61,13 +64,13 @@ export async function resume(
   return row;
 }
 
-/** Clears the strikes of a runner, and returns how many there were. */
+/** Clears the strikes of a runner. */
 export async function clearStrikes(
   sql: SqlTag,
   scope: TeamScope,
   { teamId, runnerId }: RunnerInTeam,
-): Promise<(Changed & { readonly strikes: number }) | undefined> {
-  const [row] = await sql<Array<Changed & { strikes: number }>>`
+): Promise<Changed | undefined> {
+  const [row] = await sql<Changed[]>`
     with found as (
       select id, team_id, name, strikes from runners where id = ${runnerId} and team_id = ${requireTeam(scope, teamId)} and revoked_at is null for no key update
     ),
@@ -79,7 +82,7 @@ export async function clearStrikes(
       select f.team_id, f.id, now(), 'runner.divergence_cleared', f.strikes || ' strikes of ' || f.name || ' were cleared'
       from found f join changed c on c.id = f.id
     )
-    select name, strikes, exists (select from changed) as changed from found`;
+    select name, exists (select from changed) as changed, jsonb_build_object('strikes', strikes) as details from found`;
   return row;
 }
 
@@ -96,7 +99,7 @@ export async function place(
   sql: SqlTag,
   scope: TeamScope,
   { teamId, runnerId, groupId, labels }: Placed,
-): Promise<(Changed & { readonly details: Pick<Placed, 'groupId' | 'labels'> }) | undefined> {
+): Promise<Changed | undefined> {
   const team = requireTeam(scope, teamId);
   const [before] = await sql<Array<{ name: string; groupId: string | null; labels: Placed['labels'] }>>`
     select name, group_id as "groupId", set_labels as labels from runners

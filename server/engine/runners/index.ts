@@ -15,8 +15,7 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { recordAct } from '../../kit/ledger/index.ts';
-import type { AuditAct } from '../../kit/ledger/index.ts';
-import type { Ctx } from '../../kit/context.ts';
+import type { Ctx, TeamScope } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
@@ -88,9 +87,7 @@ function readCalls(deps: RunnersDeps): Pick<Service, Reads> {
       const { runnerId } = which;
       if ((await findRunner(db.sql, teams, which)) === undefined) throw notFound('runner');
       const page = openPage(ctx, runnerId, { limit, cursor });
-      const [grantedAt, workId] = page.after ?? [];
-      const after =
-        page.after === undefined ? undefined : { grantedAt: String(grantedAt), workId: String(workId) };
+      const after = page.after && { grantedAt: String(page.after[0]), workId: String(page.after[1]) };
       const rows = await listHistory(db.sql, teams, { ...which, take: page.take, after });
       const { items, ...next } = closePage(page, rows, (row) => [row.grantedText, row.itemId]);
       return { ...next, leases: items.map((row) => shown(LeaseSchema, row)) };
@@ -106,30 +103,23 @@ function readCalls(deps: RunnersDeps): Pick<Service, Reads> {
 
 function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
   /** Runs a change with its entry in the ledger, tells the gateways and answers the runner as it is now. */
-  const changed = async (
-    ctx: Ctx,
-    which: RunnerInTeam,
-    {
-      action,
-      change,
-    }: {
-      readonly action: string;
-      readonly change: (
-        sql: SqlTag,
-      ) => Promise<(Changed & { readonly details?: AuditAct['details'] }) | undefined>;
-    },
-  ): Promise<Runner> => {
-    const { teamId, runnerId } = which;
-    await ctx.db.transact(async (db) => {
-      const done = await change(db.sql);
-      if (done === undefined) throw notFound('runner');
-      publish(deps, db, { type: 'runner_changed', runnerId });
-      if (!done.changed) return;
-      const details = { name: done.name, ...done.details };
-      await recordAct(db, ctx, { chain: teamId, action, target: runnerId, details });
-    });
-    return await runnerNow(deps, ctx, which);
-  };
+  const changes =
+    <W extends RunnerInTeam>(
+      action: string,
+      change: (sql: SqlTag, scope: TeamScope, which: W) => Promise<Changed | undefined>,
+    ) =>
+    async (which: W, ctx: Ctx): Promise<Runner> => {
+      const { teamId, runnerId } = which;
+      await ctx.db.transact(async (db) => {
+        const done = await change(db.sql, ctx.teams, which);
+        if (done === undefined) throw notFound('runner');
+        publish(deps, db, { type: 'runner_changed', runnerId });
+        if (!done.changed) return;
+        const details = { name: done.name, ...done.details };
+        await recordAct(db, ctx, { chain: teamId, action, target: runnerId, details });
+      });
+      return await runnerNow(deps, ctx, which);
+    };
   return {
     createEnrollToken: async ({ teamId }, ctx) =>
       await ctx.db.transact(async (db) => await issue(deps, db, { ctx, teamId })),
@@ -137,37 +127,14 @@ function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
       await ctx.db.transact(async (db) => await revoke(deps, db, { ctx, which }));
       return {};
     },
-    clearDivergenceFlag: async (which, ctx) =>
-      await changed(ctx, which, {
-        action: 'runner.divergence_cleared',
-        change: async (sql) => {
-          const done = await clearStrikes(sql, ctx.teams, which);
-          return done && { ...done, details: { strikes: done.strikes } };
-        },
-      }),
     requestDiagnostics: async (which, ctx) => {
       if (!(await requestDiagnostics(ctx.db.sql, ctx.teams, which))) throw notFound('runner');
       return await runnerNow(deps, ctx, which);
     },
-    pause: async (request, ctx) =>
-      await changed(ctx, request, {
-        action: 'runner.paused',
-        change: async (sql) => {
-          const { note, minutes } = request;
-          const done = await pause(sql, ctx.teams, request);
-          return done && { ...done, details: { note, minutes } };
-        },
-      }),
-    update: async (request, ctx) =>
-      await changed(ctx, request, {
-        action: 'runner.updated',
-        change: async (sql) => await place(sql, ctx.teams, request),
-      }),
-    resume: async (which, ctx) =>
-      await changed(ctx, which, {
-        action: 'runner.resumed',
-        change: async (sql) => await resume(sql, ctx.teams, which),
-      }),
+    clearDivergenceFlag: changes('runner.divergence_cleared', clearStrikes),
+    pause: changes('runner.paused', pause),
+    update: changes('runner.updated', place),
+    resume: changes('runner.resumed', resume),
   };
 }
 

@@ -42,8 +42,7 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
       const states = request.state.map(stateWord).toSorted();
       const binding = `${request.teamId}|${states.join(',')}`;
       const page = openPage(ctx, binding, request);
-      const [createdAt, id] = page.after ?? [];
-      const after = page.after === undefined ? undefined : { createdAt: String(createdAt), id: String(id) };
+      const after = page.after && { createdAt: String(page.after[0]), id: String(page.after[1]) };
       const rows = await listRuns(ctx.db.sql, ctx.teams, {
         teamId: request.teamId,
         states,

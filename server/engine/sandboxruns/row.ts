@@ -115,16 +115,8 @@ export async function listRuns(
 const UINT32_MAX = 4_294_967_295;
 
 export function toMessage(row: RunRow, waiting?: Waiting): SandboxRun {
-  const { purpose, image, command, workdir, envNames, network, isolation, limits } = row.spec;
   return shown(SandboxRunSchema, row, {
-    purpose,
-    image,
-    command,
-    workdir,
-    envNames,
-    network,
-    isolation,
-    limits,
+    ...row.spec,
     runner: shownSelector(row.selector),
     logMissingBytes: Math.min(row.logMissing, UINT32_MAX),
     waiting,

@@ -117,7 +117,7 @@ export function schemesOf(provider: CiProvider): readonly [Scheme, ...Scheme[]] 
 }
 
 /** Time for which the secret before a new one is taken too. */
-export const OVERLAP_MS = 24 * 60 * 60_000;
+const OVERLAP_MS = 24 * 60 * 60_000;
 const SECRET_BYTES = 32;
 
 /** Standard Webhooks have a form of their own; everybody else takes any text that needs no escaping. */
@@ -128,10 +128,6 @@ export function newSecret(provider: CiProvider, scheme: Scheme): string {
 }
 
 const place = (webhookId: string): string => `ci_webhooks.secret:${webhookId}`;
-
-export function sealSecret(secrets: Pick<Secrets, 'seal'>, webhookId: string, secret: string): string {
-  return secrets.seal(place(webhookId), Buffer.from(secret));
-}
 
 /** The secrets that are good now, the newest first; empty when there is none. */
 export function openSecrets(
@@ -215,7 +211,7 @@ async function replaceSecret(
   const keeps = webhook.secret !== null && webhook.scheme === scheme;
   await setWebhook(db, webhook.connectionId, {
     scheme,
-    secret: sealSecret(secrets, webhook.id, newSecret(provider, scheme)),
+    secret: secrets.seal(place(webhook.id), Buffer.from(newSecret(provider, scheme))),
     previousSecret: keeps ? webhook.secret : null,
     previousUntil: keeps ? new Date(now.getTime() + OVERLAP_MS) : null,
   });

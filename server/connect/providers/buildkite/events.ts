@@ -26,9 +26,8 @@ import {
   hexDigest,
   hmac,
   isFresh,
-  NO_SECRET,
   refuse,
-  usable,
+  withSecrets,
   verifyToken,
 } from '../authenticate.ts';
 
@@ -153,18 +152,16 @@ function factsOf(payload: unknown) {
 }
 
 /** A token is enough only for connections that were set up with one. */
-export const verify: Provider['verify'] = (delivery) => {
+export const verify: Provider['verify'] = withSecrets((delivery) => {
   const { secrets, scheme, headers, rawBody, now } = delivery;
   if (scheme === 'token') return verifyToken(delivery, 'X-Buildkite-Token');
-  const usableSecrets = usable(secrets);
-  if (usableSecrets.length === 0) return NO_SECRET;
   const value = header(headers, 'X-Buildkite-Signature') ?? '';
   const [, timestamp = '', hex] =
     /^timestamp=(\d{1,12}),\s*signature=([0-9a-f]{64})$/i.exec(value.trim()) ?? [];
   const given = hexDigest(hex);
   if (given === undefined) return refuse('X-Buildkite-Signature is not timestamp=…,signature=…');
   if (!isFresh(Number(timestamp) * 1_000, now)) return refuse('its timestamp is not within 5 minutes');
-  return anyMatches(usableSecrets, given, (secret) => hmac(secret, `${timestamp}.`, rawBody));
-};
+  return anyMatches(secrets, given, (secret) => hmac(secret, `${timestamp}.`, rawBody));
+});
 
 export const deliveryId: Provider['deliveryId'] = (_headers, rawBody) => digestId(rawBody);

@@ -22,11 +22,10 @@ import {
   digestId,
   hmac,
   isFresh,
-  NO_SECRET,
   refuse,
   sameSecret,
   sha256,
-  usable,
+  withSecrets,
 } from '../authenticate.ts';
 
 const ofStatus = meanings({
@@ -127,9 +126,7 @@ function jobOf(job: unknown, stage: string | undefined): readonly JobEvent[] {
  * The signature is over the headers `date` and `digest` and not over the body, so both must be among the
  * signed ones, and the digest is computed again over the bytes that came.
  */
-export const verify: Provider['verify'] = ({ secrets, headers, rawBody, now }) => {
-  const usableSecrets = usable(secrets);
-  if (usableSecrets.length === 0) return NO_SECRET;
+export const verify: Provider['verify'] = withSecrets(({ secrets, headers, rawBody, now }) => {
   const [date, digest] = [header(headers, 'Date') ?? '', header(headers, 'Digest') ?? ''];
   const parameters = parametersOf(header(headers, 'Signature') ?? '');
   if (parameters?.get('algorithm') !== 'hmac-sha256') return refuse('Signature is not of hmac-sha256');
@@ -143,8 +140,8 @@ export const verify: Provider['verify'] = ({ secrets, headers, rawBody, now }) =
   const given = base64Digest(parameters.get('signature'));
   if (given === undefined) return refuse('Signature has no digest of 32 bytes');
   const text = signed.map((name) => `${name}: ${name === 'date' ? date : digest}`).join('\n');
-  return anyMatches(usableSecrets, given, (secret) => hmac(secret, text));
-};
+  return anyMatches(secrets, given, (secret) => hmac(secret, text));
+});
 
 /** Reads `keyId="…",algorithm="…"`; a parameter given twice makes all of it unreadable. */
 function parametersOf(value: string): ReadonlyMap<string, string> | undefined {

@@ -1,7 +1,7 @@
 /** Jenkins sends phases of a build by its Notification plugin, without times. */
 import { at, header, idOf, MEANINGS, meanings, refOf, shaOf, statusOf, text, urlOf } from '../read.ts';
 import type { Normalise, Provider } from '../types.ts';
-import { anySame, digestId, NO_SECRET, refuse, usable } from '../authenticate.ts';
+import { anySame, digestId, refuse, withSecrets } from '../authenticate.ts';
 
 const PHASES = ['QUEUED', 'STARTED', 'COMPLETED', 'FINALIZED'];
 
@@ -86,13 +86,11 @@ export const TOKEN_HEADER = 'X-Svc-Webhook-Token';
  * The plugin can set neither header nor signature, so the secret is in the address; whoever can set a header
  * does better with that.
  */
-export const verify: Provider['verify'] = ({ secrets, headers, urlToken }) => {
-  const usableSecrets = usable(secrets);
-  if (usableSecrets.length === 0) return NO_SECRET;
+export const verify: Provider['verify'] = withSecrets(({ secrets, headers, urlToken }) => {
   const given = header(headers, TOKEN_HEADER) ?? urlToken;
   return given === undefined
     ? refuse(`no ${TOKEN_HEADER}, and no token in the address`)
-    : anySame(usableSecrets, given);
-};
+    : anySame(secrets, given);
+});
 
 export const deliveryId: Provider['deliveryId'] = (_headers, rawBody) => digestId(rawBody);
