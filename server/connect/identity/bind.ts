@@ -14,7 +14,7 @@ import { systemScope } from '../../kit/authorise.ts';
 import { connectionOfPin, readConnection } from '../connections/index.ts';
 import type { Connection } from '../connections/index.ts';
 import { findRun, isForStrangers, nameOf } from '../runs/index.ts';
-import { claimsOf, refused, used } from './claims.ts';
+import { refusedJob, used } from './claims.ts';
 import { checkRepository } from './pin.ts';
 import { checkPolicy, checkReport, checkRun } from './report.ts';
 import { takeOnce } from './store.ts';
@@ -38,10 +38,11 @@ export async function bindCiJob(db: Database, ctx: UnboundCtx, request: Message)
   const tellsMore =
     isMessage(request, ReportJobsRequestSchema) || isMessage(request, ReportForRunRequestSchema);
   if (tellsMore && isForStrangers(job))
-    throw refused('a run for pull_request_target says how it stands, and nothing of its jobs and artifacts', {
-      claim: 'event_name',
-      claims: claimsOf(job),
-    });
+    throw refusedJob(
+      job,
+      'a run for pull_request_target says how it stands, and nothing of its jobs and artifacts',
+      'event_name',
+    );
   await useUp(db, caller);
   const { teamId } = connection;
   return { ...caller, scopes: SCOPES, memberships: new Map([[teamId, 'developer']]), onlyTeamId: teamId };
@@ -66,7 +67,7 @@ async function connectionOfRequest(db: Database, caller: CiJobCaller, request: M
   const connectionId = ciConnectionId ?? named?.connectionId;
   if (connectionId === undefined) return await connectionOfRun(db, caller, runId ?? '');
   if (caller.ciConnectionId !== undefined && caller.ciConnectionId !== connectionId)
-    throw refused('the token was exchanged for another connection', { claims: claimsOf(caller.ciJob) });
+    throw refusedJob(caller.ciJob, 'the token was exchanged for another connection');
   const connection = await readConnection(db, connectionId);
   if (connection === undefined) throw notFound('CI connection');
   if (named !== undefined) checkRun(caller.ciJob, named);

@@ -18,18 +18,11 @@ const PRINTABLE = new RegExp(`^[^\\p{Cc}]{1,${CLAIM_CHARS_MAX}}$`, 'u');
 /** Both issuers write ids, numbers and booleans as text. */
 function text(claims: Claims, name: string, form: RegExp = PRINTABLE): string {
   const value = claims[name];
-  if (value === undefined || value === null || value === '')
-    throw invalid(`the claim ${name} is absent`, { claim: name, claims });
-  if (typeof value !== 'string')
-    throw invalid(`the claim ${name} is ${withArticle(typeof value)}, expected a text`, {
-      claim: name,
-      claims,
-    });
+  const wrong = (what: string): Error => invalid(`the claim ${name} is ${what}`, { claim: name, claims });
+  if (value === undefined || value === null || value === '') throw wrong('absent');
+  if (typeof value !== 'string') throw wrong(`${withArticle(typeof value)}, expected a text`);
   if (value.length > CLAIM_CHARS_MAX || !form.test(value))
-    throw invalid(`the claim ${name} is "${printable(value)}", which none of its kind can be`, {
-      claim: name,
-      claims,
-    });
+    throw wrong(`"${printable(value)}", which none of its kind can be`);
   return value;
 }
 
@@ -100,7 +93,7 @@ export function jobOf({ provider, issuer }: Issuer, claims: Claims): CiJob {
 }
 
 /** Claims as they were named in the token, for refusals of a job. */
-export function claimsOf(job: CiJob): Claims {
+function claimsOf(job: CiJob): Claims {
   const { issuer: iss, repositoryId, ownerId, repositoryPath, runId, attempt, claims } = job;
   return job.provider === 'github'
     ? {
@@ -189,9 +182,14 @@ export function invalid(what: string, about: About = {}): Error {
 }
 
 /** Returns the error of status 403 for an id_token that is good, and not for this. */
-export function refused(what: string, about: About): Error {
+function refused(what: string, about: About): Error {
   const { text, details } = messageOf(`the id_token does not allow this: ${what}`, about);
   return apiError('id_token_refused', text, { details });
+}
+
+/** The same for what a job may not do; `claim` is the one that decides. */
+export function refusedJob(job: CiJob, what: string, claim?: string): Error {
+  return refused(what, { ...(claim !== undefined && { claim }), claims: claimsOf(job) });
 }
 
 export function used(): Error {

@@ -20,7 +20,7 @@ import {
 } from '../connections/index.ts';
 import type { Connection } from '../connections/index.ts';
 import { HOSTS, repositoryName } from '../providers/index.ts';
-import { claimsOf, refused } from './claims.ts';
+import { refusedJob } from './claims.ts';
 import type { CiJobCaller } from './caller.ts';
 
 type JobCtx = ActCtx & { readonly caller: CiJobCaller };
@@ -30,12 +30,10 @@ export async function checkRepository(db: Database, ctx: JobCtx, connection: Con
   const { ciJob: job, idToken } = ctx.caller;
   const mayPin = idToken !== undefined;
   if (connection.provider !== job.provider)
-    throw refused(
+    throw refusedJob(
+      job,
       `the connection's provider is ${connection.provider}, the issuer speaks for ${job.provider}`,
-      {
-        claim: 'iss',
-        claims: claimsOf(job),
-      },
+      'iss',
     );
   const known =
     connection.oidcIssuer === null && mayPin
@@ -45,19 +43,17 @@ export async function checkRepository(db: Database, ctx: JobCtx, connection: Con
     checkPin(known, job);
     if (known.oidcRepositoryPath !== job.repositoryPath) await rename(db, ctx, known);
   } else if (mayPin) await pin(db, ctx, known);
-  else
-    throw refused('the pin of the connection was taken back after the id_token was exchanged', {
-      claims: claimsOf(job),
-    });
+  else throw refusedJob(job, 'the pin of the connection was taken back after the id_token was exchanged');
 }
 
 function checkPin({ oidcIssuer, oidcRepositoryId, oidcOwnerId }: Connection, job: CiJob): void {
   const isGitHub = job.provider === 'github';
   const demand = (claim: string, pinned: string | null, value: string): void => {
     if (pinned === value) return;
-    throw refused(
+    throw refusedJob(
+      job,
       `the connection is pinned to the ${claim} ${pinned}; after the repository was moved or made again an admin takes the pin back (svc ci connections reset-oidc-pin)`,
-      { claim, claims: claimsOf(job) },
+      claim,
     );
   };
   demand('iss', oidcIssuer, job.issuer);
@@ -68,10 +64,14 @@ function checkPin({ oidcIssuer, oidcRepositoryId, oidcOwnerId }: Connection, job
 async function pin(db: Database, ctx: JobCtx, connection: Connection): Promise<void> {
   const { ciJob: job } = ctx.caller;
   const claim = job.provider === 'github' ? 'repository' : 'project_path';
-  const about = { claim, claims: claimsOf(job) };
+  const refuse = (what: string): Error => refusedJob(job, what, claim);
+  const takenElsewhere = (): Error =>
+    refuse(
+      'the repository reports to another connection already, and to one at a time; delete that one, or take its pin back',
+    );
   if (repositoryName(HOSTS[job.provider], job.repositoryPath)?.key !== connection.repositoryKey)
-    throw refused(`the connection is of ${connection.repositoryHost}/${connection.repositoryPath}`, about);
-  if ((await connectionOfPin(db, job)) !== undefined) throw takenElsewhere(about);
+    throw refuse(`the connection is of ${connection.repositoryHost}/${connection.repositoryPath}`);
+  if ((await connectionOfPin(db, job)) !== undefined) throw takenElsewhere();
   try {
     const set = {
       oidcIssuer: job.issuer,
@@ -82,17 +82,10 @@ async function pin(db: Database, ctx: JobCtx, connection: Connection): Promise<v
     };
     await noteConnection(db, connection, { set, where: isNull(connectionRows.table.oidcIssuer) });
   } catch (error) {
-    if (isUniqueViolation(error, 'ci_connections_oidc')) throw takenElsewhere(about);
+    if (isUniqueViolation(error, 'ci_connections_oidc')) throw takenElsewhere();
     throw error;
   }
   await record(db, ctx, { connection, action: 'ci_connection.oidc_pinned', details: pinOf(job) });
-}
-
-function takenElsewhere(about: Parameters<typeof refused>[1]): Error {
-  return refused(
-    'the repository reports to another connection already, and to one at a time; delete that one, or take its pin back',
-    about,
-  );
 }
 
 async function rename(db: Database, ctx: JobCtx, connection: Connection): Promise<void> {

@@ -7,7 +7,7 @@ import type { CiJob } from '../../kit/context.ts';
 import { HOSTS } from '../providers/index.ts';
 import type { RunName } from '../providers/index.ts';
 import { buildsPullRequest, commitOf, definitionFile, isForStrangers, refOf } from '../runs/index.ts';
-import { claimsOf, refused } from './claims.ts';
+import { refusedJob } from './claims.ts';
 import type { OidcPolicy } from '../connections/index.ts';
 
 /** The page of the run, which pages below it begin with. */
@@ -28,12 +28,10 @@ export function checkRun(job: CiJob, { externalRunId, externalAttempt }: RunName
       is: String(job.attempt),
       reported: String(externalAttempt),
     });
-  throw refused(
+  throw refusedJob(
+    job,
     `jobs of GitLab report the attempt 1 of their pipeline, the request says ${externalAttempt}`,
-    {
-      claim: run,
-      claims: claimsOf(job),
-    },
+    run,
   );
 }
 
@@ -61,10 +59,7 @@ export function checkReport(job: CiJob, request: ReportRequest): void {
   else if (job.attempt === 1) same('actor', claims['actor']?.slice(0, 255), request.actor);
   checkPage(job, request.externalUrl);
   if (isForStrangers(job) && request.environmentId !== undefined)
-    throw refused('a run for pull_request_target stands in no environment', {
-      claim: 'event_name',
-      claims: claimsOf(job),
-    });
+    throw refusedJob(job, 'a run for pull_request_target stands in no environment', 'event_name');
 }
 
 /** People follow the address from here: it must lead to the run. */
@@ -87,10 +82,7 @@ interface Contradiction {
 
 function contradicts(job: CiJob, { claim, is, reported }: Contradiction): Error {
   const what = is === undefined ? 'says nothing of it' : `means "${is}"`;
-  return refused(`the claim ${claim} ${what}, the request says "${reported.slice(0, 200)}"`, {
-    claim,
-    claims: claimsOf(job),
-  });
+  return refusedJob(job, `the claim ${claim} ${what}, the request says "${reported.slice(0, 200)}"`, claim);
 }
 
 // The policy of a connection for id_tokens, beside the repository: anchored literals and globs, never a
@@ -113,10 +105,7 @@ export function checkPolicy(job: CiJob, policy: OidcPolicy | null): void {
 function notAllowed(job: CiJob, claim: string, allowed: readonly string[]): Error {
   const value = job.claims[claim];
   const what = value === undefined ? `the claim ${claim} is absent` : `the claim ${claim} is "${value}"`;
-  return refused(`${what}, the connection's policy allows ${allowed.join(', ')}`, {
-    claim,
-    claims: claimsOf(job),
-  });
+  return refusedJob(job, `${what}, the connection's policy allows ${allowed.join(', ')}`, claim);
 }
 
 /**

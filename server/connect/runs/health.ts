@@ -14,8 +14,9 @@ import type { Loop } from '../../base/loop.ts';
 import { askHost, connectionJob, readConnection } from '../connections/index.ts';
 import { ASKABLE, ASKABLE_ID, askRun, forgeApi, ForgeError, KNOWN_HOSTS } from '../providers/index.ts';
 import type { CiProvider, ForgeApi, ForgeDeps } from '../providers/index.ts';
+import { isTerminal } from './accept.ts';
 import type { RunFollower } from './run.ts';
-import { isOver, POLL_EVERY_MS, recordEventsOf, runById } from './record-runs.ts';
+import { POLL_EVERY_MS, recordEventsOf, runById } from './record-runs.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import { recordJobs } from './record-jobs.ts';
 
@@ -194,7 +195,7 @@ export function pollJob({ db: database, clock, follow, ...forges }: PollDeps): J
       kind: 'ci_poll_run',
       run: async (connection, job, signal) => {
         const run = await runById(database, runIdOf(job));
-        if (run === undefined || isOver(run)) return; // A report came meanwhile.
+        if (run === undefined || isTerminal(run.status)) return; // A report came meanwhile.
         const unanswered = async () => await giveUpSilent(giving, clock.now(), run.id);
         if (connection.token === null) return void (await unanswered());
         const api = forgeApi(forges, connection, signal);

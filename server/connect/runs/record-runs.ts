@@ -8,7 +8,7 @@ import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import type { Connection } from '../connections/index.ts';
 import { ensurePipeline } from '../pipelines/index.ts';
-import type { CiEvent, CiStatus, RunName } from '../providers/index.ts';
+import type { CiEvent, RunName } from '../providers/index.ts';
 import { acceptOfRun, isTerminal, NO_EVENTS, settle } from './accept.ts';
 import type { CiState, Settled } from './accept.ts';
 import { environmentsOfRun } from './environment.ts';
@@ -194,8 +194,3 @@ function nextPollAt({ status }: Pick<Run, 'status'>, now: Date): Date | null {
 }
 
 const jsonOf = (state: CiState) => JSON.parse(JSON.stringify(state)) as Record<string, never>;
-
-/** Returns whether the run has ended. */
-export function isOver({ status }: { readonly status: CiStatus }): boolean {
-  return isTerminal(status);
-}
