@@ -11,6 +11,7 @@ import {
   leadsTo,
   notFollowed,
   providerOfPath,
+  unlessMissing,
 } from '../providers/index.ts';
 import type { CiDefinitionProvider, FoundProblem, Tree, TreeEntry } from '../providers/index.ts';
 
@@ -82,13 +83,10 @@ async function list(
   commit: string,
   { folder, left }: { readonly folder: TreeEntry | undefined; readonly left: number },
 ) {
-  try {
-    return await tree.list(commit, folder, left);
-  } catch (error) {
-    if (!(error instanceof ForgeError) || error.problem !== 'not_found') throw error;
+  return await unlessMissing(tree.list(commit, folder, left), async ({ message }) => {
     if (folder !== undefined) return { entries: [], complete: true };
-    throw new ForgeError('answer_invalid', `the branch's commit is not there: ${error.message}`);
-  }
+    throw new ForgeError('answer_invalid', `the branch's commit is not there: ${message}`);
+  });
 }
 
 function isWanted(path: string, { ciFile }: WantedFiles): boolean {

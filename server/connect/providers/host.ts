@@ -52,11 +52,14 @@ export interface Tree {
 }
 
 /** Gives `fallback` in place of a 404. */
-export async function unlessMissing<T>(asked: Promise<T>, fallback: () => Promise<T>): Promise<T> {
+export async function unlessMissing<T>(
+  asked: Promise<T>,
+  fallback: (error: ForgeError) => Promise<T>,
+): Promise<T> {
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof ForgeError && error.problem === 'not_found') return await fallback();
+    if (error instanceof ForgeError && error.problem === 'not_found') return await fallback(error);
     throw error;
   }
 }

@@ -2,7 +2,7 @@
 import { declareFeature } from '../../kit/feature.ts';
 
 export { STANDARD_PREFIX } from './authenticate.ts';
-export { digest } from './host.ts';
+export { digest, unlessMissing } from './host.ts';
 export type { CommitState, Hooks, Tree, TreeEntry } from './host.ts';
 export {
   BYTES_MAX,

@@ -11,7 +11,7 @@ import { connectionJob, forgeErrorOf } from '../background.ts';
 import { noteConnection, readConnection } from '../rows.ts';
 import type { Connection } from '../rows.ts';
 import { ciConnections } from '../schema.ts';
-import { clip, forgeApi, ForgeError, hooksOf, idOf } from '../../providers/index.ts';
+import { clip, forgeApi, ForgeError, hooksOf, idOf, unlessMissing } from '../../providers/index.ts';
 import type { ForgeApi, ForgeDeps, ForgeProblem, Hooks } from '../../providers/index.ts';
 import { canSubscribe, lockWebhook, openSecrets, readWebhook, setSubscription, webhookUrl } from './store.ts';
 
@@ -115,13 +115,8 @@ export function unsubscribeJob(deps: SubscriptionDeps): JobKind {
 
 const hookOf = ({ payload }: Job): string | undefined => idOf(payload['providerHookId']);
 
-async function removeIfThere(hooks: Hooks, api: ForgeApi, id: string): Promise<void> {
-  try {
-    await hooks.remove(api, id);
-  } catch (error) {
-    if (!(error instanceof ForgeError) || error.problem !== 'not_found') throw error;
-  }
-}
+const removeIfThere = async (hooks: Hooks, api: ForgeApi, id: string): Promise<void> =>
+  await unlessMissing(hooks.remove(api, id), async () => undefined);
 
 async function markWorking(db: Database, connection: Connection): Promise<void> {
   const where = eq(ciConnections.status, 'error');
