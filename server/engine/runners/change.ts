@@ -13,7 +13,7 @@ export interface Changed {
   readonly name: string;
   /** It is false when it was so already. */
   readonly changed: boolean;
-  /** What the ledger says of it, besides the name. */
+  /** The ledger says this of it, besides the name. */
   readonly details?: AuditAct['details'];
 }
 

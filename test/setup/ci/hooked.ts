@@ -25,7 +25,7 @@ export interface Hooked extends Webhook {
   deliver(payload: unknown, headers?: Headers, sending?: Partial<Sending>): Promise<Row | undefined>;
   /** The newest deliveries, once none of them waits. */
   deliveries(): Promise<readonly Row[]>;
-  /** How each of them ended. */
+  /** Returns how each of them ended. */
   states(): Promise<readonly unknown[]>;
   /** The run of this name, or what is answered in its place. */
   run(externalRunId: string, attempt?: number): Promise<Row>;
