@@ -3,8 +3,7 @@
  * any.
  */
 import { create } from '@bufbuild/protobuf';
-import { FeaturesAnswerSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import type { FeaturesAnswer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { FeaturesAnswerSchema, type FeaturesAnswer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { pino } from 'pino';

@@ -26,8 +26,12 @@ import type { Clock } from '@svc/proto/process/clock.ts';
 import type { KeyCache, RunnerKey } from './key-cache.ts';
 import type { Metrics } from './metrics.ts';
 import { NonceWindow } from './nonce-window.ts';
-import { createRateLimiter } from '@svc/proto/process/token-bucket.ts';
-import type { RateLimiter, RateRule, RateState } from '@svc/proto/process/token-bucket.ts';
+import {
+  createRateLimiter,
+  type RateLimiter,
+  type RateRule,
+  type RateState,
+} from '@svc/proto/process/token-bucket.ts';
 
 /** A runner whose key is known; its signature is verified once `signature` is gone. */
 export interface VerifiedRunner {

@@ -1,9 +1,14 @@
 /** Checks each thing that must be right about a signed statement, and says what it saw. */
-import { verify } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { verify, type KeyObject } from 'node:crypto';
 import { defined } from '../shell/paths.ts';
-import { checkedPayloadType, paeOf, readEnvelope, readStatement } from './envelope.ts';
-import type { Envelope, Statement } from './envelope.ts';
+import {
+  checkedPayloadType,
+  paeOf,
+  readEnvelope,
+  readStatement,
+  type Envelope,
+  type Statement,
+} from './envelope.ts';
 import type { KeyState, VerificationKey } from './keys.ts';
 
 export const PROVENANCE_TYPE = 'https://slsa.dev/provenance/v1';

@@ -1,6 +1,5 @@
 /** Public keys to verify with: as the service lists them at `/signing-keys`, a JWK set, or PEM. */
-import { createHash, createPublicKey } from 'node:crypto';
-import type { JsonWebKey, KeyObject } from 'node:crypto';
+import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { UsageError } from '../shell/errors.ts';
 import { defined, isRecord, type Json } from '../shell/paths.ts';
 import { parseTime } from '../shell/time.ts';

@@ -1,6 +1,12 @@
 /** `svc artifacts show` shows an artifact, where it came from and what is stated about it. */
-import { Artifacts } from '@svc/sdk';
-import type { Artifact, ArtifactSbom, ArtifactSource, Attestation, SbomList } from '@svc/sdk';
+import {
+  Artifacts,
+  type Artifact,
+  type ArtifactSbom,
+  type ArtifactSource,
+  type Attestation,
+  type SbomList,
+} from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import type { Paint } from '../shell/color.ts';
 import { labelled, neutraliseLine } from '../shell/text.ts';

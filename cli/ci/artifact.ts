@@ -1,7 +1,6 @@
 /** `svc ci artifact` reports what a CI job made, from the job itself. */
 import { basename, resolve } from 'node:path';
-import { Artifacts } from '@svc/sdk';
-import type { ArtifactsReportForRunParams } from '@svc/sdk';
+import { Artifacts, type ArtifactsReportForRunParams } from '@svc/sdk';
 import { digestOfFile, imageOf } from '../artifacts/subject.ts';
 import {
   defineOwn,

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { detectCi, withoutCredentials } from './detect.ts';
-import type { DetectedProvider, Env } from './detect.ts';
+import { detectCi, withoutCredentials, type DetectedProvider, type Env } from './detect.ts';
 
 const NAME = 'datadog-ci__packages__base__src__helpers____tests____ci-env__';
 const vectors = (provider: string) =>

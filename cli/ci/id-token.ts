@@ -3,8 +3,7 @@
  * every call gets a new one: an attempt whose answer was lost costs nothing. GitLab makes one when the job
  * starts; it is exchanged once for a token that serves all calls of this command. Neither is ever printed.
  */
-import { Ci } from '@svc/sdk';
-import type { Client, Fetch } from '@svc/sdk';
+import { Ci, type Client, type Fetch } from '@svc/sdk';
 import type { Context } from '../shell/command.ts';
 import { clientFor, isExposed } from '../shell/connection.ts';
 import { CliError, UsageError } from '../shell/errors.ts';

@@ -4,8 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import type { Io } from '../shell/io.ts';
-import { Interrupted } from '../shell/io.ts';
+import { Interrupted, type Io } from '../shell/io.ts';
 import { INTERRUPTED_AGAIN } from '../shell/process-io.ts';
 
 /** Exit codes that shells use. */

@@ -3,8 +3,7 @@
  * whose start and end are reported; it is run and its exit code passed on whatever becomes of the reports.
  */
 import { spawnSync } from 'node:child_process';
-import { Ci, SvcApiError } from '@svc/sdk';
-import type { CiReportParams, CiRun, CiStatus, ReportedJob } from '@svc/sdk';
+import { Ci, SvcApiError, type CiReportParams, type CiRun, type CiStatus, type ReportedJob } from '@svc/sdk';
 import {
   defineOwn,
   describeFlag,

@@ -1,6 +1,5 @@
 /** `svc costs buy-credit` names a page to pay at, and waits for the credit. */
-import { Costs } from '@svc/sdk';
-import type { CostsCreditBalanceResponse } from '@svc/sdk';
+import { Costs, type CostsCreditBalanceResponse } from '@svc/sdk';
 import { patience, watch } from '../follow/watch.ts';
 import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';

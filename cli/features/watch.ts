@@ -2,8 +2,7 @@
  * `svc features watch` follows a stream. It says that something changed, not what, so the list is read again
  * at each event and compared. As JSON the events come as the API sends them.
  */
-import type { FeaturesChanged, PlatformFeature } from '@svc/sdk';
-import { PlatformFeatures, type Client } from '@svc/sdk';
+import { PlatformFeatures, type FeaturesChanged, type PlatformFeature, type Client } from '@svc/sdk';
 import type { Context, Own } from '../shell/command.ts';
 import { cellForPrograms } from '../shell/cells.ts';
 import { operationOf } from '../shell/operation.ts';

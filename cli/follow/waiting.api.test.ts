@@ -2,8 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { newKey } from '../../test/setup/people.ts';
-import { world } from '../../test/setup/world.ts';
-import type { World } from '../../test/setup/world.ts';
+import { world, type World } from '../../test/setup/world.ts';
 import { svc } from '../testing/session.ts';
 
 describe.skipIf(!(await has('postgres')))('svc in a new team', () => {

@@ -1,8 +1,15 @@
 /**
  * `svc releases create` makes a release of artifacts by their ids, or of the image that a build published.
  */
-import { Artifacts, Builds, Environments, SvcApiError } from '@svc/sdk';
-import type { Artifact, Build, Release } from '@svc/sdk';
+import {
+  Artifacts,
+  Builds,
+  Environments,
+  SvcApiError,
+  type Artifact,
+  type Build,
+  type Release,
+} from '@svc/sdk';
 import { describeFlag, type Context, type GeneratedSpec, type Own } from '../shell/command.ts';
 import { CliError } from '../shell/errors.ts';
 import { answerOf } from '../shell/operation.ts';

@@ -1,9 +1,7 @@
 /** Writes one object of the API as lines. It is pure. */
-import { cellForPeople, cellForPrograms, numberForPeople } from './cells.ts';
-import type { CellOf } from './cells.ts';
+import { cellForPeople, cellForPrograms, numberForPeople, type CellOf } from './cells.ts';
 import { colorOfState, type Paint } from './color.ts';
-import { currencyOf, isOfCents, withoutCents } from './money.ts';
-import type { Currency } from './money.ts';
+import { currencyOf, isOfCents, withoutCents, type Currency } from './money.ts';
 import { isRecord } from './paths.ts';
 import { neutraliseLine, padEnd, displayWidth } from './text.ts';
 import { formatRelative, parseTime } from './time.ts';

@@ -2,8 +2,7 @@
  * Writes one value of the API as text, for people (`cellForPeople`) and for programs that read columns
  * (`cellForPrograms`).
  */
-import { cents, currencyOf, isOfCents, withoutCents } from './money.ts';
-import type { Currency } from './money.ts';
+import { cents, currencyOf, isOfCents, withoutCents, type Currency } from './money.ts';
 import { isRecord } from './paths.ts';
 import { neutraliseLine } from './text.ts';
 import { formatDuration, formatRelative, parseTime } from './time.ts';

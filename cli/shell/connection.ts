@@ -2,8 +2,7 @@
  * Finds address and credential of a command. Flags win over the environment, the environment over the
  * profile.
  */
-import { Client } from '@svc/sdk';
-import type { Fetch } from '@svc/sdk';
+import { Client, type Fetch } from '@svc/sdk';
 import { CLI_VERSION } from '../version.ts';
 import { DEFAULT_PROFILE, readConfig, type Config, type Profile } from './config.ts';
 import { UsageError } from './errors.ts';

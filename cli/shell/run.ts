@@ -6,8 +6,7 @@
 import { SvcAbortError, type Client } from '@svc/sdk';
 import { CLI_VERSION } from '../version.ts';
 import { colored, plain, wantsColor, type Paint } from './color.ts';
-import type { Command, Context, Spec } from './command.ts';
-import { commandLine } from './command.ts';
+import { commandLine, type Command, type Context, type Spec } from './command.ts';
 import { clientFor, findConnection, type Connection } from './connection.ts';
 import { canAsk, confirm } from './confirm.ts';
 import { parseData, withData } from './data.ts';

@@ -6,10 +6,8 @@ import { LOOPS_MAX, signOf } from '../../server/delivery/policies/engine/check.t
 import { ACTIONS } from '../../server/delivery/policies/engine/document.ts';
 import { ABOUT_FORMS, ABOUT_FUNCTIONS } from '../../server/delivery/policies/engine/functions-about.ts';
 import { ABOUT } from '../../server/delivery/policies/engine/input-about.ts';
-import { INPUT } from '../../server/delivery/policies/engine/input.ts';
-import type { ObjectShape, Shape } from '../../server/delivery/policies/engine/input.ts';
-import { FUNCTIONS, nameOf } from '../../server/delivery/policies/engine/types.ts';
-import type { Overload } from '../../server/delivery/policies/engine/types.ts';
+import { INPUT, type ObjectShape, type Shape } from '../../server/delivery/policies/engine/input.ts';
+import { FUNCTIONS, nameOf, type Overload } from '../../server/delivery/policies/engine/types.ts';
 import { code, page, table } from './markdown.ts';
 
 export function policiesPage(): string {

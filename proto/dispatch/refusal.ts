@@ -2,8 +2,7 @@
  * This file carries a refusal of the server over the internal gRPC: an ApiError as JSON, in the trailer
  * `svc-error-bin` of a call that was refused as a whole, or for one ask of it.
  */
-import { apiError, ERRORS } from '../http/errors.ts';
-import type { ApiError, ErrorCode } from '../http/errors.ts';
+import { apiError, ERRORS, type ApiError, type ErrorCode } from '../http/errors.ts';
 
 export const ERROR_TRAILER = 'svc-error-bin';
 

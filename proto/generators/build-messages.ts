@@ -7,8 +7,10 @@ import {
   getOption,
   hasOption,
 } from '@bufbuild/protobuf';
-import { field as validateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
-import type { FieldRules as ValidateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import {
+  field as validateRules,
+  type FieldRules as ValidateRules,
+} from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import type { Behavior } from './behaviors.ts';
 import { commentOf } from './comments.ts';
 import type { Problems } from './contract-error.ts';

@@ -8,8 +8,15 @@ import { EMPTY, LIST } from '../http/defaults.ts';
 import { checkMessages } from './check-messages.ts';
 import { checkErrorWords } from './check-words.ts';
 import { reportOf, type Problems, type Report } from './contract-error.ts';
-import { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from './model.ts';
-import type { FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
+import {
+  ANONYMOUS_AUTHS,
+  ANONYMOUS_BODY_BYTES_MAX,
+  type FieldModel,
+  type MessageModel,
+  type Model,
+  type RpcModel,
+  type ServiceModel,
+} from './model.ts';
 
 /** `then` would make a resource awaitable; the others exist on every object or class. */
 const RESERVED_METHODS: readonly string[] = [

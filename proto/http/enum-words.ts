@@ -3,8 +3,11 @@
  * those that its rules leave out.
  */
 import { getOption, hasOption, type DescField } from '@bufbuild/protobuf';
-import { field as validateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
-import type { EnumRules, FieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import {
+  field as validateRules,
+  type EnumRules,
+  type FieldRules,
+} from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { enumNames } from './enum-names.ts';
 import { perKey } from './per-key.ts';
 

@@ -1,7 +1,6 @@
 /** Says what is answered where a platform feature is not open. */
 import type { RpcGate } from './call.ts';
-import { apiError } from './errors.ts';
-import type { ApiError } from './errors.ts';
+import { apiError, type ApiError } from './errors.ts';
 import { UNKNOWN_ROUTE } from './unknown-route.ts';
 
 /** It names the feature itself alone: why it is off may be an internal matter. */

@@ -1,14 +1,15 @@
 /** Types the implementation of a service, and makes the untyped table that a pipeline calls. */
-import { create } from '@bufbuild/protobuf';
-import type {
-  DescMessage,
-  DescMethod,
-  DescMethodServerStreaming,
-  DescMethodUnary,
-  DescService,
-  Message,
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  type DescService,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
 } from '@bufbuild/protobuf';
-import type { MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 
 type MethodImplementation<M extends DescMethod, Ctx> =
   M extends DescMethodUnary<infer I, infer O>

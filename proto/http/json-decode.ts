@@ -14,8 +14,7 @@ import {
   type JsonValue,
   type Message,
 } from '@bufbuild/protobuf';
-import { fieldsOf } from './fields.ts';
-import type { Fields } from './fields.ts';
+import { fieldsOf, type Fields } from './fields.ts';
 import { withArticle } from './article.ts';
 import { enumNames } from './enum-names.ts';
 import { wordsText } from './enum-words.ts';

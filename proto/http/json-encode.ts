@@ -16,8 +16,7 @@ import {
 } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { shape } from '../gen/svc/options/v1/options_pb.ts';
-import { fieldsOf } from './fields.ts';
-import type { Fields } from './fields.ts';
+import { fieldsOf, type Fields } from './fields.ts';
 import { enumNames } from './enum-names.ts';
 import { perKey } from './per-key.ts';
 

@@ -1,7 +1,6 @@
 /** Reads request fields that arrive as text: path variables, query parameters and Last-Event-ID. */
 import { create, type DescField, type DescMessage, type Message, type ScalarType } from '@bufbuild/protobuf';
-import { fieldsOf } from './fields.ts';
-import type { Fields } from './fields.ts';
+import { fieldsOf, type Fields } from './fields.ts';
 import { isWrapped } from './json-encode.ts';
 import { assertOnlyOne, singleReader } from './json-decode.ts';
 import { refuse, type Path } from './json-path.ts';

@@ -15,11 +15,12 @@ import {
   type Message,
 } from '@bufbuild/protobuf';
 import { createValidator, type Violation } from '@bufbuild/protovalidate';
-import { field as validateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
-import type { FieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import {
+  field as validateRules,
+  type FieldRules,
+} from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { field as fieldOption } from '../gen/svc/options/v1/options_pb.ts';
-import { fieldsOf } from './fields.ts';
-import type { Fields } from './fields.ts';
+import { fieldsOf, type Fields } from './fields.ts';
 import { enumNames } from './enum-names.ts';
 import { wordsText } from './enum-words.ts';
 import { printPath, type Path } from './json-path.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inBatches } from './batches.ts';
-import type { Batching } from './batches.ts';
+import { inBatches, type Batching } from './batches.ts';
 
 interface Rig {
   readonly add: (item: string) => Promise<string>;

@@ -2,8 +2,7 @@
  * Makes the log: one JSON line an event, with everything that may hold a secret taken out twice, by field
  * name and by the look of the value.
  */
-import { pino } from 'pino';
-import type { DestinationStream, Logger } from 'pino';
+import { pino, type DestinationStream, type Logger } from 'pino';
 
 export type { Logger } from 'pino';
 

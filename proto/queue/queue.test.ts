@@ -7,8 +7,7 @@ import { createLocalQueue } from './local.ts';
 import { hintKey, namesOf } from './names.ts';
 import type { ControlEvent, WorkHint, WorkQueue } from './queue.ts';
 import { connectRabbit } from './rabbit.ts';
-import { startTcpProxy } from '../../test/setup/tcp-proxy.ts';
-import type { TcpProxy } from '../../test/setup/tcp-proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../../test/setup/tcp-proxy.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 const rabbitThere = await has('rabbitmq');

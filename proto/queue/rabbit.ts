@@ -6,15 +6,16 @@ import { randomUUID } from 'node:crypto';
 import { Connection, type Channel } from 'rabbitmq-client';
 import { brokerAddressOf } from './address.ts';
 import { declareExchanges, hintKey, namesOf, type Names } from './names.ts';
-import { parseControl, parseHint } from './queue.ts';
-import type {
-  ControlEvent,
-  HintListener,
-  QueueLog,
-  Subscription,
-  WorkHint,
-  WorkKind,
-  WorkQueue,
+import {
+  parseControl,
+  parseHint,
+  type ControlEvent,
+  type HintListener,
+  type QueueLog,
+  type Subscription,
+  type WorkHint,
+  type WorkKind,
+  type WorkQueue,
 } from './queue.ts';
 import { createBeacons, type Beacons } from './rabbit-beacons.ts';
 import { createPublisher, type Publisher } from './rabbit-publisher.ts';

@@ -5,8 +5,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { expectTableInDocs } from '../../test/setup/runner/abuse.ts';
-import { createBench } from '../../test/setup/runner/sandbox-abuse/bench.ts';
-import type { Bench, Kind } from '../../test/setup/runner/sandbox-abuse/bench.ts';
+import { createBench, type Bench, type Kind } from '../../test/setup/runner/sandbox-abuse/bench.ts';
 import { specOf } from '../work/run-spec.ts';
 import { ABUSE_CASES } from '../../test/setup/runner/sandbox-abuse/cases.ts';
 import { detectExecutor } from './detect.ts';

@@ -8,8 +8,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { failureText, findProgram, runCommand } from './command.ts';
-import { writeTar } from '@svc/proto/archive/tar.ts';
-import type { TarEntry } from '@svc/proto/archive/tar.ts';
+import { writeTar, type TarEntry } from '@svc/proto/archive/tar.ts';
 
 const COMMAND_TIMEOUT_MS = 60_000;
 /** Each is copied with its interpreter and its libraries. */

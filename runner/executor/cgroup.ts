@@ -10,8 +10,7 @@ import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxLimits } from './executor.ts';
-import type { Mount } from './procfs.ts';
-import { listMounts, readText } from './procfs.ts';
+import { listMounts, readText, type Mount } from './procfs.ts';
 
 const GROUP = 'svc-runner';
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;

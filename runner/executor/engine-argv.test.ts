@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createArgv } from './engine-argv.ts';
-import { ENGINE_TIMEOUTS, engineArgv } from './engine.ts';
-import type { Engine } from './engine.ts';
+import { ENGINE_TIMEOUTS, engineArgv, type Engine } from './engine.ts';
 import { RUNNER_ID, makeSpec } from '../../test/setup/runner/executor-fixtures.ts';
 
 const PODMAN: Engine = {

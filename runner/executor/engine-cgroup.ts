@@ -10,8 +10,7 @@
 import { readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oomKillsOf, removeGroup } from './cgroup.ts';
-import { listMounts, readText } from './procfs.ts';
-import type { Mount } from './procfs.ts';
+import { listMounts, readText, type Mount } from './procfs.ts';
 
 const SIGKILL_EXIT_CODE = 137;
 /** The kernel charges in batches, so the limit is never reached to the byte. */

@@ -5,23 +5,27 @@
  * task's output, and the container is not removed by the engine, because its state is read after its end.
  * Every call has a time limit; an engine that hangs makes an `engine_error`, not a stuck runner.
  */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
-import { failureText, findProgram, runCommand } from './command.ts';
-import type { CommandResult } from './command.ts';
+import { failureText, findProgram, runCommand, type CommandResult } from './command.ts';
 import { createArgv } from './engine-argv.ts';
-import { engineArgv, runEngine } from './engine.ts';
-import type { Engine } from './engine.ts';
+import { engineArgv, runEngine, type Engine } from './engine.ts';
 import type { EngineCgroups } from './engine-cgroup.ts';
 import type { OwnNetwork, SandboxSpec } from './executor.ts';
 import { launchScript } from './launcher.ts';
 import { NOT_THERE, notThere, resolveImage } from './resolve-image.ts';
-import { SandboxError, signalOfExitCode } from './supervise.ts';
-import type { Abort, ProcessExit, Sandbox, StartedProcess, Verdict } from './supervise.ts';
+import {
+  SandboxError,
+  signalOfExitCode,
+  type Abort,
+  type ProcessExit,
+  type Sandbox,
+  type StartedProcess,
+  type Verdict,
+} from './supervise.ts';
 import type { TeamImages } from './team-images.ts';
 
 const TAIL_BYTES = 2_048;

@@ -5,8 +5,7 @@
  * two processes it can name: `unshare`, which stays outside and waits, and the sandbox's init. Both die with
  * the daemon (parent-death signal).
  */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { close, closeSync, constants, open, openSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
@@ -17,13 +16,26 @@ import type { CgroupHost, SandboxCgroup } from './cgroup.ts';
 import { failureText, runCommand } from './command.ts';
 import type { SandboxSpec } from './executor.ts';
 import { launchScript } from './launcher.ts';
-import { watchMemory } from './memory-watchdog.ts';
-import type { MemoryWatchdog } from './memory-watchdog.ts';
-import { enterScript, setupScript, TASK_ID, TASK_PATH, TASK_TMPFS } from './namespace-script.ts';
-import type { HostLayout } from './namespace-script.ts';
+import { watchMemory, type MemoryWatchdog } from './memory-watchdog.ts';
+import {
+  enterScript,
+  setupScript,
+  TASK_ID,
+  TASK_PATH,
+  TASK_TMPFS,
+  type HostLayout,
+} from './namespace-script.ts';
 import { bootId, childrenOf, startTimeOf } from './procfs.ts';
-import { settledWithin, SandboxError, signalOfExitCode } from './supervise.ts';
-import type { Abort, ProcessExit, Sandbox, StartedProcess, Verdict } from './supervise.ts';
+import {
+  settledWithin,
+  SandboxError,
+  signalOfExitCode,
+  type Abort,
+  type ProcessExit,
+  type Sandbox,
+  type StartedProcess,
+  type Verdict,
+} from './supervise.ts';
 
 const SETUP_TIMEOUT_MS = 10_000;
 const LAST_MESSAGES_MS = 1_000;

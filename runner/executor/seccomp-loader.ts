@@ -9,8 +9,7 @@
  *
  * It exists for x86-64 alone: the filter knows calls by their numbers, which differ elsewhere.
  */
-import { ABSENT, NAMESPACE_FLAGS, SOCKET_FAMILIES } from './seccomp.ts';
-import type { REFUSED } from './seccomp.ts';
+import { ABSENT, NAMESPACE_FLAGS, SOCKET_FAMILIES, type REFUSED } from './seccomp.ts';
 import { bytes, CODE_ADDRESS, imm32, imm64, staticElf } from './tiny-elf.ts';
 
 type Refused = (typeof REFUSED)[number] | (typeof ABSENT)[number];

@@ -2,8 +2,14 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Running } from './executor.ts';
-import { SandboxError, supervise } from './supervise.ts';
-import type { Abort, ProcessExit, Sandbox, Verdict } from './supervise.ts';
+import {
+  SandboxError,
+  supervise,
+  type Abort,
+  type ProcessExit,
+  type Sandbox,
+  type Verdict,
+} from './supervise.ts';
 
 interface Fake extends Sandbox {
   signals: string[];

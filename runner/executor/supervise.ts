@@ -12,8 +12,7 @@
  */
 import type { Readable } from 'node:stream';
 import type { EndReason, KillReason, OnOutput, Outcome, Running } from './executor.ts';
-import { pumpOutput } from './output-pump.ts';
-import type { OutputPump } from './output-pump.ts';
+import { pumpOutput, type OutputPump } from './output-pump.ts';
 import { errorText } from '../platform/errors.ts';
 import { constants } from 'node:os';
 

@@ -3,8 +3,7 @@
  * depth are limited before anything is composed, and the first error ends it. The composer of `yaml` makes an
  * error with its stack for each place, which takes seconds for half a megabyte.
  */
-import { Composer, isScalar, Lexer, Parser } from 'yaml';
-import type { Document, YAMLParseError } from 'yaml';
+import { Composer, isScalar, Lexer, Parser, type Document, type YAMLParseError } from 'yaml';
 import { shorten } from './lines.ts';
 
 export const DEPTH_MAX = 64;

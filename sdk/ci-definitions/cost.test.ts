@@ -3,8 +3,14 @@
  * up to the limit, each against ordinary YAML of the largest size that is taken, read in the same run.
  */
 import { expect, it } from 'vitest';
-import { BYTES_MAX, CI_DEFINITION_PROVIDERS, discoverDefinition, parseDefinition } from './index.ts';
-import type { CiDefinitionProvider, ParsedDefinition } from './index.ts';
+import {
+  BYTES_MAX,
+  CI_DEFINITION_PROVIDERS,
+  discoverDefinition,
+  parseDefinition,
+  type CiDefinitionProvider,
+  type ParsedDefinition,
+} from './index.ts';
 
 const repeated = (piece: string, bytes: number): string =>
   piece.repeat(Math.ceil(bytes / piece.length)).slice(0, bytes);

@@ -2,12 +2,10 @@
  * Reads YAML as CI systems write it: several documents, merge keys, tags of their own, keys that are given
  * twice. What comes from a repository is not trusted: depth and size are limited before anything is expanded.
  */
-import { isAlias, isMap, isScalar, isSeq } from 'yaml';
-import type { ParsedNode, YAMLMap } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type ParsedNode, type YAMLMap } from 'yaml';
 import { composeYaml, isEmptyDocument, Refused } from './compose.ts';
 import { Lines } from './lines.ts';
-import { entriesOf } from './node.ts';
-import type { Entry, ListNode, MapNode, Node, ScalarNode } from './node.ts';
+import { entriesOf, type Entry, type ListNode, type MapNode, type Node, type ScalarNode } from './node.ts';
 import type { DefinitionProblem } from './types.ts';
 
 /** Nodes of a file, each alias counted with all that it stands for. */

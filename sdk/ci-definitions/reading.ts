@@ -1,8 +1,7 @@
 /** Defines what a reader of one CI system is given, and how it puts a pipeline together. */
 import { signsOf, verdict, type Signs } from './deploy.ts';
-import type { Node } from './node.ts';
+import { unique, type Node } from './node.ts';
 import { shorten } from './lines.ts';
-import { unique } from './node.ts';
 import type { CiDefinitionProvider, DefinedJob, DefinedPipeline, DefinitionProblem } from './types.ts';
 
 /** Characters of a name that are shown: it may be as long as the file, and inherited by each of its jobs. */

@@ -6,8 +6,15 @@
  * given twice or left out, so a stream whose events carry no id is not resumed once an event was given out;
  * at most `maxRetries` reconnections in a row bring nothing; leaving the loop closes the connection.
  */
-import { apiError, isRecord, readErrorBody, requestIdOf, SvcConnectionError, unreadable } from './errors.ts';
-import type { SvcApiError } from './errors.ts';
+import {
+  apiError,
+  isRecord,
+  readErrorBody,
+  requestIdOf,
+  SvcConnectionError,
+  unreadable,
+  type SvcApiError,
+} from './errors.ts';
 import { backoffMs } from './retry.ts';
 import { connectionError, type OpenAnswer } from './send.ts';
 import { sleep } from './scope.ts';

@@ -2,8 +2,7 @@
  * Data read from the server of which the last good state is kept: when reading fails, the page goes on
  * showing it, says since when it is no longer known to be true, and tries again by itself.
  */
-import { signal } from '@preact/signals';
-import type { ReadonlySignal } from '@preact/signals';
+import { signal, type ReadonlySignal } from '@preact/signals';
 import { explain, isUnauthenticated } from './api.ts';
 import { onForget } from './session.ts';
 

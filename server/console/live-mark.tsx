@@ -1,6 +1,5 @@
 /** Says whether what is shown follows changes at once. */
-import { ASK_EVERY_MS } from './live.ts';
-import type { LiveStatus } from './live.ts';
+import { ASK_EVERY_MS, type LiveStatus } from './live.ts';
 
 const WORDS: Readonly<Record<LiveStatus, string>> = {
   opening: 'connecting',

@@ -3,8 +3,7 @@
  * event of a new connection, because nobody knows what was missed. A browser has six connections to a server
  * over HTTP/1.1, and forgotten tabs would take them all.
  */
-import { computed, signal } from '@preact/signals';
-import type { ReadonlySignal } from '@preact/signals';
+import { computed, signal, type ReadonlySignal } from '@preact/signals';
 import { isUnauthenticated } from './api.ts';
 
 const PAUSE_FIRST_MS = 500;

@@ -1,8 +1,7 @@
 /** Shows a page about the place that the address names, or else about the first there is. */
 import type { ComponentChildren } from 'preact';
 import { Missing } from './missing.tsx';
-import { usePlace } from './place.ts';
-import type { Place } from './place.ts';
+import { usePlace, type Place } from './place.ts';
 import { Unread } from './reading.tsx';
 import { StaleNotice } from './stale-notice.tsx';
 

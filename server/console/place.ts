@@ -3,8 +3,7 @@
  * of each is taken.
  */
 import { useEffect } from 'preact/hooks';
-import { Environments, Projects } from '@svc/sdk';
-import type { Environment, Project } from '@svc/sdk';
+import { Environments, Projects, type Environment, type Project } from '@svc/sdk';
 import { useLastGood } from './use-last-good.ts';
 import { client, ifMissing } from './api.ts';
 import type { LastGood } from './last-good.ts';

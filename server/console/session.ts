@@ -10,8 +10,7 @@
  * it all.
  */
 import { signal } from '@preact/signals';
-import { SvcApiError } from '@svc/sdk';
-import type { AccountWhoamiResponse, ResolvedFeature } from '@svc/sdk';
+import { SvcApiError, type AccountWhoamiResponse, type ResolvedFeature } from '@svc/sdk';
 import { account, auth, explain, isUnauthenticated, platformFeatures, whenUnauthenticated } from './api.ts';
 
 export interface SignedIn {

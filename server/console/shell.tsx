@@ -10,8 +10,7 @@ import { Fetched } from './fetched.tsx';
 import type { ConsolePage } from './page.ts';
 import { HOME, PAGES } from './pages/index.ts';
 import { follow, navigate, path } from './router.ts';
-import { checkSession, offers, session, signOut } from './session.ts';
-import type { SignedIn } from './session.ts';
+import { checkSession, offers, session, signOut, type SignedIn } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 import { part } from './title.ts';
 

@@ -1,11 +1,9 @@
 /** Sign-in: e-mail address and password, then a one-time code when the account asks for one. */
-import { useSignal } from '@preact/signals';
-import type { Signal } from '@preact/signals';
+import { useSignal, type Signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
-import { lastEmail, signIn } from './session.ts';
-import type { SignInProblem } from './session.ts';
+import { lastEmail, signIn, type SignInProblem } from './session.ts';
 
 export function SignIn({ ended }: { readonly ended: boolean }) {
   const step = useSignal<'password' | 'code'>('password');

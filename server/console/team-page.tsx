@@ -1,7 +1,6 @@
 /** Shows a page about one team, which is the one that the address names, or else the first that suits. */
 import type { ComponentChildren } from 'preact';
-import { Teams } from '@svc/sdk';
-import type { Team } from '@svc/sdk';
+import { Teams, type Team } from '@svc/sdk';
 import { Picker } from './picker.tsx';
 import { client } from './api.ts';
 import { Missing } from './missing.tsx';

@@ -1,7 +1,6 @@
 /** Data that a part of a page reads while it is shown, once or now and then, and forgets when it is not. */
 import { useEffect, useMemo } from 'preact/hooks';
-import { lastGood } from './last-good.ts';
-import type { LastGood } from './last-good.ts';
+import { lastGood, type LastGood } from './last-good.ts';
 import { createLive, every } from './live.ts';
 
 /** `read` stays the one of the first drawing: give what reads something else another `key`. */

@@ -1,8 +1,7 @@
 /** This hook follows what the server has told a part of a page while that is shown. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { followState } from './live.ts';
-import type { LiveStatus, StateSource } from './live.ts';
+import { followState, type LiveStatus, type StateSource } from './live.ts';
 
 /** `source` stays the one of the first drawing: give what follows something else another `key`. */
 export function useLiveState<E>(source: StateSource<E>): LiveStatus {

@@ -2,8 +2,7 @@
  * Measures a claim in the service's pool while 2,000 teams wait there, beside one while 10 do. The polls come
  * one at a time, in both pools in turn, and every team keeps something waiting.
  */
-import { createWorld } from '../setup/work/world.ts';
-import type { World } from '../setup/work/world.ts';
+import { createWorld, type World } from '../setup/work/world.ts';
 import { figure, median, type Figure } from './figure.ts';
 
 const FEW = 10;

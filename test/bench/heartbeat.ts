@@ -3,8 +3,7 @@
  * lease stood in the item's row and in an index of it: bytes of write-ahead log, and how many updates touch
  * no index.
  */
-import { createWorld } from '../setup/work/world.ts';
-import type { World } from '../setup/work/world.ts';
+import { createWorld, type World } from '../setup/work/world.ts';
 import { figure, type Figure } from './figure.ts';
 
 const LEASES = 1_000;

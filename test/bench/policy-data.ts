@@ -2,8 +2,12 @@
  * Ten rules as people write them, and the artifact of 400 packages that they are asked about: all of them
  * hold.
  */
-import { emptyArtifact, emptyInput } from '../../server/delivery/policies/engine/input.ts';
-import type { PolicyArtifact, PolicyInput } from '../../server/delivery/policies/engine/input.ts';
+import {
+  emptyArtifact,
+  emptyInput,
+  type PolicyArtifact,
+  type PolicyInput,
+} from '../../server/delivery/policies/engine/input.ts';
 
 export const PACKAGES = 400;
 

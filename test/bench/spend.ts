@@ -3,8 +3,7 @@
  * payers.
  */
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
-import { createSubmit } from '../../server/engine/work/submit.ts';
-import type { Submit } from '../../server/engine/work/submit.ts';
+import { createSubmit, type Submit } from '../../server/engine/work/submit.ts';
 import { defaultWorkSettings } from '../../server/engine/work/settings.ts';
 import { systemClock } from '../../server/base/clock.ts';
 import type { SqlTag } from '../../server/base/db/index.ts';

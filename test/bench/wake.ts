@@ -8,8 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { connectRabbit } from '@svc/proto/queue/rabbit.ts';
-import { startBrokerNodes } from '../setup/broker-nodes.ts';
-import type { BrokerNodes } from '../setup/broker-nodes.ts';
+import { startBrokerNodes, type BrokerNodes } from '../setup/broker-nodes.ts';
 import { waitFor } from '../setup/wait-for.ts';
 import { figure, percentile, type Figure } from './figure.ts';
 

@@ -5,8 +5,14 @@
  * nothing. Then comes the same storm with `kill -9` in its middle: every acknowledged delivery must be there
  * and be read.
  */
-import { connectGithub, outcomeOf, startKillable, storm } from '../e2e/webhook-storm.ts';
-import type { Storm, StormSummary } from '../e2e/webhook-storm.ts';
+import {
+  connectGithub,
+  outcomeOf,
+  startKillable,
+  storm,
+  type Storm,
+  type StormSummary,
+} from '../e2e/webhook-storm.ts';
 import { startProgram } from '../e2e/processes.ts';
 import { freshDatabase } from './database.ts';
 import { figure, type Figure } from './figure.ts';

@@ -3,8 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FACTS } from '../e2e/independent-runner.ts';
 import { freePorts } from '../faults/free-ports.ts';
-import { startTcpProxy } from '../setup/tcp-proxy.ts';
-import type { TcpProxy } from '../setup/tcp-proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../setup/tcp-proxy.ts';
 import { AMQP_URL, has } from '../setup/needs.ts';
 import { gated, useWorld, waitFor } from './world.ts';
 

@@ -6,19 +6,21 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
-import { buildBundle, startProcess } from '../setup/runner/daemon-process.ts';
-import type { Bundle, DaemonProcess, RunnerHome } from '../setup/runner/daemon-process.ts';
+import {
+  buildBundle,
+  startProcess,
+  type Bundle,
+  type DaemonProcess,
+  type RunnerHome,
+} from '../setup/runner/daemon-process.ts';
 import { fakeEvents, script } from '../setup/runner/fake-executor.ts';
 import { tempDir } from '../setup/runner/temp-dir.ts';
-import { createIndependentRunner, FACTS } from '../e2e/independent-runner.ts';
-import type { IndependentRunner } from '../e2e/independent-runner.ts';
+import { createIndependentRunner, FACTS, type IndependentRunner } from '../e2e/independent-runner.ts';
 import { runsItself } from '../setup/own-runners.ts';
 import { waitFor } from '../setup/wait-for.ts';
 import { freePorts } from '../faults/free-ports.ts';
-import { startTcpProxy } from '../setup/tcp-proxy.ts';
-import type { TcpProxy } from '../setup/tcp-proxy.ts';
-import { startTestServer } from '../setup/server.ts';
-import type { TestServer } from '../setup/server.ts';
+import { startTcpProxy, type TcpProxy } from '../setup/tcp-proxy.ts';
+import { startTestServer, type TestServer } from '../setup/server.ts';
 
 type Sdk = ReturnType<typeof createSvcSDK>;
 type Run = Awaited<ReturnType<Sdk['sandboxRuns']['get']>>;

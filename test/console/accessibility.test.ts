@@ -1,7 +1,6 @@
 /** axe, target sizes and widths over every view, in both colour schemes, at 1280 and 390 px. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isConsoleHere, DESKTOP, PHONE, startConsole } from './console.ts';
-import type { OwnConsole } from './console.ts';
+import { isConsoleHere, DESKTOP, PHONE, startConsole, type OwnConsole } from './console.ts';
 import { passes } from './passes.ts';
 import { seen } from './seen.ts';
 

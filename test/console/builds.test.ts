@@ -5,13 +5,10 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { IMAGE } from '../setup/builds/scripted-runner.ts';
-import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
+import { IMAGE, type ScriptedRunner } from '../setup/builds/scripted-runner.ts';
 import { waitFor } from '../setup/wait-for.ts';
-import { isConsoleHere, PHONE, sharedConsole } from './console.ts';
-import type { Console } from './console.ts';
-import { LOOK, lookAway, startFleet } from './fleet.ts';
-import type { Fleet } from './fleet.ts';
+import { isConsoleHere, PHONE, sharedConsole, type Console } from './console.ts';
+import { LOOK, lookAway, startFleet, type Fleet } from './fleet.ts';
 import { passes } from './passes.ts';
 import { seen } from './seen.ts';
 

@@ -1,12 +1,10 @@
 /** This view shows the companion service's features below ours: there, away, and back. */
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
-import { isConsoleHere, startConsole } from './console.ts';
-import type { OwnConsole } from './console.ts';
+import { isConsoleHere, startConsole, type OwnConsole } from './console.ts';
 import { seen } from './seen.ts';
 
 /** The server asks the companion at most so often. */

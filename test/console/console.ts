@@ -2,16 +2,20 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
-import { chromium } from 'playwright-core';
-import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+  type Request,
+} from 'playwright-core';
 import { buildConsole } from '../../server/console/build.mjs';
 import type { Clock } from '../../server/base/clock.ts';
 import { createMigratedDatabase } from '../setup/database.ts';
 import { chromiumPath, has } from '../setup/needs.ts';
-import { join, signIn } from '../setup/people.ts';
-import type { Person } from '../setup/people.ts';
-import { request, startTestServer } from '../setup/server.ts';
-import type { TestServer, TestServerOptions } from '../setup/server.ts';
+import { join, signIn, type Person } from '../setup/people.ts';
+import { request, startTestServer, type TestServer, type TestServerOptions } from '../setup/server.ts';
 
 export interface Console {
   readonly server: TestServer;

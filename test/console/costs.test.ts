@@ -6,12 +6,9 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedDays } from '../../server/money/costs/testing/days.ts';
 import { newId } from '../../server/base/ids.ts';
-import { startStripe } from '../setup/stripe/index.ts';
-import type { TestStripe } from '../setup/stripe/index.ts';
-import { isConsoleHere, startConsole, VIEWS } from './console.ts';
-import type { OwnConsole } from './console.ts';
-import { startFleet } from './fleet.ts';
-import type { Fleet } from './fleet.ts';
+import { startStripe, type TestStripe } from '../setup/stripe/index.ts';
+import { isConsoleHere, startConsole, VIEWS, type OwnConsole } from './console.ts';
+import { startFleet, type Fleet } from './fleet.ts';
 import { passes } from './passes.ts';
 
 const DAY = 24 * 60 * 60_000;

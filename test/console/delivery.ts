@@ -1,10 +1,8 @@
 /** Projects with releases on their way, for the page of releases, and where it shows them. */
-import { createSvcSDK } from '@svc/sdk';
-import type { Artifact, Project, SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type Artifact, type Project, type SvcSDK } from '@svc/sdk';
 import type { Locator, Page } from 'playwright-core';
 import type { Console } from './console.ts';
-import { startFleet } from './fleet.ts';
-import type { Fleet } from './fleet.ts';
+import { startFleet, type Fleet } from './fleet.ts';
 
 export const IMAGE = 'registry.example.com/acme/web';
 

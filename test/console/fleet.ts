@@ -1,9 +1,7 @@
 /** A team with machines of its own, a project and people, for the pages of runners and builds. */
-import { scriptedRunner } from '../setup/builds/scripted-runner.ts';
-import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
+import { scriptedRunner, type ScriptedRunner } from '../setup/builds/scripted-runner.ts';
 import { setColumns } from '../setup/columns.ts';
-import { join, verify } from '../setup/people.ts';
-import type { Person } from '../setup/people.ts';
+import { join, verify, type Person } from '../setup/people.ts';
 import type { Console, Tab } from './console.ts';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 

@@ -4,10 +4,8 @@
  */
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isConsoleHere, sharedConsole, VIEWS } from './console.ts';
-import type { Console } from './console.ts';
-import { cellOf, IMAGE, reviewOf, startDelivery, waitingOf } from './delivery.ts';
-import type { Delivery } from './delivery.ts';
+import { isConsoleHere, sharedConsole, VIEWS, type Console } from './console.ts';
+import { cellOf, IMAGE, reviewOf, startDelivery, waitingOf, type Delivery } from './delivery.ts';
 import { passes } from './passes.ts';
 import { seen } from './seen.ts';
 

@@ -5,10 +5,8 @@
 import type { ArtifactsLineageResponse, LineageEdge, LineageKind, LineageNode } from '@svc/sdk';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../setup/wait-for.ts';
-import { isConsoleHere, PHONE, sharedConsole, VIEWS } from './console.ts';
-import type { Console } from './console.ts';
-import { cellOf, reviewOf, startDelivery, waitingOf } from './delivery.ts';
-import type { Delivery } from './delivery.ts';
+import { isConsoleHere, PHONE, sharedConsole, VIEWS, type Console } from './console.ts';
+import { cellOf, reviewOf, startDelivery, waitingOf, type Delivery } from './delivery.ts';
 import { LOOK } from './fleet.ts';
 import { passes } from './passes.ts';
 import { seen } from './seen.ts';

@@ -6,10 +6,8 @@ import { randomBytes } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createIndependentRunner } from '../e2e/independent-runner.ts';
-import { isConsoleHere, PHONE, startConsole } from './console.ts';
-import type { OwnConsole } from './console.ts';
-import { LOOK, lookAway, outsider, startFleet } from './fleet.ts';
-import type { Fleet } from './fleet.ts';
+import { isConsoleHere, PHONE, startConsole, type OwnConsole } from './console.ts';
+import { LOOK, lookAway, outsider, startFleet, type Fleet } from './fleet.ts';
 import { passes } from './passes.ts';
 import { live, seen, unknownSince, unread } from './seen.ts';
 

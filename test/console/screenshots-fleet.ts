@@ -1,8 +1,7 @@
 /** Pictures of the pages of runners and builds, with a team that has been at work for a while. */
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { Console } from './console.ts';
-import { startFleet } from './fleet.ts';
-import type { Fleet } from './fleet.ts';
+import { startFleet, type Fleet } from './fleet.ts';
 
 const ESC = '\u001b';
 const MINUTE = 60_000;

@@ -4,8 +4,7 @@ import { createSvcSDK } from '@svc/sdk';
 import type { BrowserContextOptions } from 'playwright-core';
 import { waitFor } from '../setup/wait-for.ts';
 import type { Console } from './console.ts';
-import { startFleet } from './fleet.ts';
-import type { Fleet } from './fleet.ts';
+import { startFleet, type Fleet } from './fleet.ts';
 import type { Shoot } from './screenshots-fleet.ts';
 
 const IMAGE = 'registry.example.com/acme/shop';

@@ -2,10 +2,8 @@
 import { setColumns } from '../setup/columns.ts';
 import type { BrowserContextOptions } from 'playwright-core';
 import type { Console } from './console.ts';
-import { startFleet } from './fleet.ts';
-import type { Fleet } from './fleet.ts';
-import { startReporting } from './reports.ts';
-import type { Report } from './reports.ts';
+import { startFleet, type Fleet } from './fleet.ts';
+import { startReporting, type Report } from './reports.ts';
 import type { Shoot } from './screenshots-fleet.ts';
 
 const SECOND = 1_000;

@@ -3,8 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stepAt, totpCode } from '../../server/access/accounts/totp-code.ts';
 import { join, signIn } from '../setup/people.ts';
-import { isConsoleHere, signInAs, startConsole } from './console.ts';
-import type { OwnConsole } from './console.ts';
+import { isConsoleHere, signInAs, startConsole, type OwnConsole } from './console.ts';
 import { seen } from './seen.ts';
 import { outsider } from './fleet.ts';
 

@@ -5,13 +5,10 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
-import { isConsoleHere, PHONE, sharedConsole } from './console.ts';
-import type { Console } from './console.ts';
-import { LOOK, lookAway, outsider, startFleet } from './fleet.ts';
-import type { Fleet } from './fleet.ts';
+import { isConsoleHere, PHONE, sharedConsole, type Console } from './console.ts';
+import { LOOK, lookAway, outsider, startFleet, type Fleet } from './fleet.ts';
 import { passes } from './passes.ts';
-import { startReporting } from './reports.ts';
-import type { Report } from './reports.ts';
+import { startReporting, type Report } from './reports.ts';
 import { live, seen, unknownSince, unread } from './seen.ts';
 
 const WATCHED = 50;

@@ -15,8 +15,14 @@ import { BY_NAME_ALONE } from '../../server/kit/scopes.ts';
 import { createIndependentRunner, type IndependentRunner } from '../e2e/independent-runner.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
 import { has } from '../setup/needs.ts';
-import { furtherJson, furtherWire, hostileJson, hostileWire, oneOfEachShape } from './hostile-bodies.ts';
-import type { HostileBody } from './hostile-bodies.ts';
+import {
+  furtherJson,
+  furtherWire,
+  hostileJson,
+  hostileWire,
+  oneOfEachShape,
+  type HostileBody,
+} from './hostile-bodies.ts';
 import { REQUESTS } from './requests.ts';
 
 const publicRpcs = rpcs.filter(({ audience }) => audience === 'public');

@@ -15,13 +15,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KEY_SCOPE, TEAM_SCOPES } from '../../server/kit/scopes.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
 import { startProgram, type Program } from '../e2e/processes.ts';
-import { countStatements } from '../setup/counted-statements.ts';
-import type { CountedStatements } from '../setup/counted-statements.ts';
+import { countStatements, type CountedStatements } from '../setup/counted-statements.ts';
 import { has } from '../setup/needs.ts';
-import { added, authorities, excess } from './authority.ts';
-import type { HeldKey } from './authority.ts';
-import { ATTEMPT, GIVEN, GUARDED_PORT, REQUESTS, STATEMENTS_MAX } from './requests.ts';
-import type { Gives } from './requests.ts';
+import { added, authorities, excess, type HeldKey } from './authority.ts';
+import { ATTEMPT, GIVEN, GUARDED_PORT, REQUESTS, STATEMENTS_MAX, type Gives } from './requests.ts';
 import { makeWorld, type World } from './world.ts';
 
 const publicRpcs = rpcs.filter(({ audience }) => audience === 'public');

@@ -9,8 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
 import { has } from '../setup/needs.ts';
 import { refused } from '../setup/refused.ts';
-import { world } from '../setup/world.ts';
-import type { Member, World } from '../setup/world.ts';
+import { world, type Member, type World } from '../setup/world.ts';
 import { totpCode } from '../../server/access/accounts/totp-code.ts';
 
 /** The words of SPEC, resource by resource. */

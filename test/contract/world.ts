@@ -3,8 +3,7 @@
  * team of its own, and one credential of every kind. Everything is made through the public API; only what
  * time would do (an expired key) is done in SQL.
  */
-import { createSvcSDK } from '@svc/sdk';
-import type { ApiKeysCreateParams } from '@svc/sdk';
+import { createSvcSDK, type ApiKeysCreateParams } from '@svc/sdk';
 import postgres from 'postgres';
 import { KEY_SCOPE, TEAM_SCOPES } from '../../server/kit/scopes.ts';
 import type { Platform, Sdk } from '../e2e/platform.ts';

@@ -2,10 +2,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { readYamlValue } from '../../sdk/ci-definitions/index.ts';
-import { readDocument } from '../../server/delivery/policies/engine/document.ts';
-import type { PolicyDocument } from '../../server/delivery/policies/engine/document.ts';
-import { emptyArtifact, emptyInput } from '../../server/delivery/policies/engine/input.ts';
-import type { PolicyArtifact, PolicyInput } from '../../server/delivery/policies/engine/input.ts';
+import { readDocument, type PolicyDocument } from '../../server/delivery/policies/engine/document.ts';
+import {
+  emptyArtifact,
+  emptyInput,
+  type PolicyArtifact,
+  type PolicyInput,
+} from '../../server/delivery/policies/engine/input.ts';
 import { createJudge } from '../../server/delivery/policies/engine/judgement.ts';
 import { bindingsOf } from '../../server/delivery/policies/engine/values.ts';
 

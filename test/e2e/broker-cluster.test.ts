@@ -8,8 +8,7 @@ import { join } from 'node:path';
 import type { Subscription, WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { connectRabbit } from '@svc/proto/queue/rabbit.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startBrokerNodes } from '../setup/broker-nodes.ts';
-import type { BrokerNodes } from '../setup/broker-nodes.ts';
+import { startBrokerNodes, type BrokerNodes } from '../setup/broker-nodes.ts';
 import { has } from '../setup/needs.ts';
 import { waitFor } from '../setup/wait-for.ts';
 

@@ -6,8 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BuildEvent } from '@svc/sdk';
-import { scriptedRunner } from '../setup/builds/scripted-runner.ts';
-import type { Offer, ScriptedRunner } from '../setup/builds/scripted-runner.ts';
+import { scriptedRunner, type Offer, type ScriptedRunner } from '../setup/builds/scripted-runner.ts';
 import { startPlatform, type Platform } from './platform.ts';
 
 const CANARY = `canary-${randomBytes(8).toString('hex')}`;

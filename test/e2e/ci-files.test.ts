@@ -10,10 +10,8 @@ import { run } from '../../cli/shell/run.ts';
 import { fakeIo } from '../../cli/testing/fake-io.ts';
 import { has } from '../setup/needs.ts';
 import { stranger } from '../setup/people.ts';
-import { startBackground } from '../setup/forges/background.ts';
-import type { Background } from '../setup/forges/background.ts';
-import { fakeRepository } from '../setup/forges/fake-repository.ts';
-import type { FakeFile } from '../setup/forges/fake-repository.ts';
+import { startBackground, type Background } from '../setup/forges/background.ts';
+import { fakeRepository, type FakeFile } from '../setup/forges/fake-repository.ts';
 import { githubTrees } from '../setup/forges/github-trees.ts';
 import { waitFor } from '../setup/wait-for.ts';
 

@@ -5,8 +5,14 @@ import { createSvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleCli, type BundledCli, type Ended } from '../../cli/testing/bundle.ts';
 import { has } from '../setup/needs.ts';
-import { AUDIENCE, githubClaims, gitlabClaims, SHA, startOidcIssuers } from '../setup/oidc-issuer.ts';
-import type { OidcIssuers } from '../setup/oidc-issuer.ts';
+import {
+  AUDIENCE,
+  githubClaims,
+  gitlabClaims,
+  SHA,
+  startOidcIssuers,
+  type OidcIssuers,
+} from '../setup/oidc-issuer.ts';
 import { startTestServer, type TestServer } from '../setup/server.ts';
 
 const postgresHere = await has('postgres');

@@ -4,8 +4,7 @@
  * there is none.
  */
 import { join } from 'node:path';
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcApiError } from '@svc/sdk';
+import { createSvcSDK, type SvcApiError } from '@svc/sdk';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { freshDatabase, type FreshDatabase } from '../bench/database.ts';

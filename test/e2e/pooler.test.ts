@@ -8,10 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../setup/database.ts';
 import { has } from '../setup/needs.ts';
 import { runsItself } from '../setup/own-runners.ts';
-import { startPooler } from '../setup/pooler.ts';
-import type { Pooler } from '../setup/pooler.ts';
-import { startTestServer } from '../setup/server.ts';
-import type { TestServer } from '../setup/server.ts';
+import { startPooler, type Pooler } from '../setup/pooler.ts';
+import { startTestServer, type TestServer } from '../setup/server.ts';
 import { waitFor } from '../setup/wait-for.ts';
 import { createIndependentRunner, FACTS } from './independent-runner.ts';
 

@@ -5,17 +5,13 @@
  * away, so that nothing of it is held against the next.
  */
 import { describeViolations } from './checker.ts';
-import { playOn, seconds, startRigFor } from './scenario.ts';
-import type { Scenario, Verdict } from './scenario.ts';
+import { playOn, seconds, startRigFor, type Scenario, type Verdict } from './scenario.ts';
 import { shortScenario } from './scenarios.ts';
 import type { Rig } from './rig.ts';
-import { BROKER_NODES, needsCluster, needsPair } from './schedule.ts';
-import type { FaultName } from './schedule.ts';
+import { BROKER_NODES, needsCluster, needsPair, type FaultName } from './schedule.ts';
 import { summarise } from './summary.ts';
-import { prepareSurroundings } from './surroundings.ts';
-import type { SharedSurroundings } from './surroundings.ts';
-import { isClean, isStarved } from './tally.ts';
-import type { Tally } from './tally.ts';
+import { prepareSurroundings, type SharedSurroundings } from './surroundings.ts';
+import { isClean, isStarved, type Tally } from './tally.ts';
 
 export interface Batch {
   readonly firstSeed: number;

@@ -9,13 +9,10 @@ import { openDatabase } from '../../server/base/db/index.ts';
 import { report } from '../setup/money/reports.ts';
 import { has } from '../setup/needs.ts';
 import { BACK, WEBHOOK_SECRETS } from '../setup/shop.ts';
-import { startStripe } from '../setup/stripe/index.ts';
-import type { TestStripe } from '../setup/stripe/index.ts';
+import { startStripe, type TestStripe } from '../setup/stripe/index.ts';
 import { waitFor } from '../setup/wait-for.ts';
-import { moneyDifferences } from './money.ts';
-import type { MoneyDifference } from './money.ts';
-import { startTwoServers, WITHIN } from './two-servers.ts';
-import type { TwoServers } from './two-servers.ts';
+import { moneyDifferences, type MoneyDifference } from './money.ts';
+import { startTwoServers, WITHIN, type TwoServers } from './two-servers.ts';
 
 const postgresHere = await has('postgres');
 const TEAMS = 4;

@@ -4,8 +4,7 @@
  * alone.
  */
 import { Connection } from 'rabbitmq-client';
-import { brokerScript, startBrokerNodes } from '../setup/broker-nodes.ts';
-import type { BrokerNodes } from '../setup/broker-nodes.ts';
+import { brokerScript, startBrokerNodes, type BrokerNodes } from '../setup/broker-nodes.ts';
 import { AMQP_URL } from '../setup/needs.ts';
 
 export type Broker = ReturnType<typeof brokerAt>;

@@ -6,8 +6,7 @@
  */
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
-import type { Plugin } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import { CLOCK_SOURCE } from './clock.ts';
 import { LEASH_SOURCE } from './managed-process.ts';
 

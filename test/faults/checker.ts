@@ -5,10 +5,8 @@
  */
 import type { RunnerEntry, SubmitEntry } from './entries.ts';
 import { hasPublished, KEPT, recovered } from './checks.ts';
-import { executionsOf, frozenSpans, keyOf, liveOverlapMs } from './executions.ts';
-import type { Execution } from './executions.ts';
-import { findings } from './findings.ts';
-import type { Invariant, Violation } from './findings.ts';
+import { executionsOf, frozenSpans, keyOf, liveOverlapMs, type Execution } from './executions.ts';
+import { findings, type Invariant, type Violation } from './findings.ts';
 import type { EventRow, History, ItemRow, LeaseRow, OutputRow, ReportRow } from './history.ts';
 import type { Stamp } from './journal.ts';
 

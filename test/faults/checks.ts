@@ -4,8 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { executionsOf, frozenSpans, keyOf } from './executions.ts';
-import { findings } from './findings.ts';
-import type { Violation } from './findings.ts';
+import { findings, type Violation } from './findings.ts';
 import type { RunnerEntry } from './entries.ts';
 import type { AuditRow, History } from './history.ts';
 

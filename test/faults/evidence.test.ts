@@ -10,8 +10,7 @@ import { IMAGE } from '../setup/builds/scripted-runner.ts';
 import { has } from '../setup/needs.ts';
 import { refused } from '../setup/refused.ts';
 import { waitFor } from '../setup/wait-for.ts';
-import { imageOf, startEvidenceWorld } from './evidence-world.ts';
-import type { EvidenceWorld } from './evidence-world.ts';
+import { imageOf, startEvidenceWorld, type EvidenceWorld } from './evidence-world.ts';
 import { WITHIN } from './two-servers.ts';
 
 const postgresHere = await has('postgres');

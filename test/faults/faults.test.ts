@@ -13,8 +13,7 @@ import type { Rig } from './rig.ts';
 import { playOn, runScenario, startRigFor } from './scenario.ts';
 import { shortScenario, soundScenario } from './scenarios.ts';
 import { summarise } from './summary.ts';
-import { prepareSurroundings } from './surroundings.ts';
-import type { SharedSurroundings } from './surroundings.ts';
+import { prepareSurroundings, type SharedSurroundings } from './surroundings.ts';
 import { isClean } from './tally.ts';
 
 const here = (await has('replication')) && (await has('rabbitmq')) && (await has('pgbouncer'));

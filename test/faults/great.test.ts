@@ -12,8 +12,7 @@ import { MUTANT_NAMES, MUTANTS } from './mutants.ts';
 import { runScenario } from './scenario.ts';
 import { greatScenario } from './scenarios.ts';
 import { summarise } from './summary.ts';
-import { prepareSurroundings } from './surroundings.ts';
-import type { SharedSurroundings } from './surroundings.ts';
+import { prepareSurroundings, type SharedSurroundings } from './surroundings.ts';
 
 const here = (await has('replication')) && (await has('rabbitmq')) && (await has('pgbouncer'));
 

@@ -5,12 +5,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import type { RigEntry, RunnerEntry, SubmitEntry } from './entries.ts';
-import { KEY_LABEL, SETUP_PROJECT } from './entries.ts';
-import { readJournal } from './journal.ts';
-import type { Stamp } from './journal.ts';
-import { moneyDifferences } from './money.ts';
-import type { MoneyDifference } from './money.ts';
+import { KEY_LABEL, SETUP_PROJECT, type RigEntry, type RunnerEntry, type SubmitEntry } from './entries.ts';
+import { readJournal, type Stamp } from './journal.ts';
+import { moneyDifferences, type MoneyDifference } from './money.ts';
 
 /** Times are milliseconds since 1970 by the database's clock, exact to the microsecond. */
 export interface ItemRow {

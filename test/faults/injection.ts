@@ -10,8 +10,7 @@ import type { Links } from './links.ts';
 import type { ManagedProcess } from './managed-process.ts';
 import type { Cluster } from './postgres.ts';
 import { randomOf } from './random.ts';
-import { describeFault, rowOf } from './schedule.ts';
-import type { Fault } from './schedule.ts';
+import { describeFault, rowOf, type Fault } from './schedule.ts';
 
 export interface Injectable {
   readonly sql: Sql;

@@ -3,8 +3,7 @@
  * alone.
  */
 import type { LinkFault, LinkName } from './schedule.ts';
-import { startTcpProxy } from '../setup/tcp-proxy.ts';
-import type { Impairment, TcpProxy } from '../setup/tcp-proxy.ts';
+import { startTcpProxy, type Impairment, type TcpProxy } from '../setup/tcp-proxy.ts';
 
 export type Links = ReturnType<typeof createLinks>;
 

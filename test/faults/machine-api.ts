@@ -2,11 +2,9 @@
  * The machine protocol as a simulator speaks it: JSON, each attempt signed afresh. A call without an answer
  * is told apart from a refused one, because the first may have had its effect.
  */
-import { createNonce } from '@svc/proto/signature/keys.ts';
-import type { SigningKey } from '@svc/proto/signature/keys.ts';
+import { createNonce, type SigningKey } from '@svc/proto/signature/keys.ts';
 import { signRequest, targetOfUrl } from '@svc/proto/signature/sign.ts';
-import { createHttpClient } from './http-client.ts';
-import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts';
+import { createHttpClient, type HttpAnswer, type HttpCall, type HttpClient } from './http-client.ts';
 import { stamp } from './journal.ts';
 
 /** No answer came, or one that says nothing about the effect (5xx, 429). */

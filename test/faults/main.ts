@@ -11,20 +11,15 @@
  * and faults against the sound server. --keep leaves journals and logs behind. Exit 0: as expected.
  */
 import { parseArgs } from 'node:util';
-import { runBatch } from './batch.ts';
-import type { Batch } from './batch.ts';
+import { runBatch, type Batch } from './batch.ts';
 import { describeViolations } from './checker.ts';
-import { damageOf, MUTANT_NAMES, MUTANTS } from './mutants.ts';
-import type { MutantName } from './mutants.ts';
+import { damageOf, MUTANT_NAMES, MUTANTS, type MutantName } from './mutants.ts';
 import { stopAllRigs } from './rig.ts';
-import { runScenario, seconds } from './scenario.ts';
-import type { Scenario } from './scenario.ts';
-import { MIXED_ROWS, ROWS } from './schedule.ts';
-import type { FaultName } from './schedule.ts';
+import { runScenario, seconds, type Scenario } from './scenario.ts';
+import { MIXED_ROWS, ROWS, type FaultName } from './schedule.ts';
 import { greatScenario, mutantScenario, soundScenario } from './scenarios.ts';
 import { summarise } from './summary.ts';
-import { prepareSurroundings } from './surroundings.ts';
-import type { SharedSurroundings } from './surroundings.ts';
+import { prepareSurroundings, type SharedSurroundings } from './surroundings.ts';
 import { createTally } from './tally.ts';
 
 const say = (line: string): void => console.log(line);

@@ -3,8 +3,7 @@
  * signals go to the group. When this process ends in any way, its children end too: Node programs hang on a
  * pipe (leash), others on a shell that reads one.
  */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { appendFileSync, closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Preloads } from './bundles.ts';

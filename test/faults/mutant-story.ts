@@ -1,8 +1,7 @@
 /** The proof that the judge can see: a server that is wrong on purpose, which it must catch. */
 import { expect } from 'vitest';
 import { describeViolations } from './checker.ts';
-import { damageOf } from './mutants.ts';
-import type { MutantName } from './mutants.ts';
+import { damageOf, type MutantName } from './mutants.ts';
 import { runScenario } from './scenario.ts';
 import { mutantScenario } from './scenarios.ts';
 import { summarise } from './summary.ts';

@@ -9,14 +9,11 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SubmitEntry } from './entries.ts';
-import { createHttpClient } from './http-client.ts';
-import type { HttpClient } from './http-client.ts';
-import { openJournal } from './journal.ts';
-import type { Journal } from './journal.ts';
+import { createHttpClient, type HttpClient } from './http-client.ts';
+import { openJournal, type Journal } from './journal.ts';
 import { openPipeline } from './pipelined-client.ts';
 import type { Stage } from './stage.ts';
-import { createSubmissions } from './submissions.ts';
-import type { Submission } from './submissions.ts';
+import { createSubmissions, type Submission } from './submissions.ts';
 
 export interface PileUp {
   /** Most rounds. It ends after one in which something acknowledged is not there. */

@@ -4,8 +4,7 @@
  * other. What has no answer when the connection ends is rejected.
  */
 import { connect } from 'node:net';
-import { answerOf } from './http-client.ts';
-import type { HttpAnswer, HttpCall } from './http-client.ts';
+import { answerOf, type HttpAnswer, type HttpCall } from './http-client.ts';
 
 interface Waiting {
   readonly resolve: (answer: HttpAnswer) => void;

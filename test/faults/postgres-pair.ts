@@ -8,12 +8,10 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
-import { startTcpProxy } from '../setup/tcp-proxy.ts';
-import type { TcpProxy } from '../setup/tcp-proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../setup/tcp-proxy.ts';
 import { waitFor } from '../setup/wait-for.ts';
 import { freePorts } from './free-ports.ts';
-import { createNode, initialise } from './postgres-node.ts';
-import type { Installation, Node } from './postgres-node.ts';
+import { createNode, initialise, type Installation, type Node } from './postgres-node.ts';
 
 export type Pair = Awaited<ReturnType<typeof startPair>>;
 

@@ -8,10 +8,8 @@ import postgres from 'postgres';
 import { DATABASE_URL } from '../setup/needs.ts';
 import { freePorts } from './free-ports.ts';
 import type { ManagedProcess } from './managed-process.ts';
-import { createNode, findInstallation, initialise } from './postgres-node.ts';
-import type { Node } from './postgres-node.ts';
-import { startPair } from './postgres-pair.ts';
-import type { Pair } from './postgres-pair.ts';
+import { createNode, findInstallation, initialise, type Node } from './postgres-node.ts';
+import { startPair, type Pair } from './postgres-pair.ts';
 
 export interface Cluster {
   /** Address of a database that is always there, for a superuser. It leads to the primary. */

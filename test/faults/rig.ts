@@ -10,15 +10,11 @@ import postgres from 'postgres';
 import type { Broker } from './broker.ts';
 import type { Bundles } from './bundles.ts';
 import { freePorts } from './free-ports.ts';
-import { createLinks, withPorts } from './links.ts';
-import type { Links } from './links.ts';
-import { manageNode } from './managed-process.ts';
-import type { ManagedProcess } from './managed-process.ts';
+import { createLinks, withPorts, type Links } from './links.ts';
+import { manageNode, type ManagedProcess } from './managed-process.ts';
 import { createPoolers } from './pooler.ts';
-import { createDatabase } from './postgres.ts';
-import type { Cluster } from './postgres.ts';
-import { openStage, teamsOf } from './stage.ts';
-import type { RigParts, Stage, StageOptions } from './stage.ts';
+import { createDatabase, type Cluster } from './postgres.ts';
+import { openStage, teamsOf, type RigParts, type Stage, type StageOptions } from './stage.ts';
 import { createSupervisor } from './supervisor.ts';
 
 /**

@@ -19,8 +19,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { signingKeyFromPem, generateSigningKey, signingKeyToPem } from '@svc/proto/signature/keys.ts';
-import type { SigningKey } from '@svc/proto/signature/keys.ts';
+import {
+  signingKeyFromPem,
+  generateSigningKey,
+  signingKeyToPem,
+  type SigningKey,
+} from '@svc/proto/signature/keys.ts';
 import { clockFile } from './clock.ts';
 import type { LeaseWord, RunnerEntry } from './entries.ts';
 import { openJournal, stamp } from './journal.ts';

@@ -10,15 +10,11 @@ import type { Broker } from './broker.ts';
 import type { Bundles } from './bundles.ts';
 import { check } from './checker.ts';
 import type { Violation } from './findings.ts';
-import { loadHistory } from './history.ts';
-import type { History } from './history.ts';
-import { pileUp } from './pile-up.ts';
-import type { PileUp } from './pile-up.ts';
+import { loadHistory, type History } from './history.ts';
+import { pileUp, type PileUp } from './pile-up.ts';
 import type { Cluster } from './postgres.ts';
-import { RIG_TIMES, startRig } from './rig.ts';
-import type { Rig } from './rig.ts';
-import { describeFault } from './schedule.ts';
-import type { TimedFault } from './schedule.ts';
+import { RIG_TIMES, startRig, type Rig } from './rig.ts';
+import { describeFault, type TimedFault } from './schedule.ts';
 import type { SimBehaviour, Stage } from './stage.ts';
 
 export interface Scenario {

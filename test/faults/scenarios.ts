@@ -5,10 +5,8 @@
  */
 import type { MutantName } from './mutants.ts';
 import { RIG_TIMES } from './rig.ts';
-import { GATEWAYS, SERVERS } from './scenario.ts';
-import type { Scenario } from './scenario.ts';
-import { MIXED_ROWS, needsCluster, scheduleOf } from './schedule.ts';
-import type { FaultName, TimedFault } from './schedule.ts';
+import { GATEWAYS, SERVERS, type Scenario } from './scenario.ts';
+import { MIXED_ROWS, needsCluster, scheduleOf, type FaultName, type TimedFault } from './schedule.ts';
 import type { SimBehaviour } from './stage.ts';
 
 const { leaseMs, graceMs } = RIG_TIMES;

@@ -3,8 +3,7 @@
  * round holds every kind once, in an order of its own, so that a short schedule has seen them all; the parts
  * of a kind take turns.
  */
-import { randomOf } from './random.ts';
-import type { Random } from './random.ts';
+import { randomOf, type Random } from './random.ts';
 
 /**
  * Links say who reaches whom: the runners the gateways, the gateways the servers, the servers their database,

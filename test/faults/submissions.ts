@@ -3,8 +3,7 @@
  * after.
  */
 import { createHash } from 'node:crypto';
-import { KEY_LABEL } from './entries.ts';
-import type { SubmitEntry, SubmitKind } from './entries.ts';
+import { KEY_LABEL, type SubmitEntry, type SubmitKind } from './entries.ts';
 import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts';
 import type { Journal } from './journal.ts';
 

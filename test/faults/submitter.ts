@@ -8,8 +8,7 @@ import type { SubmitEntry } from './entries.ts';
 import { createHttpClient } from './http-client.ts';
 import { openJournal } from './journal.ts';
 import { randomOf } from './random.ts';
-import { createSubmissions } from './submissions.ts';
-import type { Submission } from './submissions.ts';
+import { createSubmissions, type Submission } from './submissions.ts';
 
 export interface SubmitConfig {
   readonly name: string;

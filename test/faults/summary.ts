@@ -3,8 +3,7 @@
  * people; the checker judges.
  */
 import type { History } from './history.ts';
-import { seconds } from './scenario.ts';
-import type { Verdict } from './scenario.ts';
+import { seconds, type Verdict } from './scenario.ts';
 
 const REST = { done: 'at rest', stuck: 'something is stuck', late: 'not at rest' } as const;
 

@@ -7,8 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startBroker } from './broker.ts';
 import { buildBundles, buildServer } from './bundles.ts';
-import { MUTANTS } from './mutants.ts';
-import type { MutantName } from './mutants.ts';
+import { MUTANTS, type MutantName } from './mutants.ts';
 import { startPostgres } from './postgres.ts';
 import type { Surroundings } from './scenario.ts';
 

@@ -4,8 +4,7 @@
  */
 import type { Invariant } from './findings.ts';
 import type { SubmitKind } from './entries.ts';
-import { seconds } from './scenario.ts';
-import type { Verdict } from './scenario.ts';
+import { seconds, type Verdict } from './scenario.ts';
 import { dispatches, quantile, recoveries } from './summary.ts';
 
 export type Tally = ReturnType<typeof createTally>;

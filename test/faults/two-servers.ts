@@ -6,15 +6,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import postgres from 'postgres';
 import { createMigratedDatabase } from '../setup/database.ts';
 import { waitFor } from '../setup/wait-for.ts';
 import { writePreloads } from './bundles.ts';
 import { freePorts } from './free-ports.ts';
-import { manageNode } from './managed-process.ts';
-import type { ManagedProcess } from './managed-process.ts';
+import { manageNode, type ManagedProcess } from './managed-process.ts';
 
 export type TwoServers = Awaited<ReturnType<typeof startTwoServers>>;
 

@@ -1,7 +1,6 @@
 /** For a story that runs against a source with a mistake in it, see story-mutants.ts. */
 import { defineConfig } from 'vitest/config';
-import { applyReplacement } from './bundles.ts';
-import type { Replacement } from './bundles.ts';
+import { applyReplacement, type Replacement } from './bundles.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 const replacements = JSON.parse(process.env['SVC_MUTATION'] ?? '[]') as readonly Replacement[];

@@ -13,10 +13,8 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePorts } from '../faults/free-ports.ts';
 import { manageProcess } from '../faults/managed-process.ts';
-import { startPortMapper } from './port-mapper.ts';
-import type { PortMapper } from './port-mapper.ts';
-import { startTcpProxy } from './tcp-proxy.ts';
-import type { TcpProxy } from './tcp-proxy.ts';
+import { startPortMapper, type PortMapper } from './port-mapper.ts';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 export type BrokerNodes = Awaited<ReturnType<typeof startBrokerNodes>>;
 

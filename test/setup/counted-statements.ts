@@ -3,8 +3,7 @@
  * transactions begin and end count for nothing, and neither does what the server runs by itself with nobody
  * asking, which is told apart by its text: it has been seen while no call was counted, before or after.
  */
-import { connect, createServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { onLoopback } from './listen.ts';
 
 export type CountedStatements = Awaited<ReturnType<typeof countStatements>>;

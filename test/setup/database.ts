@@ -1,11 +1,9 @@
 /** A fresh database for one test file, on the PostgreSQL that `needs.ts` names. */
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
-import { migrate, openDatabase } from '../../server/base/db/index.ts';
-import type { DatabaseOptions } from '../../server/base/db/index.ts';
+import { migrate, openDatabase, type DatabaseOptions } from '../../server/base/db/index.ts';
 import { answers, DATABASE_URL } from './needs.ts';
-import { startPooler } from './pooler.ts';
-import type { Pooler } from './pooler.ts';
+import { startPooler, type Pooler } from './pooler.ts';
 
 export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
 

@@ -2,8 +2,7 @@
  * A real name server (Debian's dnsmasq) on a free port of loopback, for the domain `example.com`, and servers
  * that answer nothing of use.
  */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { Resolver } from 'node:dns/promises';

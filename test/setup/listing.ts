@@ -2,8 +2,7 @@
  * Statements that hold a whole list of packages, of exactly as many bytes as a test asks for, in a signed
  * envelope.
  */
-import { createHash, generateKeyPairSync, sign } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { bundleOf, PAYLOAD_TYPE, paeOf } from '../../server/delivery/attestations/envelope.ts';
 
 export const CYCLONEDX = 'https://cyclonedx.org/bom';

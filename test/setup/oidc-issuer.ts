@@ -3,10 +3,8 @@
  * a test wants, and the address at which a GitHub job asks for one. What they answer for their keys can be
  * changed.
  */
-import { createServer } from 'node:http';
-import type { ServerResponse } from 'node:http';
-import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import type { CryptoKey, JWK } from 'jose';
+import { createServer, type ServerResponse } from 'node:http';
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
 import { onLoopback } from './listen.ts';
 
 export type Claims = Readonly<Record<string, unknown>>;

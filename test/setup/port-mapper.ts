@@ -4,8 +4,7 @@
  *
  * Each message has its length before it in two bytes; a registration lasts as long as its connection.
  */
-import { createServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 
 export type PortMapper = Awaited<ReturnType<typeof startPortMapper>>;
 

@@ -4,8 +4,7 @@
  */
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 import { overBounds } from './bounds.ts';
-import { keepTimes, timesOf } from './times.ts';
-import type { Times } from './times.ts';
+import { keepTimes, timesOf, type Times } from './times.ts';
 
 function casesOf(modules: readonly TestModule[]): TestCase[] {
   return modules.flatMap((module) => [...module.children.allTests()]);

@@ -9,10 +9,8 @@ import { startGateway } from '../../gateway/index.ts';
 import type { Bootstrap } from '../../server/bootstrap.ts';
 import { readConfig } from '../../server/config.ts';
 import type { Clock } from '../../server/base/clock.ts';
-import { silentLog } from '@svc/proto/process/log.ts';
-import type { Logger } from '@svc/proto/process/log.ts';
-import { startSystem } from '../../server/system.ts';
-import type { RunningServer } from '../../server/system.ts';
+import { silentLog, type Logger } from '@svc/proto/process/log.ts';
+import { startSystem, type RunningServer } from '../../server/system.ts';
 import { asAdmin, createMigratedDatabase } from './database.ts';
 
 export type TestServer = Awaited<ReturnType<typeof startTestServer>>;

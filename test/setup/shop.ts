@@ -2,8 +2,7 @@
  * A server whose payments go to the counterpart of Stripe, both on one clock that tests move, and people who
  * buy.
  */
-import type { Clock } from '@svc/proto/process/clock.ts';
-import { systemClock } from '@svc/proto/process/clock.ts';
+import { systemClock, type Clock } from '@svc/proto/process/clock.ts';
 import { createLog } from '@svc/proto/process/log.ts';
 import Stripe from 'stripe';
 import { readConfig } from '../../server/config.ts';
@@ -13,10 +12,8 @@ import type { BillingDeps } from '../../server/money/billing/billing-deps.ts';
 import { addDunning, addLooks } from '../../server/money/billing/reconcile.ts';
 import { openProvider } from '../../server/money/billing/stripe.ts';
 import { createFollowPlans } from '../../server/money/plans/index.ts';
-import { newKey, stranger } from './people.ts';
-import type { Person } from './people.ts';
-import { startTestServer } from './server.ts';
-import type { TestResponse } from './server.ts';
+import { newKey, stranger, type Person } from './people.ts';
+import { startTestServer, type TestResponse } from './server.ts';
 import { startStripe } from './stripe/index.ts';
 import { waitFor } from './wait-for.ts';
 

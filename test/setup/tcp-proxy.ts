@@ -6,8 +6,7 @@
  * It can be made a bad network: see `Impairment`. What is held back arrives in order when it heals, as a
  * retransmission would, unless the connections are reset with it.
  */
-import { connect, createServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { onLoopback } from './listen.ts';
 

@@ -1,8 +1,7 @@
 /** A migrated database for the tests of one block. */
 import { afterAll, beforeAll } from 'vitest';
 import type { DatabaseOptions } from '../../server/base/db/index.ts';
-import { createTestDatabase } from './database.ts';
-import type { TestDatabase } from './database.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
 
 /** It has its fields once the tests run. */
 export function useDatabase(options: Partial<DatabaseOptions> = {}): TestDatabase {

@@ -3,8 +3,7 @@
  * what: caller, route and body, in this order.
  */
 import { afterAll, beforeAll } from 'vitest';
-import { startTestServer } from './server.ts';
-import type { TestResponse, TestServer, TestServerOptions } from './server.ts';
+import { startTestServer, type TestResponse, type TestServer, type TestServerOptions } from './server.ts';
 
 /** `as` is an API key or session token; undefined: nobody. */
 type Call<T> = (as: string | undefined, route: string, body?: unknown) => Promise<T>;

@@ -7,16 +7,13 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { inject } from 'vitest';
 import { scriptedRunner } from './builds/scripted-runner.ts';
 import { createMigratedDatabase } from './database.ts';
 import { runsItself } from './own-runners.ts';
-import { firstSession, join, stranger } from './people.ts';
-import type { Person } from './people.ts';
-import { startTestServer } from './server.ts';
-import type { TestServer } from './server.ts';
+import { firstSession, join, stranger, type Person } from './people.ts';
+import { startTestServer, type TestServer } from './server.ts';
 
 export interface Member extends Person {
   /** It acts by the session and tries a call once. */

@@ -5,8 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { FEATURES } from '../../server/areas.ts';
 import type { Declared } from '../../server/kit/feature.ts';
-import { sources } from './sources.ts';
-import type { Source } from './sources.ts';
+import { sources, type Source } from './sources.ts';
 
 type Storey = Pick<Declared, 'name' | 'contracts'> & { readonly on: Readonly<Record<string, Storey>> };
 

@@ -6,10 +6,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AREAS } from '../../server/areas.ts';
-import { BELOW, importsOf, isTest, placeOf, root, sources } from './sources.ts';
-import type { Source } from './sources.ts';
-import { haveOneSchema, storeysOf } from './storeys.ts';
-import type { Storeys } from './storeys.ts';
+import { BELOW, importsOf, isTest, placeOf, root, sources, type Source } from './sources.ts';
+import { haveOneSchema, storeysOf, type Storeys } from './storeys.ts';
 
 /** `server/console` is a program of its own that lies in the server's folder. */
 const folderOf = (path: string) =>

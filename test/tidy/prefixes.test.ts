@@ -3,10 +3,8 @@
  * itself, and made by it alone.
  */
 import { describe, expect, it } from 'vitest';
-import { BELOW, isTest, placeOf, sources } from './sources.ts';
-import type { Source } from './sources.ts';
-import { storeysOf } from './storeys.ts';
-import type { Storeys } from './storeys.ts';
+import { BELOW, isTest, placeOf, sources, type Source } from './sources.ts';
+import { storeysOf, type Storeys } from './storeys.ts';
 
 interface Prefix {
   readonly place: string;

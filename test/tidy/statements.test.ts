@@ -3,8 +3,7 @@
  * system's own.
  */
 import { describe, expect, it } from 'vitest';
-import { isTest, placeOf, sources } from './sources.ts';
-import type { Source } from './sources.ts';
+import { isTest, placeOf, sources, type Source } from './sources.ts';
 
 interface Statement {
   readonly path: string;

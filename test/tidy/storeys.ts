@@ -1,8 +1,7 @@
 /** Reads what the features declare of themselves, as the checks of this folder ask it. */
 import { AREAS, FEATURES } from '../../server/areas.ts';
 import type { Area, Declared } from '../../server/kit/feature.ts';
-import { isTest, placeOf } from './sources.ts';
-import type { Source } from './sources.ts';
+import { isTest, placeOf, type Source } from './sources.ts';
 
 export interface Storeys {
   /** Returns the places on which a place stands, directly or through others. */

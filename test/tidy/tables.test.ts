@@ -3,10 +3,8 @@
  * in imports, nothing runs up and nothing grows together unseen.
  */
 import { describe, expect, it } from 'vitest';
-import { BELOW, isTest, placeOf, sources } from './sources.ts';
-import type { Source } from './sources.ts';
-import { haveOneSchema, ownersOf, storeysOf } from './storeys.ts';
-import type { Storeys } from './storeys.ts';
+import { BELOW, isTest, placeOf, sources, type Source } from './sources.ts';
+import { haveOneSchema, ownersOf, storeysOf, type Storeys } from './storeys.ts';
 
 interface Touch {
   readonly path: string;

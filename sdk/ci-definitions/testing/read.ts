@@ -1,7 +1,6 @@
 /** Reads definitions of tests, which must be without a fault. */
 import { expect } from 'vitest';
-import { parseDefinition } from '../index.ts';
-import type { DefinedPipeline } from '../index.ts';
+import { parseDefinition, type DefinedPipeline } from '../index.ts';
 
 export function read(path: string, text: string): readonly DefinedPipeline[] {
   const { pipelines, problems } = parseDefinition({ path, text });

@@ -1,8 +1,7 @@
 /** This service shows and changes the calling person's own account. */
 import { randomBytes } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   AccountDetailsSchema,
   AccountService,
@@ -10,24 +9,26 @@ import {
   PlanResponseSchema,
   TotpStatusResponseSchema,
   WhoamiResponseSchema,
-} from '@svc/proto/gen/svc/account/v1/account_pb.ts';
-import type {
-  AccountDetails,
-  PlanResponse,
-  WhoamiResponse,
+  type AccountDetails,
+  type PlanResponse,
+  type WhoamiResponse,
 } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
 import type { Caller, Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
-import { change, shown } from '../../kit/resource/index.ts';
-import type { Row } from '../../kit/resource/index.ts';
+import { change, shown, type Row } from '../../kit/resource/index.ts';
 import type { AuthDeps } from './auth-service.ts';
-import { createClaim, useClaim } from './claims.ts';
-import type { ClaimDeps } from './claims.ts';
+import { createClaim, useClaim, type ClaimDeps } from './claims.ts';
 import { checkPasswordStrength } from '../../base/password.ts';
 import { assertInPerson } from './proof.ts';
 import { endSessions } from './sessions.ts';
-import { findUserByEmail, findUserById, renewPasswordHash, setEmailVerified, setUsername } from './store.ts';
-import type { User } from './store.ts';
+import {
+  findUserByEmail,
+  findUserById,
+  renewPasswordHash,
+  setEmailVerified,
+  setUsername,
+  type User,
+} from './store.ts';
 import { acceptTotpCode, confirmTotp, findTotp, putPendingTotp, removeTotp } from './totp-store.ts';
 import { base32, otpauthUrl } from './totp-code.ts';
 import type { Message } from '@bufbuild/protobuf';

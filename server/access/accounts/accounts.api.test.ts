@@ -1,8 +1,7 @@
 /** Sign-in, sessions, one-time codes and passwords over the real door, with a clock that is moved by hand. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { join, PASSWORD, signIn } from '../../../test/setup/people.ts';
-import type { Person } from '../../../test/setup/people.ts';
+import { join, PASSWORD, signIn, type Person } from '../../../test/setup/people.ts';
 import { useServer } from '../../../test/setup/use-server.ts';
 import { TEST_PASSWORD_COST } from '../../../test/setup/server.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';

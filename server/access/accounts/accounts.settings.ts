@@ -1,6 +1,5 @@
 /** These settings say how long sessions of people last. */
-import { number } from '@svc/proto/process/settings.ts';
-import type { Setting, SettingsOf } from '@svc/proto/process/settings.ts';
+import { number, type Setting, type SettingsOf } from '@svc/proto/process/settings.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

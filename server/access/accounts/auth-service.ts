@@ -2,18 +2,14 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { networkOf } from '@svc/proto/http/address.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
-import { AuthService } from '@svc/proto/gen/svc/auth/v1/auth_pb.ts';
-import type { LoginRequest } from '@svc/proto/gen/svc/auth/v1/auth_pb.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
+import { AuthService, type LoginRequest } from '@svc/proto/gen/svc/auth/v1/auth_pb.ts';
 import type { SessionTimes } from './accounts.settings.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
-import { checkCode } from './proof.ts';
-import type { ProofDeps } from './proof.ts';
+import { checkCode, type ProofDeps } from './proof.ts';
 import { endSession, openSession, sessionTimesOf } from './sessions.ts';
-import { findUserByEmail, normalizeEmail, renewPasswordHash } from './store.ts';
-import type { User } from './store.ts';
+import { findUserByEmail, normalizeEmail, renewPasswordHash, type User } from './store.ts';
 import { findTotp } from './totp-store.ts';
 
 export interface AuthDeps extends ProofDeps {

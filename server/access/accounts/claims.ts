@@ -10,20 +10,23 @@ import { randomBytes } from 'node:crypto';
 import { and, eq, isNull } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { ClaimEmailRequest } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
-import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
-import type { AuditAct } from '../../kit/ledger/index.ts';
+import { appendAudit, PLATFORM_CHAIN, type AuditAct } from '../../kit/ledger/index.ts';
 import type { Ctx, Role } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
-import type { Database } from '../../base/db/index.ts';
-import { isUniqueViolation } from '../../base/db/index.ts';
+import { isUniqueViolation, type Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { change } from '../../kit/resource/index.ts';
-import { checkPasswordStrength } from '../../base/password.ts';
-import type { Passwords } from '../../base/password.ts';
+import { checkPasswordStrength, type Passwords } from '../../base/password.ts';
 import { accountClaims } from './schema.ts';
 import { endSessions, hashToken } from './sessions.ts';
-import { createUser, findUserByEmail, lockUserByEmail, normalizeEmail, retireUser } from './store.ts';
-import type { User } from './store.ts';
+import {
+  createUser,
+  findUserByEmail,
+  lockUserByEmail,
+  normalizeEmail,
+  retireUser,
+  type User,
+} from './store.ts';
 import { removeTotp } from './totp-store.ts';
 
 const LIFE_MS = 7 * 86_400_000;

@@ -1,7 +1,6 @@
 /** The feature keeps accounts of people: sign-in, sessions, one-time codes and claims of an address. */
 import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
-import { createAccountService, createAdminAccounts } from './account-service.ts';
-import type { PlanOfAccount } from './account-service.ts';
+import { createAccountService, createAdminAccounts, type PlanOfAccount } from './account-service.ts';
 import { settings } from './accounts.settings.ts';
 import { createAuthService } from './auth-service.ts';
 import type { RevokeKeys, TeamsOfAccount } from './claims.ts';

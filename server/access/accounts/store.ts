@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { and, eq, isNull } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { newId } from '../../base/ids.ts';
-import { isUniqueViolation } from '../../base/db/index.ts';
-import type { Database } from '../../base/db/index.ts';
+import { isUniqueViolation, type Database } from '../../base/db/index.ts';
 import { users } from './schema.ts';
 
 export type User = Readonly<typeof users.$inferSelect>;

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../../test/setup/clock.ts';
-import { createTries } from './tries.ts';
-import type { Guesses, Tries } from './tries.ts';
+import { createTries, type Guesses, type Tries } from './tries.ts';
 
 const ADA = 'ada@example.com';
 const HOME = '192.0.2.1';

@@ -3,8 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, newKey, signIn } from '../../../test/setup/people.ts';
 import { useServer } from '../../../test/setup/use-server.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { CallOptions, TestResponse, TestServer } from '../../../test/setup/server.ts';
+import {
+  startTestServer,
+  type CallOptions,
+  type TestResponse,
+  type TestServer,
+} from '../../../test/setup/server.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 import { KEY_SCOPE, TEAM_SCOPES } from '../../kit/scopes.ts';
 

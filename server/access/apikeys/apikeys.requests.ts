@@ -1,7 +1,6 @@
 /** The tests of the contract send these requests, one for each RPC. */
-import { ATTEMPT, nothing } from '../../../test/contract/requests.ts';
+import { ATTEMPT, nothing, type Requests } from '../../../test/contract/requests.ts';
 import { KEY_SCOPE, STAFF_SCOPE, TEAM_SCOPES } from '../../kit/scopes.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.apikeys.v1.ApiKeysService/Create': {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NAMELESS } from '../../kit/context.ts';
-import type { Caller } from '../../kit/context.ts';
+import { NAMELESS, type Caller } from '../../kit/context.ts';
 import { BY_NAME_ALONE, KEY_SCOPE, STAFF_SCOPE, TEAM_SCOPES } from '../../kit/scopes.ts';
 import { boundedScopes, boundedTeam, seesStaffKeys } from './bounds.ts';
 

@@ -1,9 +1,12 @@
 /** The feature keeps the API keys of the calling account. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
-import { ApiKeySchema, ApiKeysService } from '@svc/proto/gen/svc/apikeys/v1/apikeys_pb.ts';
-import type { ApiKey, CreateRequest } from '@svc/proto/gen/svc/apikeys/v1/apikeys_pb.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
+import {
+  ApiKeySchema,
+  ApiKeysService,
+  type ApiKey,
+  type CreateRequest,
+} from '@svc/proto/gen/svc/apikeys/v1/apikeys_pb.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
@@ -27,8 +30,8 @@ import {
   lockAccount,
   revokeKeys,
   revokeLine,
+  type KeyRow,
 } from './store.ts';
-import type { KeyRow } from './store.ts';
 
 export { parseKey, secretMatches } from './key.ts';
 export { endOfKey, revokeKeys } from './store.ts';

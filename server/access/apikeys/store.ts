@@ -4,8 +4,7 @@
  * turns, under the lock of the account's row, so that no child is made beside the revocation of its parent.
  */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
-import { and, desc, eq, gt, isNull, or, sql } from 'drizzle-orm';
-import type { SQL } from 'drizzle-orm';
+import { and, desc, eq, gt, isNull, or, sql, type SQL } from 'drizzle-orm';
 import type { Caller, Ctx } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { STAFF_SCOPE } from '../../kit/scopes.ts';

@@ -8,18 +8,15 @@
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { hashToken, looksLikeSessionToken, sessionTimesOf } from '../accounts/index.ts';
-import type { SessionTimes } from '../accounts/index.ts';
+import { hashToken, looksLikeSessionToken, sessionTimesOf, type SessionTimes } from '../accounts/index.ts';
 import { endOfKey, parseKey, secretMatches } from '../apikeys/index.ts';
 import type { Clock } from '../../base/clock.ts';
-import { NAMELESS } from '../../kit/context.ts';
-import type { Caller, Role } from '../../kit/context.ts';
+import { NAMELESS, type Caller, type Role } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
 import type { Database } from '../../base/db/index.ts';
 import { sessionScopes, STAFF_SCOPE } from '../../kit/scopes.ts';
 import type { Secrets } from '../../base/secrets.ts';
-import { createCredentialCache } from './credential-cache.ts';
-import type { JobCredentials, Proven } from './credential-cache.ts';
+import { createCredentialCache, type JobCredentials, type Proven } from './credential-cache.ts';
 import { presented, refuseForgery } from './presented.ts';
 import { createTouches } from './touches.ts';
 

@@ -4,18 +4,14 @@
  * unverified, and an unverified account joins another team only when that confirms it.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { checkPasswordStrength } from '../../base/password.ts';
-import type { Passwords } from '../../base/password.ts';
-import { createUser, findUserByEmail, findUserById, newUser } from '../accounts/index.ts';
-import type { User } from '../accounts/index.ts';
+import { checkPasswordStrength, type Passwords } from '../../base/password.ts';
+import { createUser, findUserByEmail, findUserById, newUser, type User } from '../accounts/index.ts';
 import { appendAudit, recordAct } from '../../kit/ledger/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
-import { findInvite, noteAwaiting, useInvite } from './invites.ts';
-import type { Invite } from './invites.ts';
-import { findMember, findTeam, insertMember, lockTeam } from './store.ts';
-import type { Member, Team } from './store.ts';
+import { findInvite, noteAwaiting, useInvite, type Invite } from './invites.ts';
+import { findMember, findTeam, insertMember, lockTeam, type Member, type Team } from './store.ts';
 
 export interface AcceptDeps {
   readonly passwords: Passwords;

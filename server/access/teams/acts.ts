@@ -2,13 +2,13 @@
  * Each act changes a team, its members or its invitations in one transaction, with its entry in the ledger.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type {
-  TeamBilling as BillingMessage,
-  CreateRequest,
-  InviteMemberRequest,
-  UpdateRequest,
+import {
+  UpdateRequestSchema,
+  type TeamBilling as BillingMessage,
+  type CreateRequest,
+  type InviteMemberRequest,
+  type UpdateRequest,
 } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
-import { UpdateRequestSchema } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { findUserById } from '../accounts/index.ts';
 import { revokeKeys } from '../apikeys/index.ts';
 import type { Ctx, Role } from '../../kit/context.ts';
@@ -20,8 +20,16 @@ import { change, given } from '../../kit/resource/index.ts';
 import type { Operator } from '../../kit/resource/schema.ts';
 import { roleName } from '../../kit/scopes.ts';
 import type { AcceptDeps } from './accept-invite.ts';
-import { createInvite, deleteInvite, endInvitesOf, findInviteById, useInvite } from './invites.ts';
-import type { InviteOfTeam, InviteRow, MadeInvite } from './invites.ts';
+import {
+  createInvite,
+  deleteInvite,
+  endInvitesOf,
+  findInviteById,
+  useInvite,
+  type InviteOfTeam,
+  type InviteRow,
+  type MadeInvite,
+} from './invites.ts';
 import { assertMayGive, assertNotLastOwner, lockedActor, lockedPair } from './members.ts';
 import { assertNotPayer } from './payers.ts';
 import {
@@ -37,8 +45,11 @@ import {
   lockTeam,
   setMemberRole,
   updateTeam,
+  type Member,
+  type Membership,
+  type Team,
+  type TeamChanges,
 } from './store.ts';
-import type { Member, Membership, Team, TeamChanges } from './store.ts';
 
 /** Dispatch fills this in. Both run in the transaction of the change. */
 export interface TeamWork {

@@ -13,8 +13,8 @@ import {
   revokeKey,
   signIn,
   verify,
+  type Person,
 } from '../../../test/setup/people.ts';
-import type { Person } from '../../../test/setup/people.ts';
 import { useServer } from '../../../test/setup/use-server.ts';
 import type { TestResponse } from '../../../test/setup/server.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';

@@ -3,8 +3,7 @@
  * passes on, and others pay.
  */
 // No TeamScope: memberships and invitations, which a TeamScope is made of.
-import { recordFor } from '../accounts/index.ts';
-import type { TeamsOfAccount, User } from '../accounts/index.ts';
+import { recordFor, type TeamsOfAccount, type User } from '../accounts/index.ts';
 import type { Ctx, Role } from '../../kit/context.ts';
 import { ended } from './acts.ts';
 import { endInvitesOf } from './invites.ts';

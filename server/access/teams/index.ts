@@ -1,6 +1,5 @@
 /** The feature keeps teams, their members and invitations. */
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import { AdminTeamsService, InviteSchema, TeamsService } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { accountsFeature, teamsOfAccount } from '../accounts/index.ts';
 import { apiKeysFeature } from '../apikeys/index.ts';
@@ -20,8 +19,11 @@ import {
   removeTeam,
   revokeInvite,
   teamOf,
+  type TeamBilling,
+  type TeamCredit,
+  type TeamsDeps,
+  type TeamWork,
 } from './acts.ts';
-import type { TeamBilling, TeamCredit, TeamsDeps, TeamWork } from './acts.ts';
 import { ofAccount } from './hand-over.ts';
 import { listInvites } from './invites.ts';
 import { findTeam, listMembers, listTeams, lockTeam, showMember, showTeam, updateTeam } from './store.ts';

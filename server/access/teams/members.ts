@@ -8,8 +8,7 @@ import type { Ctx, Role } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { roleAtLeast, roleGrants } from '../../kit/scopes.ts';
-import { countOwners, findMember, lockTeam } from './store.ts';
-import type { Member, Membership } from './store.ts';
+import { countOwners, findMember, lockTeam, type Member, type Membership } from './store.ts';
 
 /** Returns whether a member with this role may invite somebody with that one. */
 export function mayInvite(own: Role, given: Role): boolean {

@@ -5,8 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { firstSession, join, stranger, verify } from '../../../test/setup/people.ts';
-import type { Person } from '../../../test/setup/people.ts';
+import { firstSession, join, stranger, verify, type Person } from '../../../test/setup/people.ts';
 import { useServer, withServer } from '../../../test/setup/use-server.ts';
 import { purchase, refund, useCredit } from '../../money/credits/index.ts';
 import { becomePayer, payerOf } from './payers.ts';

@@ -7,8 +7,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { requireRole } from '../../kit/authorise.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { findMember, lockTeam } from './store.ts';
-import type { Member } from './store.ts';
+import { findMember, lockTeam, type Member } from './store.ts';
 
 /** Returns who pays for a team now; it is null where nobody is known to. */
 export async function payerOf(sql: SqlTag, teamId: string): Promise<string | null> {

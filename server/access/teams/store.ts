@@ -1,15 +1,12 @@
 /** This file reads and writes teams and their members in the database. */
 // No TeamScope: memberships and invitations, which a TeamScope is made of.
-import { and, asc, eq, getTableColumns } from 'drizzle-orm';
-import type { SQL } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, type SQL } from 'drizzle-orm';
 import type { Role, TeamScope } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { inTeams, shown } from '../../kit/resource/index.ts';
-import { regions, teams } from '../../kit/resource/schema.ts';
-import type { Operator } from '../../kit/resource/schema.ts';
+import { regions, teams, type Operator } from '../../kit/resource/schema.ts';
 import { teamMembers, teamPayers } from './schema.ts';
-import { MemberSchema, TeamSchema } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
-import type { Team as TeamMessage } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import { MemberSchema, TeamSchema, type Team as TeamMessage } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import type { Region } from '../../engine/regions/index.ts';
 
 /** A team with the operator of its region. */

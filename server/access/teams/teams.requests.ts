@@ -1,7 +1,6 @@
 /** The tests of the contract send these requests, one for each RPC. */
-import { ATTEMPT, nothing, team } from '../../../test/contract/requests.ts';
+import { ATTEMPT, nothing, team, type Requests } from '../../../test/contract/requests.ts';
 import { ROLES } from '../../kit/scopes.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
 
 const email = (role: string): string => `${ATTEMPT}-${role}@example.com`;
 

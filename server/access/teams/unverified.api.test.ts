@@ -10,8 +10,8 @@ import {
   signIn,
   stranger,
   verify,
+  type Person,
 } from '../../../test/setup/people.ts';
-import type { Person } from '../../../test/setup/people.ts';
 import { useServer } from '../../../test/setup/use-server.ts';
 import type { TestResponse } from '../../../test/setup/server.ts';
 

@@ -6,8 +6,7 @@
  */
 import { and, eq, isNull, lte, or } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   VerifiedDomainSchema,
   VerifiedDomainsService,
@@ -15,20 +14,17 @@ import {
 import { systemScope } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
-import { createDns } from '../../base/dns.ts';
-import type { Dns, TxtAnswer } from '../../base/dns.ts';
+import { createDns, type Dns, type TxtAnswer } from '../../base/dns.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { teamsFeature } from '../teams/index.ts';
 import { encodeCrockford } from '../../base/ids.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { tooMany } from '../../base/rate-limit.ts';
-import { change, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
-import type { RowOf } from '../../kit/resource/index.ts';
+import { change, rowsOf, shown, unlessTaken, type RowOf } from '../../kit/resource/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { parseDomain, recordName } from './domain-name.ts';
-import { nearestOwner } from './owner.ts';
-import type { Owner } from './owner.ts';
+import { nearestOwner, type Owner } from './owner.ts';
 import { verifiedDomains } from './schema.ts';
 
 export { isVerified } from './owner.ts';

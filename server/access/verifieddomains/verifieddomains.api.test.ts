@@ -2,16 +2,20 @@
  * Verified domains are called over HTTP, against a real name server: proofs, what stands in their way, and
  * whose a domain is.
  */
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK, VerifiedDomain } from '@svc/sdk';
+import { createSvcSDK, type SvcSDK, type VerifiedDomain } from '@svc/sdk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { forward, refusal, startDnsServer, startOddServer } from '../../../test/setup/dns-server.ts';
-import type { DnsServer, OddServer } from '../../../test/setup/dns-server.ts';
+import {
+  forward,
+  refusal,
+  startDnsServer,
+  startOddServer,
+  type DnsServer,
+  type OddServer,
+} from '../../../test/setup/dns-server.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { systemClock } from '../../base/clock.ts';
 import { isVerified } from './index.ts';
 

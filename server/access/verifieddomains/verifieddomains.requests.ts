@@ -1,6 +1,5 @@
 /** The tests of the contract send these requests, one for each RPC. */
-import { once, team } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { once, team, type Requests } from '../../../test/contract/requests.ts';
 
 const domain = once(async ({ sql, teamId }) => {
   const domainId = 'vdm_00000000000000000000000001';

@@ -1,19 +1,21 @@
 /** Build steps of environments, in an order without gaps that is changed under the environment's lock. */
 import { and, eq, gt, sql } from 'drizzle-orm';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   BuildStepSchema,
   BuildStepsService,
   Direction,
 } from '@svc/proto/gen/svc/buildsteps/v1/buildsteps_pb.ts';
-import { environmentRows, environmentsFeature } from '../environments/index.ts';
-import type { Environment, Guards } from '../environments/index.ts';
+import {
+  environmentRows,
+  environmentsFeature,
+  type Environment,
+  type Guards,
+} from '../environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { change, rowsOf, shown } from '../../kit/resource/index.ts';
-import type { RowOf, Who } from '../../kit/resource/index.ts';
+import { change, rowsOf, shown, type RowOf, type Who } from '../../kit/resource/index.ts';
 import { buildSteps } from './schema.ts';
 
 const STEPS_MAX = 50;

@@ -1,6 +1,5 @@
 /** The tests of the contract send these requests, one for each RPC. */
-import { environment, GUARDED_PORT } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { environment, GUARDED_PORT, type Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.environments.v1.EnvironmentsService/Create': {

@@ -7,8 +7,7 @@ import { UpdateRequestSchema } from '@svc/proto/gen/svc/environments/v1/environm
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CONTAINER, goodsOf, REPOSITORY } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 
 const RELEASE_ONLY = {
   on: ['promotion.approve', 'deploy'],

@@ -10,8 +10,7 @@
  */
 import { requireRole } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { lockTeam } from '../../kit/resource/index.ts';
-import type { Who } from '../../kit/resource/index.ts';
+import { lockTeam, type Who } from '../../kit/resource/index.ts';
 import { roleAtLeast } from '../../kit/scopes.ts';
 import type { Environment } from './rows.ts';
 

@@ -1,8 +1,7 @@
 /** An environment says where a project's branch is built and deployed. */
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   CreateRequestSchema,
   DeployMethod,
@@ -10,32 +9,30 @@ import {
   EnvironmentsService,
   UpdateRequestSchema,
   WorkSelectorSchema,
-} from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
-import type {
-  CreateRequest,
-  Deploy as DeployMessage,
-  Environment as EnvironmentMessage,
-  UpdateRequest,
-  WorkSelector,
+  type CreateRequest,
+  type Deploy as DeployMessage,
+  type Environment as EnvironmentMessage,
+  type UpdateRequest,
+  type WorkSelector,
 } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { newId } from '../../base/ids.ts';
 import { change, given, shown, unlessTaken } from '../../kit/resource/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
-import { contentsOfProject, projectRows, projectsFeature } from '../projects/index.ts';
-import type { ContentsOfProject } from '../projects/index.ts';
+import {
+  contentsOfProject,
+  projectRows,
+  projectsFeature,
+  type ContentsOfProject,
+} from '../projects/index.ts';
 import { settings } from './environments.settings.ts';
 import { gitCredentials, refuseOtherHost, sealGitCredentials } from './git-credentials.ts';
-import { createGuards } from './guards.ts';
-import type { Guards, GuardsOf } from './guards.ts';
-import { refuseGuardedPort, refuseOpenBuilds, refuseTakenApp } from './target.ts';
-import type { OpenBuilds } from './target.ts';
+import { createGuards, type Guards, type GuardsOf } from './guards.ts';
+import { refuseGuardedPort, refuseOpenBuilds, refuseTakenApp, type OpenBuilds } from './target.ts';
 import { changedFields, recorded, recordedFields } from './recorded.ts';
-import { environmentRows } from './rows.ts';
-import type { Environment } from './rows.ts';
-import { environments } from './schema.ts';
-import type { Deploy } from './schema.ts';
+import { environmentRows, type Environment } from './rows.ts';
+import { environments, type Deploy } from './schema.ts';
 
 export { openGitCredentials } from './git-credentials.ts';
 export type { GitCredentials } from './git-credentials.ts';

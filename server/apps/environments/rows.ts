@@ -1,6 +1,5 @@
 import { inArray } from 'drizzle-orm';
-import { rowsOf } from '../../kit/resource/index.ts';
-import type { RowOf, Rows, TeamTable, Who } from '../../kit/resource/index.ts';
+import { rowsOf, type RowOf, type Rows, type TeamTable, type Who } from '../../kit/resource/index.ts';
 import { environments } from './schema.ts';
 import { projectRows } from '../projects/index.ts';
 

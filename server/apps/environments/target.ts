@@ -6,10 +6,8 @@ import { and, asc, eq, ne, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Guards } from './guards.ts';
-import { environmentRows } from './rows.ts';
-import type { Environment } from './rows.ts';
-import { environments } from './schema.ts';
-import type { Deploy } from './schema.ts';
+import { environmentRows, type Environment } from './rows.ts';
+import { environments, type Deploy } from './schema.ts';
 import { inTeams } from '../../kit/resource/index.ts';
 
 interface Targeted extends Pick<Environment, 'id' | 'teamId'> {

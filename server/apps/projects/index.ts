@@ -1,17 +1,14 @@
 /** The feature keeps the projects of teams. */
-import { and, eq, sql } from 'drizzle-orm';
-import type { SQL } from 'drizzle-orm';
+import { and, eq, sql, type SQL } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import { ProjectSchema, ProjectsService } from '@svc/proto/gen/svc/projects/v1/projects_pb.ts';
 import { requireTeam } from '../../kit/authorise.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { change, rowsOf, shown } from '../../kit/resource/index.ts';
-import type { RowOf } from '../../kit/resource/index.ts';
+import { change, rowsOf, shown, type RowOf } from '../../kit/resource/index.ts';
 import { projects } from './schema.ts';
 import { nextFreeSlug } from './slug.ts';
 

@@ -1,6 +1,5 @@
 /** The tests of the contract send these requests, one for each RPC. */
-import { nothing } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { nothing, type Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.projects.v1.ProjectsService/Create': {

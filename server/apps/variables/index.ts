@@ -4,20 +4,25 @@
  */
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
-import { VariableSchema, VariablesService } from '@svc/proto/gen/svc/variables/v1/variables_pb.ts';
-import type { Variable as Message } from '@svc/proto/gen/svc/variables/v1/variables_pb.ts';
-import { environmentRows, environmentsFeature } from '../environments/index.ts';
-import type { Environment, Guards } from '../environments/index.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
+import {
+  VariableSchema,
+  VariablesService,
+  type Variable as Message,
+} from '@svc/proto/gen/svc/variables/v1/variables_pb.ts';
+import {
+  environmentRows,
+  environmentsFeature,
+  type Environment,
+  type Guards,
+} from '../environments/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { change, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
-import type { RowOf, Who } from '../../kit/resource/index.ts';
+import { change, rowsOf, shown, unlessTaken, type RowOf, type Who } from '../../kit/resource/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { variables } from './schema.ts';
 

@@ -6,11 +6,9 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
-import { askHost, connectionJob, forgeErrorOf } from '../connections/index.ts';
-import { forgeApi, forgeOf, postStatus } from '../providers/index.ts';
-import type { ForgeDeps, ForgeError } from '../providers/index.ts';
-import { runById } from '../runs/index.ts';
-import type { Run } from '../runs/index.ts';
+import { askHost, connectionJob, forgeErrorOf, type Connection } from '../connections/index.ts';
+import { forgeApi, forgeOf, postStatus, type ForgeDeps, type ForgeError } from '../providers/index.ts';
+import { runById, type Run } from '../runs/index.ts';
 import { commitStateOf, contextOf, descriptionOf } from './status.ts';
 import {
   isSecondOfName,
@@ -21,9 +19,8 @@ import {
   postedContext,
   readStatus,
   stopPosting,
+  type StatusName,
 } from './store.ts';
-import type { StatusName } from './store.ts';
-import type { Connection } from '../connections/index.ts';
 
 /** Limit of the posts for one commit and pipeline. GitHub takes a thousand; a run comes to two or three. */
 export const POSTS_MAX = 50;

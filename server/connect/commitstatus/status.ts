@@ -2,8 +2,7 @@
  * The status of a commit that is posted for a run: a state, a context for each pipeline, one sentence.
  * Nothing here reads a clock or a database.
  */
-import { clip, digest } from '../providers/index.ts';
-import type { CommitState } from '../providers/index.ts';
+import { clip, digest, type CommitState } from '../providers/index.ts';
 import type { Run } from '../runs/index.ts';
 
 type Reported = Pick<Run, 'status' | 'reason' | 'lost' | 'durationMs' | 'soft'>;

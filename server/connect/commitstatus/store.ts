@@ -2,8 +2,7 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { and, eq, lt, sql } from 'drizzle-orm';
 import type { Database } from '../../base/db/index.ts';
-import { connectionRows, noteConnection } from '../connections/index.ts';
-import type { Connection } from '../connections/index.ts';
+import { connectionRows, noteConnection, type Connection } from '../connections/index.ts';
 import { pipelineRows } from '../pipelines/index.ts';
 import type { Run } from '../runs/index.ts';
 import { ciCommitStatuses } from './schema.ts';

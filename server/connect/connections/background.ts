@@ -1,11 +1,9 @@
 /** A connection has jobs, which send requests to its repository's host in the background. */
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
-import { addJob, doubling, JobNotYet } from '../../kit/jobs/index.ts';
-import type { Job, JobKind, Payload } from '../../kit/jobs/index.ts';
+import { addJob, doubling, JobNotYet, type Job, type JobKind, type Payload } from '../../kit/jobs/index.ts';
 import { ForgeError } from '../providers/index.ts';
-import { keepQuiet, readConnection } from './rows.ts';
-import type { Connection } from './rows.ts';
+import { keepQuiet, readConnection, type Connection } from './rows.ts';
 
 export interface HostRequest {
   readonly kind: ConnectionJob['kind'];

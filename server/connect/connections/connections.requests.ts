@@ -1,6 +1,5 @@
 /** The tests of the contract send these requests, one for each RPC. */
-import { team } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { team, type Requests } from '../../../test/contract/requests.ts';
 import type { World } from '../../../test/contract/world.ts';
 
 export const ciConnection = ({ ciConnectionId }: World) => ({ connectionId: ciConnectionId });

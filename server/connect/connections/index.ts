@@ -7,8 +7,7 @@ import { projectsFeature } from '../../apps/projects/index.ts';
 import { declareFeature, fill, port } from '../../kit/feature.ts';
 import { providersFeature } from '../providers/index.ts';
 import { connectionGuards } from './guards.ts';
-import { createConnections } from './methods.ts';
-import type { ConnectionFollower } from './methods.ts';
+import { createConnections, type ConnectionFollower } from './methods.ts';
 import { createTokens } from './token.ts';
 import { subscribeJob, unsubscribeJob } from './webhook/subscribe.ts';
 

@@ -8,26 +8,35 @@ import {
   ConnectionStatus as StatusNumber,
   CreateConnectionRequestSchema,
   UpdateConnectionRequestSchema,
+  type CreateConnectionRequest,
+  type GenericMapping as MappingMessage,
+  type OidcPolicy as PolicyMessage,
+  type UpdateConnectionRequest,
 } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type {
-  CreateConnectionRequest,
-  GenericMapping as MappingMessage,
-  OidcPolicy as PolicyMessage,
-  UpdateConnectionRequest,
-} from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import { implementPart } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implementPart, type Handlers } from '@svc/proto/http/implement.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, enumWord, lockTeam } from '../../kit/resource/index.ts';
-import { forgeOf, mappingProblem, repositoryName, wrongPath } from '../providers/index.ts';
-import type { CiProvider, GenericMapping } from '../providers/index.ts';
-import { detailsOf, nextSteps, notTaken, refusedField, shownConnection } from './shown.ts';
-import type { Beside } from './shown.ts';
-import { connectionOfRepository, connectionRows, countConnections, insertConnection } from './rows.ts';
-import type { Changed, Connection, NewConnection } from './rows.ts';
+import {
+  forgeOf,
+  mappingProblem,
+  repositoryName,
+  wrongPath,
+  type CiProvider,
+  type GenericMapping,
+} from '../providers/index.ts';
+import { detailsOf, nextSteps, notTaken, refusedField, shownConnection, type Beside } from './shown.ts';
+import {
+  connectionOfRepository,
+  connectionRows,
+  countConnections,
+  insertConnection,
+  type Changed,
+  type Connection,
+  type NewConnection,
+} from './rows.ts';
 import type { OidcPolicy } from './schema.ts';
 import {
   insertWebhook,

@@ -2,13 +2,11 @@
  * Connections are found for callers, and for workers and the intake of webhooks, which act for no caller and
  * know the connection by its webhook or its job.
  */
-import { and, eq, sql } from 'drizzle-orm';
-import type { SQL } from 'drizzle-orm';
+import { and, eq, sql, type SQL } from 'drizzle-orm';
 import type { Database } from '../../base/db/index.ts';
 import { requireTeam } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { inTeams, lockTeam, rowsOf } from '../../kit/resource/index.ts';
-import type { NewRow, RowOf, Who } from '../../kit/resource/index.ts';
+import { inTeams, lockTeam, rowsOf, type NewRow, type RowOf, type Who } from '../../kit/resource/index.ts';
 import { newId } from '../../base/ids.ts';
 import { ciConnections } from './schema.ts';
 

@@ -1,7 +1,16 @@
 /** The tables hold connections, and the webhook of each. */
 import { sql } from 'drizzle-orm';
-import { boolean, check, foreignKey, index, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import type { AnyPgColumn } from 'drizzle-orm/pg-core';
+import {
+  boolean,
+  check,
+  foreignKey,
+  index,
+  jsonb,
+  pgTable,
+  text,
+  uniqueIndex,
+  type AnyPgColumn,
+} from 'drizzle-orm/pg-core';
 import {
   CommitStatusMode as CommitStatusModes,
   CommitStatusModeSchema,
@@ -15,8 +24,14 @@ import {
 import { projects } from '../../apps/projects/schema.ts';
 import { id, instant } from '../../base/db/columns.ts';
 import { enumWords, oneOf, teamTable } from '../../kit/resource/team-table.ts';
-import { CI_PROVIDERS, FORGES, SCHEMES } from '../providers/index.ts';
-import type { CiProvider, ForgeId, GenericMapping } from '../providers/index.ts';
+import {
+  CI_PROVIDERS,
+  FORGES,
+  SCHEMES,
+  type CiProvider,
+  type ForgeId,
+  type GenericMapping,
+} from '../providers/index.ts';
 
 const INGEST_MODES = enumWords(IngestModes, IngestModeSchema);
 const CONNECTION_STATUSES = enumWords(ConnectionStatuses, ConnectionStatusSchema);

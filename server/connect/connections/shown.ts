@@ -1,9 +1,11 @@
 /** Connections are shown to callers and the ledger in this form, which holds no token. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { CiConnectionSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type { CiConnection, CreateConnectionRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import { shown } from '../../kit/resource/index.ts';
-import type { Row } from '../../kit/resource/index.ts';
+import {
+  CiConnectionSchema,
+  type CiConnection,
+  type CreateConnectionRequest,
+} from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import { shown, type Row } from '../../kit/resource/index.ts';
 import { forgeOf } from '../providers/index.ts';
 import type { Connection, NewConnection } from './rows.ts';
 import { takesWebhooks } from './webhook/store.ts';

@@ -2,18 +2,15 @@
  * Tokens of repositories' hosts are sealed with the row that they are for, opened for one call, and never
  * shown.
  */
-import { implementPart } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implementPart, type Handlers } from '@svc/proto/http/implement.ts';
 import { CiService, ForgeSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { urlProblem } from '../../base/safe-fetch.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, enumWord } from '../../kit/resource/index.ts';
-import { forgeOf, sealToken } from '../providers/index.ts';
-import type { ForgeId } from '../providers/index.ts';
-import { connectionRows } from './rows.ts';
-import type { Connection } from './rows.ts';
+import { forgeOf, sealToken, type ForgeId } from '../providers/index.ts';
+import { connectionRows, type Connection } from './rows.ts';
 import { detailsOf, refusedField, shownConnection } from './shown.ts';
 import { startSubscription } from './webhook/store.ts';
 

@@ -1,6 +1,5 @@
 /** The tests of the contract send these requests, one for each RPC. */
-import { environment } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { environment, type Requests } from '../../../test/contract/requests.ts';
 import { ciConnection, ofConnection } from '../connections/connections.requests.ts';
 
 export const requests: Requests = {

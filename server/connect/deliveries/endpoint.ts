@@ -10,18 +10,14 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
 import type { Endpoint, EndpointRequest, PageResponse } from '@svc/proto/http/pages.ts';
 import type { Clock } from '../../base/clock.ts';
-import { mapDatabaseError } from '../../base/db/index.ts';
-import type { Database } from '../../base/db/index.ts';
+import { mapDatabaseError, type Database } from '../../base/db/index.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
 import type { Secrets } from '../../base/secrets.ts';
-import { clip, PROVIDERS } from '../providers/index.ts';
-import type { CiProvider, Verdict } from '../providers/index.ts';
-import { createIntake } from './intake.ts';
-import type { Intake } from './intake.ts';
+import { clip, PROVIDERS, type CiProvider, type Verdict } from '../providers/index.ts';
+import { createIntake, type Intake } from './intake.ts';
 import { eventName, keptHeaders, payloadOf } from './payload.ts';
 import { sharedRead } from '../../engine/work/index.ts';
-import { openSecrets, webhookOfId } from '../connections/index.ts';
-import type { Webhook } from '../connections/index.ts';
+import { openSecrets, webhookOfId, type Webhook } from '../connections/index.ts';
 
 export interface WebhookEndpointDeps {
   readonly db: Database;

@@ -5,8 +5,7 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError } from '@svc/proto/http/errors.ts';
-import { isConnectionError, isForeignKeyViolation } from '../../base/db/index.ts';
-import type { SqlTag } from '../../base/db/index.ts';
+import { isConnectionError, isForeignKeyViolation, type SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import type { Delivery } from './store.ts';
 

@@ -1,7 +1,6 @@
 /** Callers see and change the addresses, secrets and deliveries of webhooks. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement, implementPart } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, implementPart, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   AdminCiDeliveriesService,
   CiDeliveryStateSchema,
@@ -28,12 +27,19 @@ import {
   takesWebhooks,
   webhooksOfProject,
   webhookUrl,
+  type Connection,
+  type Webhook,
 } from '../connections/index.ts';
-import type { Connection, Webhook } from '../connections/index.ts';
 import type { Scheme } from '../providers/index.ts';
 import { shownDelivery, shownWebhook } from './shown.ts';
-import { lastDeliveriesAt, listAllDeliveries, listDeliveries, newestDeliveries, readAgain } from './store.ts';
-import type { Delivery } from './store.ts';
+import {
+  lastDeliveriesAt,
+  listAllDeliveries,
+  listDeliveries,
+  newestDeliveries,
+  readAgain,
+  type Delivery,
+} from './store.ts';
 import { WebhooksService } from '@svc/proto/gen/svc/webhooks/v1/webhooks_pb.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 

@@ -9,8 +9,7 @@ import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { PROVIDERS } from '../providers/known.ts';
 import { bitbucketSpan, drone, jenkins, SEQUENCES, SHA } from '../../../test/setup/ci/sequences.ts';
 import type { CiProvider } from '../providers/words.ts';
-import { hook } from '../../../test/setup/ci/hooked.ts';
-import type { Hooked } from '../../../test/setup/ci/hooked.ts';
+import { hook, type Hooked } from '../../../test/setup/ci/hooked.ts';
 
 /** Many calls, on a machine that may have other work. */
 const LIMIT_MS = 90_000;

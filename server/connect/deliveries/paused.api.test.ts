@@ -5,10 +5,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { ownServer } from '../../../test/setup/engine/own-server.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
-import { hook } from '../../../test/setup/ci/hooked.ts';
-import type { Hooked } from '../../../test/setup/ci/hooked.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
+import { hook, type Hooked } from '../../../test/setup/ci/hooked.ts';
 
 const EVENT = { 'x-github-event': 'workflow_run' };
 

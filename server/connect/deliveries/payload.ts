@@ -1,7 +1,6 @@
 /** The payload of a body, and the headers that are kept to read it again. */
 import { JSON_DEPTH_MAX, measureJson } from '@svc/proto/http/json-text.ts';
-import { at, header, text } from '../providers/index.ts';
-import type { CiProvider, Headers } from '../providers/index.ts';
+import { at, header, text, type CiProvider, type Headers } from '../providers/index.ts';
 
 /**
  * The headers in which a provider names its event. Those that carry secrets and signatures are never kept.

@@ -8,20 +8,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@svc/proto/http/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
-import { holdStatus, readConnection, readWebhook, setWebhook } from '../connections/index.ts';
-import type { Connection } from '../connections/index.ts';
-import { PROVIDERS } from '../providers/index.ts';
-import type { JobEvent, RunReport } from '../providers/index.ts';
-import { learnNames, recordEvents, recordJobs } from '../runs/index.ts';
-import type { RunFollower, Step } from '../runs/index.ts';
-import { endDeliveries, moveToRun, postpone, takeDueDeliveries } from './store.ts';
-import type { Ending, TakenDelivery } from './store.ts';
+import {
+  holdStatus,
+  readConnection,
+  readWebhook,
+  setWebhook,
+  type Connection,
+} from '../connections/index.ts';
+import { PROVIDERS, type JobEvent, type RunReport } from '../providers/index.ts';
+import { learnNames, recordEvents, recordJobs, type RunFollower, type Step } from '../runs/index.ts';
+import {
+  endDeliveries,
+  moveToRun,
+  postpone,
+  takeDueDeliveries,
+  type Ending,
+  type TakenDelivery,
+} from './store.ts';
 import { changeOf, whyNotTaken } from './changes.ts';
 import { HELD } from './intake.ts';
 import { eventName, payloadOf } from './payload.ts';
 import { sameRepository } from './same-repository.ts';
-import { startLoop } from '../../base/loop.ts';
-import type { Loop } from '../../base/loop.ts';
+import { startLoop, type Loop } from '../../base/loop.ts';
 
 export interface ReadingDeps {
   readonly db: Database;

@@ -3,8 +3,7 @@
  * into another.
  */
 import type { Connection } from '../connections/index.ts';
-import { repositoryKeyOfUrl, repositoryName } from '../providers/index.ts';
-import type { RepositoryRef } from '../providers/index.ts';
+import { repositoryKeyOfUrl, repositoryName, type RepositoryRef } from '../providers/index.ts';
 
 type Ours = Pick<Connection, 'repositoryHost' | 'repositoryPath'>;
 

@@ -1,9 +1,12 @@
 /** Webhooks and deliveries as callers see them. A secret is never among it. */
-import { CiDeliverySchema, CiWebhookSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type { CiDelivery, CiWebhook } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import {
+  CiDeliverySchema,
+  CiWebhookSchema,
+  type CiDelivery,
+  type CiWebhook,
+} from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { shown } from '../../kit/resource/index.ts';
-import { webhookUrl } from '../connections/index.ts';
-import type { Connection, Webhook } from '../connections/index.ts';
+import { webhookUrl, type Connection, type Webhook } from '../connections/index.ts';
 import type { Delivery } from './store.ts';
 import type { CiProvider, Scheme } from '../providers/index.ts';
 

@@ -3,8 +3,7 @@
  * decided by the database's clock alone.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
-import { and, desc, eq, getTableColumns, lt, ne, sql } from 'drizzle-orm';
-import type { SQL } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, lt, ne, sql, type SQL } from 'drizzle-orm';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import type { JoinedRuns } from '../runs/index.ts';

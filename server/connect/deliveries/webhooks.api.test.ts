@@ -9,8 +9,7 @@ import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import type { CiProvider } from '../providers/words.ts';
-import { hook, post } from '../../../test/setup/ci/hooked.ts';
-import type { Hooked } from '../../../test/setup/ci/hooked.ts';
+import { hook, post, type Hooked } from '../../../test/setup/ci/hooked.ts';
 import { proof } from '../../../test/setup/ci/sender.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../test/fixtures/connect/payloads/', import.meta.url));

@@ -4,8 +4,11 @@ import { azureTrees } from '../../../test/setup/forges/azure-trees.ts';
 import { ownBackground } from '../../../test/setup/forges/background.ts';
 import { bitbucketTrees } from '../../../test/setup/forges/bitbucket-trees.ts';
 import type { Route } from '../../../test/setup/forges/fake-forge.ts';
-import { fakeRepository } from '../../../test/setup/forges/fake-repository.ts';
-import type { FakeFile, FakeRepository } from '../../../test/setup/forges/fake-repository.ts';
+import {
+  fakeRepository,
+  type FakeFile,
+  type FakeRepository,
+} from '../../../test/setup/forges/fake-repository.ts';
 import { githubTrees } from '../../../test/setup/forges/github-trees.ts';
 import { gitlabTrees } from '../../../test/setup/forges/gitlab-trees.ts';
 import { has } from '../../../test/setup/needs.ts';

@@ -6,14 +6,19 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { JobKind } from '../../kit/jobs/index.ts';
-import { connectionJob } from '../connections/index.ts';
-import type { Connection } from '../connections/index.ts';
+import { connectionJob, type Connection } from '../connections/index.ts';
 import { definePipelines } from '../pipelines/index.ts';
-import { createReaders, forgeApi, ForgeError, PROVIDERS } from '../providers/index.ts';
-import type { ForgeDeps, Readers, Snapshot } from '../providers/index.ts';
+import {
+  createReaders,
+  forgeApi,
+  ForgeError,
+  PROVIDERS,
+  type ForgeDeps,
+  type Readers,
+  type Snapshot,
+} from '../providers/index.ts';
 import { failureOf, NoBranch, search } from './search.ts';
-import { beginDiscovery, fail, forgetOld, lastFiles, succeed } from './store.ts';
-import type { BegunDiscovery } from './store.ts';
+import { beginDiscovery, fail, forgetOld, lastFiles, succeed, type BegunDiscovery } from './store.ts';
 
 export interface DiscoverDeps extends ForgeDeps {
   readonly db: Database;

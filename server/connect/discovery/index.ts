@@ -5,14 +5,12 @@ import { pipelinesFeature } from '../pipelines/index.ts';
 import { providersFeature } from '../providers/index.ts';
 import { discoverJob } from './handler.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implementPart } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implementPart, type Handlers } from '@svc/proto/http/implement.ts';
 import { CiDiscoverySchema, CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { shown } from '../../kit/resource/index.ts';
-import { latestDiscovery, openDiscovery } from './store.ts';
-import type { Discovery } from './store.ts';
+import { latestDiscovery, openDiscovery, type Discovery } from './store.ts';
 
 export const discoveryFeature = declareFeature({
   name: 'discovery',

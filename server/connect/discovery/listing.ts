@@ -12,8 +12,11 @@ import {
   notFollowed,
   providerOfPath,
   unlessMissing,
+  type CiDefinitionProvider,
+  type FoundProblem,
+  type Tree,
+  type TreeEntry,
 } from '../providers/index.ts';
-import type { CiDefinitionProvider, FoundProblem, Tree, TreeEntry } from '../providers/index.ts';
 
 /** Limit of the entries of all folders together. */
 const ENTRIES_MAX = 2_000;

@@ -9,15 +9,13 @@ import {
   READERS_VERSION,
   RESULTS_CHARS_MAX,
   tooManyBytes,
-} from '../providers/index.ts';
-import type {
-  CiDefinitionProvider,
-  Measured,
-  ReadFile,
-  Reading,
-  ReadResult,
-  Tree,
-  TreeEntry,
+  type CiDefinitionProvider,
+  type Measured,
+  type ReadFile,
+  type Reading,
+  type ReadResult,
+  type Tree,
+  type TreeEntry,
 } from '../providers/index.ts';
 import type { WantedFiles } from './listing.ts';
 

@@ -3,15 +3,15 @@
  * repository's host alone and stores nothing.
  */
 import { JobFailed } from '../../kit/jobs/index.ts';
-import { treeOf } from '../providers/index.ts';
-import type {
-  CiDefinitionProvider,
-  ForgeApi,
-  ForgeError,
-  FoundProblem,
-  ReadFile,
-  Reading,
-  Snapshot,
+import {
+  treeOf,
+  type CiDefinitionProvider,
+  type ForgeApi,
+  type ForgeError,
+  type FoundProblem,
+  type ReadFile,
+  type Reading,
+  type Snapshot,
 } from '../providers/index.ts';
 import { look } from './listing.ts';
 import { readFiles } from './reading.ts';

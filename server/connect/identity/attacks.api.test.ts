@@ -6,12 +6,16 @@
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { githubClaims, gitlabClaims, SHA, startOidcIssuers } from '../../../test/setup/oidc-issuer.ts';
-import type { Claims, OidcIssuers } from '../../../test/setup/oidc-issuer.ts';
-import { newKey, stranger } from '../../../test/setup/people.ts';
-import type { Person } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import {
+  githubClaims,
+  gitlabClaims,
+  SHA,
+  startOidcIssuers,
+  type Claims,
+  type OidcIssuers,
+} from '../../../test/setup/oidc-issuer.ts';
+import { newKey, stranger, type Person } from '../../../test/setup/people.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 
 describe.skipIf(!(await has('postgres')))('attacks with id_tokens', () => {
   let issuers: OidcIssuers;

@@ -3,16 +3,14 @@
  * after everything else that can be refused, and uses the token up with it: a call that is refused or fails
  * leaves the token as it was.
  */
-import { isMessage } from '@bufbuild/protobuf';
-import type { Message } from '@bufbuild/protobuf';
+import { isMessage, type Message } from '@bufbuild/protobuf';
 import { ReportForRunRequestSchema } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import { ReportJobsRequestSchema, ReportRequestSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Caller, Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { systemScope } from '../../kit/authorise.ts';
-import { connectionOfPin, readConnection } from '../connections/index.ts';
-import type { Connection } from '../connections/index.ts';
+import { connectionOfPin, readConnection, type Connection } from '../connections/index.ts';
 import { findRun, isForStrangers, nameOf } from '../runs/index.ts';
 import { refusedJob, used } from './claims.ts';
 import { checkRepository } from './pin.ts';

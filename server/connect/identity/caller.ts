@@ -2,8 +2,7 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { JobCredentials, Proven } from '../../access/auth/index.ts';
 import type { Clock } from '../../base/clock.ts';
-import { NAMELESS } from '../../kit/context.ts';
-import type { Caller, CiJob } from '../../kit/context.ts';
+import { NAMELESS, type Caller, type CiJob } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { findJobToken, looksLikeJobToken } from './store.ts';
 import type { IdToken, VerifyIdToken } from './verify.ts';

@@ -1,7 +1,6 @@
 /** Id_tokens of CI jobs: the issuers that are taken, and the audience that the tokens must have. */
 import { optional, parts, text, Wrong } from '@svc/proto/process/settings.ts';
-import { isDefaultAudience, parseIssuers } from './issuers.ts';
-import type { Issuer } from './issuers.ts';
+import { isDefaultAudience, parseIssuers, type Issuer } from './issuers.ts';
 
 export const settings = {
   oidcAudience: optional('OIDC_AUDIENCE', {

@@ -6,8 +6,7 @@
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { parseJson } from '@svc/proto/http/json-text.ts';
-import { importJWK } from 'jose';
-import type { CryptoKey } from 'jose';
+import { importJWK, type CryptoKey } from 'jose';
 import type { Clock } from '../../base/clock.ts';
 import type { SafeFetch } from '../../base/safe-fetch.ts';
 import type { Issuer } from './issuers.ts';

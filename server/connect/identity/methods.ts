@@ -1,8 +1,7 @@
 /** id_tokens of CI systems in place of a stored key. */
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import { implementPart } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implementPart, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
@@ -14,15 +13,14 @@ import {
   readConnection,
   refuseWhenPaused,
   shownConnection,
+  type Connection,
 } from '../connections/index.ts';
-import type { Connection } from '../connections/index.ts';
 import { admitJob, useUp } from './bind.ts';
 import { callerOfIdToken } from './caller.ts';
 import type { Issuer } from './issuers.ts';
 import { createIssuerKeys } from './keys.ts';
 import { deleteJobTokens, insertJobToken } from './store.ts';
-import { createVerifier } from './verify.ts';
-import type { VerifyIdToken } from './verify.ts';
+import { createVerifier, type VerifyIdToken } from './verify.ts';
 
 /**
  * Life of the token that an id_token is exchanged for; it is never longer than that of the id_token itself.

@@ -1,10 +1,16 @@
 /** Jobs that report with an id_token in place of a key, over the real door. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { githubClaims, gitlabClaims, SHA, startOidcIssuers } from '../../../test/setup/oidc-issuer.ts';
-import type { Claims, IssuerName, OidcIssuers } from '../../../test/setup/oidc-issuer.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import {
+  githubClaims,
+  gitlabClaims,
+  SHA,
+  startOidcIssuers,
+  type Claims,
+  type IssuerName,
+  type OidcIssuers,
+} from '../../../test/setup/oidc-issuer.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { systemClock } from '../../base/clock.ts';
 import { purgeIdTokens } from './store.ts';
 

@@ -6,8 +6,7 @@
  * all teams.
  */
 import { isNull } from 'drizzle-orm';
-import { recordAct } from '../../kit/ledger/index.ts';
-import type { ActCtx } from '../../kit/ledger/index.ts';
+import { recordAct, type ActCtx } from '../../kit/ledger/index.ts';
 import type { CiJob } from '../../kit/context.ts';
 import { isUniqueViolation } from '../../base/db/errors.ts';
 import type { Database } from '../../base/db/index.ts';
@@ -17,8 +16,8 @@ import {
   detailsOf,
   lockConnection,
   noteConnection,
+  type Connection,
 } from '../connections/index.ts';
-import type { Connection } from '../connections/index.ts';
 import { HOSTS, repositoryName } from '../providers/index.ts';
 import { refusedJob } from './claims.ts';
 import type { CiJobCaller } from './caller.ts';

@@ -4,8 +4,7 @@
  */
 import type { ReportRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { CiJob } from '../../kit/context.ts';
-import { HOSTS } from '../providers/index.ts';
-import type { RunName } from '../providers/index.ts';
+import { HOSTS, type RunName } from '../providers/index.ts';
 import { buildsPullRequest, commitOf, definitionFile, isForStrangers, refOf } from '../runs/index.ts';
 import { refusedJob } from './claims.ts';
 import type { OidcPolicy } from '../connections/index.ts';

@@ -5,15 +5,12 @@
  */
 import { ID_TOKEN_BYTES_MAX } from '../../access/auth/index.ts';
 import { parseJson } from '@svc/proto/http/json-text.ts';
-import { errors, jwtVerify } from 'jose';
-import type { CryptoKey } from 'jose';
+import { errors, jwtVerify, type CryptoKey } from 'jose';
 import type { Clock } from '../../base/clock.ts';
 import type { CiJob } from '../../kit/context.ts';
-import { invalid, jobOf, printable } from './claims.ts';
-import { isDefaultAudience, issuerProblem } from './issuers.ts';
-import type { Issuer } from './issuers.ts';
+import { invalid, jobOf, printable, type Claims } from './claims.ts';
+import { isDefaultAudience, issuerProblem, type Issuer } from './issuers.ts';
 import type { IssuerKeys } from './keys.ts';
-import type { Claims } from './claims.ts';
 
 /** Allowed difference between our clock and the issuer's. */
 const SKEW_S = 60;

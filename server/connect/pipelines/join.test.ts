@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { joinPipelines } from './join.ts';
-import type { KnownPipeline, SeenPipelines } from './join.ts';
+import { joinPipelines, type KnownPipeline, type SeenPipelines } from './join.ts';
 import type { FoundPipeline } from '../providers/index.ts';
 
 const known = (id: string, name: string, path = ''): KnownPipeline => ({

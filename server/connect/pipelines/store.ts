@@ -3,12 +3,10 @@
 import { asc, eq, inArray } from 'drizzle-orm';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
-import { rowsOf } from '../../kit/resource/index.ts';
-import type { RowOf } from '../../kit/resource/index.ts';
+import { rowsOf, type RowOf } from '../../kit/resource/index.ts';
 import type { Connection } from '../connections/index.ts';
 import type { FoundPipeline } from '../providers/index.ts';
-import { joinPipelines } from './join.ts';
-import type { SeenPipelines } from './join.ts';
+import { joinPipelines, type SeenPipelines } from './join.ts';
 import { ciPipelines } from './schema.ts';
 
 export type Pipeline = RowOf<typeof ciPipelines>;

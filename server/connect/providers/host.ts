@@ -3,9 +3,8 @@
  * by the name of their content), keeps the webhook that this service has there, posts statuses of commits,
  * and is asked for runs.
  */
-import { ForgeError } from './forges/call.ts';
+import { ForgeError, type ForgeApi } from './forges/call.ts';
 import { idOf, shaOf } from './read.ts';
-import type { ForgeApi } from './forges/call.ts';
 import type { Scheme } from './words.ts';
 import type { RunName } from './event.ts';
 import type { Reported } from './types.ts';

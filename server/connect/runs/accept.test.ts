@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { joinAll } from '../../../test/setup/ci/reports.ts';
-import { accept, acceptOfRun, join, settle } from './accept.ts';
+import { accept, acceptOfRun, join, settle, type CiState } from './accept.ts';
 import type { CiEvent, CiStatus } from '../providers/index.ts';
-import type { CiState } from './accept.ts';
 
 const said = (status: CiStatus, order?: string | number, more: Partial<CiEvent> = {}): CiEvent => ({
   status,

@@ -1,7 +1,6 @@
 /** Reads what the claims of a CI job's id_token say of its run. */
 import type { CiJob } from '../../kit/context.ts';
-import { HOSTS } from '../providers/index.ts';
-import type { Facts } from '../providers/index.ts';
+import { HOSTS, type Facts } from '../providers/index.ts';
 
 /** Recognises a build of a merge that nobody pushed, or of the target: the job alone knows the head then. */
 export function buildsPullRequest({ provider, claims }: CiJob): boolean {

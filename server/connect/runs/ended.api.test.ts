@@ -4,8 +4,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { wantCommitStatus } from '../commitstatus/handler.ts';
 import { giveUpLost } from './health.ts';
-import { hook } from '../../../test/setup/ci/hooked.ts';
-import type { Hooked } from '../../../test/setup/ci/hooked.ts';
+import { hook, type Hooked } from '../../../test/setup/ci/hooked.ts';
 
 const ENDS = ['success', 'failed', 'cancelled', 'unknown'] as const;
 const PAIRS = ENDS.filter((was) => was !== 'unknown').flatMap((was) =>

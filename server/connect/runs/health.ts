@@ -8,16 +8,23 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Clock } from '../../base/clock.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
-import { isJobOpen } from '../../kit/jobs/index.ts';
-import { eachStep, startLoop } from '../../base/loop.ts';
-import type { Loop } from '../../base/loop.ts';
+import { isJobOpen, type Job, type JobKind } from '../../kit/jobs/index.ts';
+import { eachStep, startLoop, type Loop } from '../../base/loop.ts';
 import { askHost, connectionJob, readConnection } from '../connections/index.ts';
-import { ASKABLE, ASKABLE_ID, askRun, forgeApi, ForgeError, KNOWN_HOSTS } from '../providers/index.ts';
-import type { CiProvider, ForgeApi, ForgeDeps } from '../providers/index.ts';
+import {
+  ASKABLE,
+  ASKABLE_ID,
+  askRun,
+  forgeApi,
+  ForgeError,
+  KNOWN_HOSTS,
+  type CiProvider,
+  type ForgeApi,
+  type ForgeDeps,
+} from '../providers/index.ts';
 import { isTerminal } from './accept.ts';
 import type { RunFollower } from './run.ts';
 import { POLL_EVERY_MS, recordEventsOf, runById } from './record-runs.ts';
-import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import { recordJobs } from './record-jobs.ts';
 
 const HOUR_MS = 3_600_000;

@@ -4,8 +4,7 @@
  */
 import { environmentsFeature } from '../../apps/environments/index.ts';
 import { declareFeature, fill, port } from '../../kit/feature.ts';
-import { connectionFollowers, connectionsFeature } from '../connections/index.ts';
-import type { ConnectionFollower } from '../connections/index.ts';
+import { connectionFollowers, connectionsFeature, type ConnectionFollower } from '../connections/index.ts';
 import { pipelinesFeature } from '../pipelines/index.ts';
 import { providersFeature } from '../providers/index.ts';
 import { placeRuns } from './environment.ts';

@@ -1,6 +1,5 @@
 /** This file reads jobs for callers. Every statement is limited to the teams of a TeamScope. */
-import { and, asc, eq, getTableColumns, sql } from 'drizzle-orm';
-import type { SQL } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, sql, type SQL } from 'drizzle-orm';
 import type { Database } from '../../base/db/index.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import { inTeams } from '../../kit/resource/index.ts';

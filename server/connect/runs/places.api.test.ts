@@ -1,12 +1,9 @@
 /** These tests show in which timelines a run stands, by webhook and by report, over HTTP. */
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { hook } from '../../../test/setup/ci/hooked.ts';
-import type { Hooked } from '../../../test/setup/ci/hooked.ts';
+import { hook, type Hooked } from '../../../test/setup/ci/hooked.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 
 const SHA = '3484a3fb816e0859fd6e1cea078d76385ff50625';
 const GITHUB = { 'x-github-event': 'workflow_run' };

@@ -1,22 +1,17 @@
 /** Pipelines, runs and jobs as people read them. */
-import { implementPart } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implementPart, type Handlers } from '@svc/proto/http/implement.ts';
 import { CiJobSchema, CiPipelineSchema, CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { closePage, openPage } from '../../kit/paging.ts';
-import type { Page } from '../../kit/paging.ts';
+import { closePage, openPage, type Page } from '../../kit/paging.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { connectionRows } from '../connections/index.ts';
-import { pipelineRows } from '../pipelines/index.ts';
-import type { Pipeline } from '../pipelines/index.ts';
+import { pipelineRows, type Pipeline } from '../pipelines/index.ts';
 import type { RunName } from '../providers/index.ts';
 import { listJobs } from './jobs-store.ts';
 import { whyUnplaced } from './unplaced.ts';
-import { findNamedRun, findRun, listPipelines, listRuns } from './runs-store.ts';
-import type { After, RunsOf } from './runs-store.ts';
-import { shownRun } from './run.ts';
-import type { Run } from './run.ts';
+import { findNamedRun, findRun, listPipelines, listRuns, type After, type RunsOf } from './runs-store.ts';
+import { shownRun, type Run } from './run.ts';
 
 export function createReads(): Handlers<Ctx> {
   return implementPart(CiService, {

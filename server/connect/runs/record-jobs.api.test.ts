@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { ownServer } from '../../../test/setup/engine/own-server.ts';
-import { hook } from '../../../test/setup/ci/hooked.ts';
-import type { Hooked } from '../../../test/setup/ci/hooked.ts';
+import { hook, type Hooked } from '../../../test/setup/ci/hooked.ts';
 
 interface Jobs {
   readonly test: string;

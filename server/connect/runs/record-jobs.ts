@@ -7,12 +7,9 @@ import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import type { Recording } from '../pipelines/index.ts';
 import type { JobEvent } from '../providers/index.ts';
-import { accept, isTerminal, join, NO_EVENTS, settle } from './accept.ts';
-import type { CiState } from './accept.ts';
-import { selectJobs } from './jobs-store.ts';
-import type { Job } from './jobs-store.ts';
-import { dateOf, textOf } from './run-view.ts';
-import type { RunView } from './run-view.ts';
+import { accept, isTerminal, join, NO_EVENTS, settle, type CiState } from './accept.ts';
+import { selectJobs, type Job } from './jobs-store.ts';
+import { dateOf, textOf, type RunView } from './run-view.ts';
 import { ciJobs } from './schema.ts';
 
 /** A matrix of GitHub has at most 256 legs; a run with more jobs than this is a mistake. */

@@ -9,15 +9,12 @@ import { newId } from '../../base/ids.ts';
 import type { Connection } from '../connections/index.ts';
 import { ensurePipeline } from '../pipelines/index.ts';
 import type { CiEvent, RunName } from '../providers/index.ts';
-import { acceptOfRun, isTerminal, NO_EVENTS, settle } from './accept.ts';
-import type { CiState, Settled } from './accept.ts';
+import { acceptOfRun, isTerminal, NO_EVENTS, settle, type CiState, type Settled } from './accept.ts';
 import { environmentsOfRun } from './environment.ts';
-import { selectRuns } from './run.ts';
-import type { Run, RunRecording } from './run.ts';
+import { selectRuns, type Run, type RunRecording } from './run.ts';
 import { closeJobs } from './record-jobs.ts';
 import { holdNames, lockRun } from './run-names.ts';
-import { viewOf } from './run-view.ts';
-import type { RunView } from './run-view.ts';
+import { viewOf, type RunView } from './run-view.ts';
 import { isNamed } from './runs-store.ts';
 import { ciRuns } from './schema.ts';
 

@@ -1,17 +1,26 @@
 /** Runs and jobs as CI jobs report them. */
-import { timestampDate } from '@bufbuild/protobuf/wkt';
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { timestampDate, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implementPart } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
-import { CiJobSchema, CiService, CiStatusSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type { CiStatus as StatusNumber, ReportedJob, ReportRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import { implementPart, type Handlers } from '@svc/proto/http/implement.ts';
+import {
+  CiJobSchema,
+  CiService,
+  CiStatusSchema,
+  type CiStatus as StatusNumber,
+  type ReportedJob,
+  type ReportRequest,
+} from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { enumWord, shown } from '../../kit/resource/index.ts';
-import { connectionRows, holdStatus, readConnection, refuseWhenPaused } from '../connections/index.ts';
-import type { Connection } from '../connections/index.ts';
+import {
+  connectionRows,
+  holdStatus,
+  readConnection,
+  refuseWhenPaused,
+  type Connection,
+} from '../connections/index.ts';
 import type { CiEvent, CiStatus, FactName, JobEvent } from '../providers/index.ts';
 import { isProviders, isReportedEnd, isTerminal } from './accept.ts';
 import { commitOf, factsOfJob } from './ci-job.ts';
@@ -19,8 +28,7 @@ import { recordJobs } from './record-jobs.ts';
 import { whyUnplaced } from './unplaced.ts';
 import { nameOf, runOf } from './reads.ts';
 import { recordEvents, recordEventsOf } from './record-runs.ts';
-import { shownRun } from './run.ts';
-import type { Run, RunFollower, RunRecording } from './run.ts';
+import { shownRun, type Run, type RunFollower, type RunRecording } from './run.ts';
 
 export function createReports(follow: RunFollower): Handlers<Ctx> {
   return implementPart(CiService, {

@@ -2,8 +2,7 @@
  * The columns of a run, made of its state: the status as settled, and times, where the time of receipt stands
  * in for one that the provider did not report.
  */
-import { isTerminal, settle } from './accept.ts';
-import type { CiState } from './accept.ts';
+import { isTerminal, settle, type CiState } from './accept.ts';
 import type { ciRuns } from './schema.ts';
 
 type Before = Pick<typeof ciRuns.$inferSelect, 'startedAt' | 'finishedAt' | 'createdAt'>;

@@ -1,15 +1,11 @@
 /** The rest of Connect knows a run in this form. */
 // No TeamScope: fragments of statements that take a TeamScope.
-import { eq, getTableColumns, sql } from 'drizzle-orm';
-import type { SQL } from 'drizzle-orm';
-import { CiRunSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type { CiRun } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import { eq, getTableColumns, sql, type SQL } from 'drizzle-orm';
+import { CiRunSchema, type CiRun } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Database } from '../../base/db/index.ts';
-import { shown } from '../../kit/resource/index.ts';
-import type { RowOf } from '../../kit/resource/index.ts';
+import { shown, type RowOf } from '../../kit/resource/index.ts';
 import type { Connection } from '../connections/index.ts';
-import { pipelineRows } from '../pipelines/index.ts';
-import type { Recording } from '../pipelines/index.ts';
+import { pipelineRows, type Recording } from '../pipelines/index.ts';
 import { ciRuns } from './schema.ts';
 
 export interface Run extends RowOf<typeof ciRuns> {

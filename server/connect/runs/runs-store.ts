@@ -3,11 +3,9 @@ import { and, asc, eq, exists, or, sql } from 'drizzle-orm';
 import type { Database } from '../../base/db/index.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import { inTeams } from '../../kit/resource/index.ts';
-import { pipelineRows } from '../pipelines/index.ts';
-import type { Pipeline } from '../pipelines/index.ts';
+import { pipelineRows, type Pipeline } from '../pipelines/index.ts';
 import type { RunName } from '../providers/index.ts';
-import { selectRuns } from './run.ts';
-import type { Run } from './run.ts';
+import { selectRuns, type Run } from './run.ts';
 import { realId } from './run-names.ts';
 import { ciRuns } from './schema.ts';
 

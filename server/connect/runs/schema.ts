@@ -16,15 +16,14 @@ import {
   primaryKey,
   text,
   uniqueIndex,
+  type AnyPgColumn,
 } from 'drizzle-orm/pg-core';
-import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import { environments } from '../../apps/environments/schema.ts';
 import { id, instant } from '../../base/db/columns.ts';
 import { oneOf, teamTable } from '../../kit/resource/team-table.ts';
 import { ciConnections } from '../connections/schema.ts';
 import { ciPipelines } from '../pipelines/schema.ts';
-import { CI_STATUSES } from '../providers/index.ts';
-import type { CiStatus } from '../providers/index.ts';
+import { CI_STATUSES, type CiStatus } from '../providers/index.ts';
 import type { CiState } from './accept.ts';
 
 export const ciRuns = teamTable(

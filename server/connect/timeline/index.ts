@@ -2,8 +2,7 @@
  * The timeline shows builds and runs of external CI of one environment, side by side, computed as they are
  * asked for.
  */
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import { TimelineService } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
 import { environmentRows, environmentsFeature } from '../../apps/environments/index.ts';
 import { buildsFeature } from '../../engine/builds/index.ts';

@@ -1,6 +1,9 @@
 /** An entry of the timeline as callers see it. */
-import { EntryKind, TimelineEntrySchema } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
-import type { TimelineEntry } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
+import {
+  EntryKind,
+  TimelineEntrySchema,
+  type TimelineEntry,
+} from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
 import { shown } from '../../kit/resource/index.ts';
 import type { Entry } from './store.ts';
 

@@ -1,6 +1,5 @@
 /** The tests of the contract send these requests, one for each RPC. */
-import { environment } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { environment, type Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.timeline.v1.TimelineService/Get': { gives: 'nothing', fields: environment },

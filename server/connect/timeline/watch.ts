@@ -7,11 +7,9 @@ import type { TimelineEventSchema } from '@svc/proto/gen/svc/timeline/v1/timelin
 import type { TeamScope } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { createWatches, fingerprint } from '../../kit/watch.ts';
-import type { Watches } from '../../kit/watch.ts';
+import { createWatches, fingerprint, type Watches } from '../../kit/watch.ts';
 import { shownEntry } from './shown.ts';
-import { environmentExists, readTimeline } from './store.ts';
-import type { Entry } from './store.ts';
+import { environmentExists, readTimeline, type Entry } from './store.ts';
 
 export type TimelineEvent = MessageInitShape<typeof TimelineEventSchema>;
 

@@ -1,6 +1,5 @@
 /** Gives a valid request of each RPC to the tests of the contract. */
-import { team } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { team, type Requests } from '../../../test/contract/requests.ts';
 import type { World } from '../../../test/contract/world.ts';
 
 const artifact = ({ teamId, artifactId }: World) => ({ teamId, artifactId });

@@ -9,8 +9,7 @@ import { cycloneDx, goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { bundled, enveloped, signingPair } from '../../../test/setup/delivery/statements.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 import { PAYLOAD_TYPE } from '../attestations/envelope.ts';
 
 const CYCLONEDX = 'https://cyclonedx.org/bom';

@@ -5,13 +5,10 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { EventEffect } from '../../kit/feature.ts';
-import type { Job, JobKind } from '../../kit/jobs/index.ts';
-import { jobsAdded } from '../../kit/jobs/index.ts';
-import { attest, EVIDENCE_JOB, PROVENANCE_TYPE } from '../attestations/index.ts';
-import type { AttestDeps } from '../attestations/index.ts';
+import { jobsAdded, type Job, type JobKind } from '../../kit/jobs/index.ts';
+import { attest, EVIDENCE_JOB, PROVENANCE_TYPE, type AttestDeps } from '../attestations/index.ts';
 import { passportDue } from './passport-due.ts';
-import { provenanceOf, SBOM_MEDIA_TYPE } from './provenance.ts';
-import type { BuildFacts } from './provenance.ts';
+import { provenanceOf, SBOM_MEDIA_TYPE, type BuildFacts } from './provenance.ts';
 import { recordArtifact } from './record.ts';
 import { sbomKey, storeSbom } from './store-sbom.ts';
 import type { SbomReader } from './sbom/sbom-reader.ts';

@@ -14,8 +14,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { newKey } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 
 const MISSING = '404 not_found';
 const LOW_ROLE = '403 role_insufficient';

@@ -6,8 +6,7 @@ import { and, desc, eq } from 'drizzle-orm';
 import { parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { RowOf } from '../../kit/resource/index.ts';
-import { artifactSources } from './schema.ts';
-import type { artifacts } from './schema.ts';
+import { artifactSources, type artifacts } from './schema.ts';
 
 /**
  * Returns undefined where the artifact is no image, or its address names no registry, so that every engine

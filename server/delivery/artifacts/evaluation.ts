@@ -16,8 +16,9 @@ import {
   EVALUATION_SUFFIX,
   evaluationCountsAs,
   refuseMoreEvaluations,
+  type AssuranceLevel,
+  type Attestation,
 } from '../attestations/index.ts';
-import type { AssuranceLevel, Attestation } from '../attestations/index.ts';
 import type { Signer } from '../signingkeys/index.ts';
 import type { Artifact } from './read.ts';
 

@@ -4,10 +4,14 @@
  */
 import { notFound } from '../../kit/not-found.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { attestationFacts, keysFor } from '../attestations/index.ts';
-import type { AttestationFacts, EvaluationFacts, TrustRoot } from '../attestations/index.ts';
-import { countedLists } from './sbom/lists.ts';
-import type { CountableList } from './sbom/lists.ts';
+import {
+  attestationFacts,
+  keysFor,
+  type AttestationFacts,
+  type EvaluationFacts,
+  type TrustRoot,
+} from '../attestations/index.ts';
+import { countedLists, type CountableList } from './sbom/lists.ts';
 import { rankOf } from './source-rank.ts';
 
 /** A policy takes no more. */

@@ -1,21 +1,18 @@
 /** Artifacts say what was built, of what, by whom, and what is stated about it. */
 import { and, desc, eq, inArray } from 'drizzle-orm';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers, type Implementation } from '@svc/proto/http/implement.ts';
 import {
   ArtifactKindSchema,
   ArtifactsService,
   ArtifactPackageSchema,
   ImpactResponseSchema,
   LineageResponseSchema,
-} from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
-import type {
-  DeclareRequest,
-  ImpactRequest,
-  ImpactResponse,
-  LineageResponse,
-  ListRequest,
-  ReportForRunRequest,
+  type DeclareRequest,
+  type ImpactRequest,
+  type ImpactResponse,
+  type LineageResponse,
+  type ListRequest,
+  type ReportForRunRequest,
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import { projectRows, projectsFeature } from '../../apps/projects/index.ts';
 import { runsFeature } from '../../connect/runs/index.ts';
@@ -25,22 +22,16 @@ import { refuseOthersImage, registriesFeature } from '../../engine/registries/in
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
-import { change, enumWord, rowsOf, shown } from '../../kit/resource/index.ts';
-import type { Row, Who } from '../../kit/resource/index.ts';
-import { attestationsFeature, attestationsOf, keysFor } from '../attestations/index.ts';
-import type { TrustRoot } from '../attestations/index.ts';
+import { change, enumWord, rowsOf, shown, type Row, type Who } from '../../kit/resource/index.ts';
+import { attestationsFeature, attestationsOf, keysFor, type TrustRoot } from '../attestations/index.ts';
 import { signingKeysFeature } from '../signingkeys/index.ts';
 import { catalogued, catalogueJob } from './catalogue.ts';
-import { attestEvaluation } from './evaluation.ts';
-import type { EvaluationDeps } from './evaluation.ts';
+import { attestEvaluation, type EvaluationDeps } from './evaluation.ts';
 import { passportDue, passportsOfDue } from './passport-due.ts';
-import { findArtifact, presentArtifact, presentListed, presentPassport } from './read.ts';
-import type { Artifact } from './read.ts';
-import { recordArtifact } from './record.ts';
-import type { NewSource } from './record.ts';
+import { findArtifact, presentArtifact, presentListed, presentPassport, type Artifact } from './read.ts';
+import { recordArtifact, type NewSource } from './record.ts';
 import { rereadJob } from './reread.ts';
-import { createSbomReader } from './sbom/sbom-reader.ts';
-import type { SbomReader } from './sbom/sbom-reader.ts';
+import { createSbomReader, type SbomReader } from './sbom/sbom-reader.ts';
 import { openDocument } from './sbom/stored-document.ts';
 import { packagesOf } from './packages.ts';
 import { artifacts, artifactSources } from './schema.ts';

@@ -10,8 +10,7 @@ import { goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { refusedWith } from '../../../test/setup/delivery/refused-with.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 
 interface Bundle {
   readonly dsseEnvelope: { readonly signatures: readonly unknown[] };

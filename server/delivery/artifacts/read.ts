@@ -5,13 +5,11 @@ import { ArtifactPassportSchema, ArtifactSchema } from '@svc/proto/gen/svc/artif
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { shown } from '../../kit/resource/index.ts';
-import type { RowOf, Who } from '../../kit/resource/index.ts';
+import { shown, type RowOf, type Who } from '../../kit/resource/index.ts';
 import type { Fragment } from '../../base/sql.ts';
 import { bundleJson } from '../attestations/index.ts';
 import { AFTER_MS } from './passport-due.ts';
-import { setDifferences } from './sbom/compare.ts';
-import type { SetDifference } from './sbom/compare.ts';
+import { setDifferences, type SetDifference } from './sbom/compare.ts';
 import type { artifactPassports, artifacts, artifactSboms, artifactSources } from './schema.ts';
 import { rankOf } from './source-rank.ts';
 

@@ -5,8 +5,7 @@
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
-import { rowId } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
+import { rowId, type Fragment } from '../../base/sql.ts';
 import { passportDue } from './passport-due.ts';
 import type { artifacts, artifactSources } from './schema.ts';
 import { RANKS } from './source-rank.ts';

@@ -4,15 +4,13 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { systemScope } from '../../kit/authorise.ts';
-import type { Job, JobKind } from '../../kit/jobs/index.ts';
-import { addJob, doubling } from '../../kit/jobs/index.ts';
+import { addJob, doubling, type Job, type JobKind } from '../../kit/jobs/index.ts';
 import { statedAs } from '../attestations/index.ts';
 import { passportDue } from './passport-due.ts';
 import { keepList } from './sbom/lists.ts';
 import { storePackageSet } from './sbom/store.ts';
 import type { artifacts, artifactSboms } from './schema.ts';
-import { sbomKey, storedDocument, unreadOf } from './store-sbom.ts';
-import type { StoreSbomDeps } from './store-sbom.ts';
+import { sbomKey, storedDocument, unreadOf, type StoreSbomDeps } from './store-sbom.ts';
 
 const REREAD_JOB = 'artifacts.reread';
 const PIECE = 20;

@@ -26,8 +26,12 @@ import {
   takeBundle,
   uploadCountsAs,
   verifyBundle,
+  type Attestation,
+  type Keys,
+  type ListedAttestation,
+  type ReadBundle,
+  type Statement,
 } from '../attestations/index.ts';
-import type { Attestation, Keys, ListedAttestation, ReadBundle, Statement } from '../attestations/index.ts';
 
 const attestationRows = rowsOf(attestations);
 

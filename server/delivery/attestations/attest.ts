@@ -5,17 +5,13 @@
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import { hash } from 'node:crypto';
-import type { Database } from '../../base/db/index.ts';
-import { isUniqueViolation } from '../../base/db/index.ts';
+import { isUniqueViolation, type Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
-import { appendAudit } from '../../kit/ledger/index.ts';
-import type { AuditActor } from '../../kit/ledger/index.ts';
+import { appendAudit, type AuditActor } from '../../kit/ledger/index.ts';
 import type { Purpose, Signer } from '../signingkeys/index.ts';
 import { bundleOf, PAYLOAD_TYPE, paeOf, readEnvelope } from './envelope.ts';
-import { columns } from './read.ts';
-import type { Attestation } from './read.ts';
-import { statementBytes } from './statement.ts';
-import type { StatementInit } from './statement.ts';
+import { columns, type Attestation } from './read.ts';
+import { statementBytes, type StatementInit } from './statement.ts';
 import { doubling } from '../../kit/jobs/index.ts';
 
 export interface Stated extends StatementInit {

@@ -7,13 +7,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TeamScope } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
-import type { Statement } from './envelope.ts';
-import { memberAt, membersOf } from './envelope.ts';
+import { memberAt, membersOf, type Statement } from './envelope.ts';
 import type { Attestation } from './read.ts';
 import { EVALUATION_SUFFIX, isEvaluation, PROVENANCE_TYPE } from './statement.ts';
 import { prepareBundle } from './large.ts';
-import { verifyBundle } from './verify.ts';
-import type { Keys } from './verify.ts';
+import { verifyBundle, type Keys } from './verify.ts';
 
 /**
  * The most statements of one artifact, and as many evaluations that members stated and as many that were

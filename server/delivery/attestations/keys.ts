@@ -1,6 +1,5 @@
 /** All keys whose signatures count for the teams of a call. */
-import { rowsOf } from '../../kit/resource/index.ts';
-import type { Who } from '../../kit/resource/index.ts';
+import { rowsOf, type Who } from '../../kit/resource/index.ts';
 import { publicKeyOf, readKeys } from '../signingkeys/index.ts';
 import { trustedIdentities, trustedKeys } from './schema.ts';
 import type { TrustRoot } from './trust-root.ts';

@@ -7,8 +7,13 @@ import { hash } from 'node:crypto';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { createThread } from '../../base/thread.ts';
-import { isLarge } from './open-large.ts';
-import type { Candidate, LargeAnswer, LargeBundle, LargeQuestion } from './open-large.ts';
+import {
+  isLarge,
+  type Candidate,
+  type LargeAnswer,
+  type LargeBundle,
+  type LargeQuestion,
+} from './open-large.ts';
 import type { TrustRoot } from './trust-root.ts';
 import { createKept } from './kept.ts';
 

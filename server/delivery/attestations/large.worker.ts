@@ -3,8 +3,7 @@
  * long or too much.
  */
 import { parentPort } from 'node:worker_threads';
-import { openLarge } from './open-large.ts';
-import type { LargeQuestion } from './open-large.ts';
+import { openLarge, type LargeQuestion } from './open-large.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('this file is a reading thread of the server and is not started by hand');

@@ -3,10 +3,15 @@
  * themselves, in up to 4 MiB. Runs in a thread, see large.ts: there they are unpacked, parsed and verified,
  * and what is found is small.
  */
-import { createHash, verify as verifyBytes } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
-import { BUNDLE_BYTES_MAX, paeOf, readEnvelope, readStatement } from './envelope.ts';
-import type { Envelope, Statement } from './envelope.ts';
+import { createHash, verify as verifyBytes, type KeyObject } from 'node:crypto';
+import {
+  BUNDLE_BYTES_MAX,
+  paeOf,
+  readEnvelope,
+  readStatement,
+  type Envelope,
+  type Statement,
+} from './envelope.ts';
 import { isPacked, unpack } from './gzip.ts';
 import type { NoSignatory, Signatory, TrustRoot } from './trust-root.ts';
 

@@ -2,14 +2,10 @@
  * A bundle as whoever judges it needs it: of a large one, which is prepared before, a thread has found out
  * the same.
  */
-import { hash } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
-import { readEnvelope, readStatement } from './envelope.ts';
-import type { Envelope, Statement } from './envelope.ts';
-import { knownLarge, nameOf } from './large.ts';
-import type { KnownLarge } from './large.ts';
-import { isSignedBy } from './open-large.ts';
-import type { Candidate } from './open-large.ts';
+import { hash, type KeyObject } from 'node:crypto';
+import { readEnvelope, readStatement, type Envelope, type Statement } from './envelope.ts';
+import { knownLarge, nameOf, type KnownLarge } from './large.ts';
+import { isSignedBy, type Candidate } from './open-large.ts';
 import type { NoSignatory, Signatory, TrustRoot } from './trust-root.ts';
 import { createKept } from './kept.ts';
 

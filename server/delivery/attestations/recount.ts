@@ -7,10 +7,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { systemScope } from '../../kit/authorise.ts';
-import { isUniqueViolation } from '../../base/db/index.ts';
-import type { Database } from '../../base/db/index.ts';
-import { addJob, doubling } from '../../kit/jobs/index.ts';
-import type { JobKind } from '../../kit/jobs/index.ts';
+import { isUniqueViolation, type Database } from '../../base/db/index.ts';
+import { addJob, doubling, type JobKind } from '../../kit/jobs/index.ts';
 import { evaluationCountsAs, signedKey, uploadCountsAs } from './counted.ts';
 import { prepareBundle } from './large.ts';
 import { keysFor } from './keys.ts';
@@ -18,8 +16,7 @@ import { readBundle } from './read-bundle.ts';
 import type { Attestation } from './read.ts';
 import { isEvaluation } from './statement.ts';
 import type { TrustRoot } from './trust-root.ts';
-import { verifyBundle } from './verify.ts';
-import type { Keys } from './verify.ts';
+import { verifyBundle, type Keys } from './verify.ts';
 
 const RECOUNT_JOB = 'attestations.recount';
 /** Bundles that are read at once, of 2.25 MiB at most. */

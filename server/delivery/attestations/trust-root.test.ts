@@ -5,10 +5,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { trustRootOf } from './trust-root.ts';
-import type { TrustRoot } from './trust-root.ts';
-import { verifyBundle } from './verify.ts';
-import type { TrustedIdentity } from './verify.ts';
+import { trustRootOf, type TrustRoot } from './trust-root.ts';
+import { verifyBundle, type TrustedIdentity } from './verify.ts';
 
 const fileOf = (name: string): string => new URL(`./testdata/${name}`, import.meta.url).pathname;
 const bundle = readFileSync(fileOf('keyless-bundle.json'));

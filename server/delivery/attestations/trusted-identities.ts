@@ -1,13 +1,11 @@
 /** Identities whose keyless signatures a team believes. */
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   TrustedIdentitiesService,
   TrustedIdentitySchema,
 } from '@svc/proto/gen/svc/trustedidentities/v1/trustedidentities_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { change, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
-import type { RowOf } from '../../kit/resource/index.ts';
+import { change, rowsOf, shown, unlessTaken, type RowOf } from '../../kit/resource/index.ts';
 import { recountDue, recountNewest } from './recount.ts';
 import { trustedIdentities } from './schema.ts';
 import type { TrustRoot } from './trust-root.ts';

@@ -1,13 +1,10 @@
 /** Keys of others whose statements a team believes. */
-import { createPublicKey } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import { TrustedKeySchema, TrustedKeysService } from '@svc/proto/gen/svc/trustedkeys/v1/trustedkeys_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { change, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
-import type { RowOf } from '../../kit/resource/index.ts';
+import { change, rowsOf, shown, unlessTaken, type RowOf } from '../../kit/resource/index.ts';
 import { hintOf, publicKeyOf } from '../signingkeys/index.ts';
 import { recountDue, recountNewest } from './recount.ts';
 import { trustedKeys } from './schema.ts';

@@ -1,7 +1,6 @@
 /** Gives a valid request of each RPC to the tests of the contract. */
 import { generateKeyPairSync } from 'node:crypto';
-import { team } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { team, type Requests } from '../../../test/contract/requests.ts';
 
 const publicKey = (): string =>
   String(

@@ -2,12 +2,10 @@
 import { sign } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { signingPair } from '../../../test/setup/delivery/statements.ts';
-import { hintOf } from '../signingkeys/index.ts';
-import type { SigningKey } from '../signingkeys/index.ts';
+import { hintOf, type SigningKey } from '../signingkeys/index.ts';
 import { bundleOf, PAYLOAD_TYPE, paeOf, readEnvelope } from './envelope.ts';
 import { PROVENANCE_TYPE, statementBytes } from './statement.ts';
-import { verifyBundle } from './verify.ts';
-import type { Keys, TrustedKey } from './verify.ts';
+import { verifyBundle, type Keys, type TrustedKey } from './verify.ts';
 
 const DIGEST = `sha256:${'1'.repeat(64)}`;
 const AT = new Date('2026-11-01T12:00:00.000Z');

@@ -2,8 +2,7 @@
  * What a statement must say to be taken from others. What was stored before is judged by its signature as it
  * was.
  */
-import type { Statement } from './envelope.ts';
-import { memberAt, membersOf } from './envelope.ts';
+import { memberAt, membersOf, type Statement } from './envelope.ts';
 
 const SHOWN_CHARS = 100;
 /** https://github.com/in-toto/attestation/blob/main/spec/v1/digest_set.md: values are hex in lower case. */

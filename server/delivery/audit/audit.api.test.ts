@@ -8,8 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AuditCheckpoint, AuditEntry } from '@svc/sdk';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, newKey, revokeKey, PASSWORD, stranger } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestResponse, TestServer } from '../../../test/setup/server.ts';
+import { startTestServer, type TestResponse, type TestServer } from '../../../test/setup/server.ts';
 import { stepAt, totpCode } from '../../access/accounts/totp-code.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 

@@ -1,6 +1,5 @@
 /** Gives a valid request of each RPC to the tests of the contract. */
-import { team, nothing } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { team, nothing, type Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.audit.v1.AdminAuditService/Export': { gives: 'nothing', fields: nothing },

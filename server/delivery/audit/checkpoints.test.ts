@@ -17,11 +17,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { createSecrets } from '../../base/secrets.ts';
-import { createCheckpointFile } from './checkpoint-file.ts';
-import type { ReadCheckpoint } from './checkpoint-file.ts';
+import { createCheckpointFile, type ReadCheckpoint } from './checkpoint-file.ts';
 import { createCheckpointer } from './checkpointer.ts';
-import { createSigner } from './checkpoint.ts';
-import type { Checkpoint } from './checkpoint.ts';
+import { createSigner, type Checkpoint } from './checkpoint.ts';
 import { gatherEvidence } from './evidence.ts';
 
 const signer = createSigner(createSecrets(Buffer.alloc(32, 1)));

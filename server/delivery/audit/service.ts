@@ -1,32 +1,27 @@
 /** The ledger as teams and staff read it. */
 import type { JsonObject } from '@bufbuild/protobuf';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   AdminAuditService,
   AuditCheckpointSchema,
   AuditEntrySchema,
   AuditService,
   ChainReportSchema,
+  type AuditEntry,
 } from '@svc/proto/gen/svc/audit/v1/audit_pb.ts';
-import type { AuditEntry } from '@svc/proto/gen/svc/audit/v1/audit_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
-import { closePage, openPage } from '../../kit/paging.ts';
-import type { PageRequest } from '../../kit/paging.ts';
+import { closePage, openPage, type PageRequest } from '../../kit/paging.ts';
 import { PLATFORM_CHAIN } from '../../kit/ledger/append.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
 import type { Signer } from './checkpoint.ts';
-import { NO_HASH } from '../../kit/ledger/entry.ts';
-import type { AuditRow } from '../../kit/ledger/entry.ts';
+import { NO_HASH, type AuditRow } from '../../kit/ledger/entry.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { gatherEvidence, withOwn } from './evidence.ts';
 import { createOneAtATime } from './one-at-a-time.ts';
-import { findHead, listEntries, streamChains, streamEntries } from './store.ts';
-import type { Head } from './store.ts';
-import { verifyChain } from './verify.ts';
-import type { Evidence, Report } from './verify.ts';
+import { findHead, listEntries, streamChains, streamEntries, type Head } from './store.ts';
+import { verifyChain, type Evidence, type Report } from './verify.ts';
 
 export interface AuditDeps {
   readonly signer: Signer;

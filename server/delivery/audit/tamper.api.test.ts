@@ -7,8 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anyText } from '../../../test/setup/any-text.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { entryHash } from '../../kit/ledger/entry.ts';
-import { act, openLedger } from '../../../test/setup/audit/ledger.ts';
-import type { Ledger } from '../../../test/setup/audit/ledger.ts';
+import { act, openLedger, type Ledger } from '../../../test/setup/audit/ledger.ts';
 
 describe.skipIf(!(await has('postgres')))('the check of a chain names', () => {
   let ledger: Ledger;

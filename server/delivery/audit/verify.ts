@@ -4,8 +4,7 @@
  * the reading and is named as precisely as the rows allow; to tell apart what was done at an entry, the one
  * behind it is looked at too. Memory: the anchors of the chain and one piece of rows.
  */
-import { entryHash, NO_HASH } from '../../kit/ledger/entry.ts';
-import type { AuditRow } from '../../kit/ledger/entry.ts';
+import { entryHash, NO_HASH, type AuditRow } from '../../kit/ledger/entry.ts';
 import type { Head } from './store.ts';
 
 export type Finding =

@@ -25,8 +25,7 @@ import { assembled as assembledOf } from '../../../test/setup/delivery/packages.
 import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 
 const INVALID = '400 validation_failed';

@@ -6,8 +6,7 @@
 import { rankOf } from '../artifacts/index.ts';
 import { isPacked } from '../attestations/index.ts';
 import { approvalsOf } from './population.ts';
-import { groupBy, keyset } from './reading.ts';
-import type { Piece, Reading } from './reading.ts';
+import { groupBy, keyset, type Piece, type Reading } from './reading.ts';
 import { sha256Of } from './archive.ts';
 
 const PIECE = 100;

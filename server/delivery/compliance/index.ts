@@ -4,14 +4,13 @@
  */
 import { and, eq, ne } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   CompliancePackageSchema,
   CompliancePart,
   ComplianceService,
+  type AssembleRequest,
 } from '@svc/proto/gen/svc/compliance/v1/compliance_pb.ts';
-import type { AssembleRequest } from '@svc/proto/gen/svc/compliance/v1/compliance_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { change, lockTeam, shown, transition } from '../../kit/resource/index.ts';
@@ -29,8 +28,7 @@ import { impactFeature } from '../impact/index.ts';
 import { addAssembly, assemblyJob } from './assembly.ts';
 import { readPeriod } from './period.ts';
 import { compliancePackages } from './schema.ts';
-import { packageRows as rows, readManifest, readPieces } from './store.ts';
-import type { CompliancePackage } from './store.ts';
+import { packageRows as rows, readManifest, readPieces, type CompliancePackage } from './store.ts';
 
 /** The most packages of a team, failed ones not counted: each has 64 MiB at most. */
 const PACKAGES_MAX = 100;

@@ -3,13 +3,19 @@
  * clocks differ, so that an entry of the period may stand between two that are not. The chain is verified
  * from its beginning to the end of the part.
  */
-import { ChainCheck, gatherEvidence, streamEntries } from '../audit/index.ts';
-import type { CheckpointFile, CheckpointSigner, Evidence, Report } from '../audit/index.ts';
+import {
+  ChainCheck,
+  gatherEvidence,
+  streamEntries,
+  type CheckpointFile,
+  type CheckpointSigner,
+  type Evidence,
+  type Report,
+} from '../audit/index.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { AuditRow } from '../../kit/ledger/entry.ts';
 import { PackageTooLarge } from './archive.ts';
-import { keyset } from './reading.ts';
-import type { Piece, Reading } from './reading.ts';
+import { keyset, type Piece, type Reading } from './reading.ts';
 
 /**
  * Builds that deployed, and acts on them and on policies, that are held while the rest is read: some 300

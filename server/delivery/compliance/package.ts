@@ -2,10 +2,8 @@
  * Makes the files of a package, and what of them is signed. Everything that differs between two packages of
  * equal data is the id, the time of assembly and the signature.
  */
-import { keysFor, signStatement } from '../attestations/index.ts';
-import type { TrustRoot } from '../attestations/index.ts';
-import { pemOf, readKeys } from '../signingkeys/index.ts';
-import type { Signer, SigningKey } from '../signingkeys/index.ts';
+import { keysFor, signStatement, type TrustRoot } from '../attestations/index.ts';
+import { pemOf, readKeys, type Signer, type SigningKey } from '../signingkeys/index.ts';
 import { catalogued } from '../artifacts/index.ts';
 import { passportsDue } from '../impact/index.ts';
 import { isTelling, promotionEffects } from '../promotions/index.ts';
@@ -13,13 +11,11 @@ import { isBehind } from '../../kit/events/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Database } from '../../base/db/index.ts';
 import { JobNotYet } from '../../kit/jobs/index.ts';
-import { createArchive, sha256Of } from './archive.ts';
-import type { Archive } from './archive.ts';
+import { createArchive, sha256Of, type Archive } from './archive.ts';
 import { CONTROLS } from './controls.ts';
 import { README, VERIFY_SH } from './documents.ts';
 import { addArtifacts, addMembers, addPolicies, addPromotions, addReleases } from './evidence.ts';
-import { addLedger, inSnapshot } from './ledger.ts';
-import type { LedgerDeps } from './ledger.ts';
+import { addLedger, inSnapshot, type LedgerDeps } from './ledger.ts';
 import { addPopulation } from './population.ts';
 import type { Reading } from './reading.ts';
 import type { CompliancePackage } from './store.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { doubtsOf, gapsOf, ofPolicies } from './population.ts';
-import type { KnownDeployment } from './population.ts';
+import { doubtsOf, gapsOf, ofPolicies, type KnownDeployment } from './population.ts';
 
 describe('gapsOf()', () => {
   const gaps = (numbers: number[], told?: readonly [number, number]) =>

@@ -4,13 +4,20 @@
  * promotions, gates and the ledger outlive them.
  */
 import { rankOf } from '../artifacts/index.ts';
-import { allDeployments, deployedElsewhere } from '../promotions/index.ts';
-import type { Promotion as PromotionRow, promotionApprovals } from '../promotions/index.ts';
-import { attestationFacts, PROVENANCE_TYPE } from '../attestations/index.ts';
-import type { AttestationFacts, Keys } from '../attestations/index.ts';
+import {
+  allDeployments,
+  deployedElsewhere,
+  type Promotion as PromotionRow,
+  type promotionApprovals,
+} from '../promotions/index.ts';
+import {
+  attestationFacts,
+  PROVENANCE_TYPE,
+  type AttestationFacts,
+  type Keys,
+} from '../attestations/index.ts';
 import type { Ends, LedgerAct, LedgerPart, PolicyAct, ToldDeployment } from './ledger.ts';
-import { groupBy, keyset } from './reading.ts';
-import type { Piece, Reading } from './reading.ts';
+import { groupBy, keyset, type Piece, type Reading } from './reading.ts';
 
 const PIECE = 200;
 

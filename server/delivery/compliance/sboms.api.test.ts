@@ -14,8 +14,7 @@ import { goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { packageOf } from '../../../test/setup/delivery/packages.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 
 const REFERENCE = 'https://in-toto.io/attestation/reference/v0.1';
 const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');

@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import { and, eq } from 'drizzle-orm';
 import type { Database } from '../../base/db/index.ts';
-import { inTeams, rowsOf } from '../../kit/resource/index.ts';
-import type { RowOf, Who } from '../../kit/resource/index.ts';
+import { inTeams, rowsOf, type RowOf, type Who } from '../../kit/resource/index.ts';
 import { compliancePackages, compliancePieces } from './schema.ts';
 
 export type CompliancePackage = RowOf<typeof compliancePackages>;

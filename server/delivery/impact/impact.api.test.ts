@@ -3,8 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { cycloneDx, goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 
 const documentOf = (purls: readonly string[], more: object = {}) =>
   cycloneDx(

@@ -12,8 +12,7 @@ import type {
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import type { Row, Who } from '../../kit/resource/index.ts';
 import type { Fragment } from '../../base/sql.ts';
-import { namesNear, setsWith, wantedPackage } from '../artifacts/index.ts';
-import type { Impact, WantedPackage } from '../artifacts/index.ts';
+import { namesNear, setsWith, wantedPackage, type Impact, type WantedPackage } from '../artifacts/index.ts';
 import { placesOf, runsThere, whatRuns } from '../promotions/index.ts';
 
 const SHOWN_MAX = 100;

@@ -5,8 +5,7 @@ import type {
   LineageResponse,
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { rankOf } from '../artifacts/index.ts';
-import type { Artifact } from '../artifacts/index.ts';
+import { rankOf, type Artifact } from '../artifacts/index.ts';
 import { deploymentsOfArtifact } from '../promotions/index.ts';
 import type { Row } from '../../kit/resource/index.ts';
 

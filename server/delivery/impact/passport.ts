@@ -7,14 +7,19 @@
 import canonicalize from 'canonicalize';
 import type { Clock } from '../../base/clock.ts';
 import type { EventEffect } from '../../kit/feature.ts';
-import { doubling, keyedJobsAdded } from '../../kit/jobs/index.ts';
-import type { JobKind } from '../../kit/jobs/index.ts';
+import { doubling, keyedJobsAdded, type JobKind } from '../../kit/jobs/index.ts';
 import type { Who } from '../../kit/resource/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
-import { signStatement } from '../attestations/index.ts';
-import type { AttestDeps, TrustRoot } from '../attestations/index.ts';
-import { AFTER_MS, artifactFacts, PASSPORT_JOB, rankOf } from '../artifacts/index.ts';
-import type { About, ArtifactFacts, artifactPassports } from '../artifacts/index.ts';
+import { signStatement, type AttestDeps, type TrustRoot } from '../attestations/index.ts';
+import {
+  AFTER_MS,
+  artifactFacts,
+  PASSPORT_JOB,
+  rankOf,
+  type About,
+  type ArtifactFacts,
+  type artifactPassports,
+} from '../artifacts/index.ts';
 import { deploymentsOfArtifact } from '../promotions/index.ts';
 
 const SHOWN_MAX = 100;

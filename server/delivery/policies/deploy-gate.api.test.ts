@@ -4,14 +4,12 @@
  */
 import type { SvcSDK } from '@svc/sdk';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { DIGEST, IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
-import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { DIGEST, IMAGE, type ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { BUILT, COMMIT, CONTAINER, goodsOf, REPOSITORY } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 
 const DENIED = '403 policy_denied';
 const override = { reason: 'the fix cannot wait' };

@@ -7,8 +7,7 @@ import { rowId } from '../../base/sql.ts';
 import type { PolicyAction, PolicyDocument, PolicyMode } from './engine/document.ts';
 import type { Outcome, PolicyAtGate, Verdict } from './engine/verdict.ts';
 import type { FailedRule, Passage } from './passage.ts';
-import { inputSha256 } from './recorded-input.ts';
-import type { RecordedInput } from './recorded-input.ts';
+import { inputSha256, type RecordedInput } from './recorded-input.ts';
 
 const KEPT_MS = 90 * 24 * 60 * 60_000;
 const PURGED_AT_ONCE = 5_000;

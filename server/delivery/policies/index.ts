@@ -7,15 +7,15 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import canonicalize from 'canonicalize';
 import { and, eq, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   PoliciesService,
   PolicyDecisionSchema,
   PolicySchema,
   SimulationSchema,
+  type CreateRequest,
+  type UpdateDocumentRequest,
 } from '@svc/proto/gen/svc/policies/v1/policies_pb.ts';
-import type { CreateRequest, UpdateDocumentRequest } from '@svc/proto/gen/svc/policies/v1/policies_pb.ts';
 import {
   environmentGuards,
   environmentRows,
@@ -26,17 +26,22 @@ import { projectRows, projectsFeature } from '../../apps/projects/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, fill } from '../../kit/feature.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { change, lockTeam, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
-import type { RowOf, Who } from '../../kit/resource/index.ts';
+import {
+  change,
+  lockTeam,
+  rowsOf,
+  shown,
+  unlessTaken,
+  type RowOf,
+  type Who,
+} from '../../kit/resource/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import { artifactsFeature } from '../artifacts/index.ts';
 import { attestationsFeature } from '../attestations/index.ts';
 import { buildGate, buildsFeature } from '../../engine/builds/index.ts';
 import { createBuildGate } from './build-gate.ts';
-import { readDocument } from './engine/document.ts';
-import type { PolicyDocument } from './engine/document.ts';
-import { createReplay } from './engine/replay.ts';
-import type { Replay } from './engine/replay.ts';
+import { readDocument, type PolicyDocument } from './engine/document.ts';
+import { createReplay, type Replay } from './engine/replay.ts';
 import { policyGuards } from './guards.ts';
 import { purgeGates } from './gate-log.ts';
 import { createGates } from './gates.ts';

@@ -8,8 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { readYamlValue } from '../../../sdk/ci-definitions/index.ts';
 import { cycloneDx, goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 
 const template = new URL('../../../docs/policies/package-list.yaml', import.meta.url);
 const zlib = { type: 'library', name: 'zlib', version: '1.3.1', purl: 'pkg:deb/debian/zlib@1.3.1' };

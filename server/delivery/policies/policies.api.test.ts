@@ -2,16 +2,14 @@
  * Here policies are tested over the real door: tried on what has passed, put in force, overridden by whom
  * may.
  */
-import { createSvcSDK } from '@svc/sdk';
-import type { Policy, SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type Policy, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DIGEST, IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { CONTAINER, goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { refusedWith as refused } from '../../../test/setup/delivery/refused-with.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, stranger } from '../../../test/setup/people.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 
 const MAIN = {

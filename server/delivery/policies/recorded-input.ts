@@ -6,8 +6,7 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { ArtifactFacts } from '../artifacts/index.ts';
-import { emptyArtifact } from './engine/input.ts';
-import type { Packages, PolicyArtifact, PolicyInput } from './engine/input.ts';
+import { emptyArtifact, type Packages, type PolicyArtifact, type PolicyInput } from './engine/input.ts';
 import type { Passage } from './passage.ts';
 
 type RecordedArtifact = Omit<PolicyArtifact, 'packages'> & {

@@ -1,15 +1,12 @@
 /** Judges by one document what past gates saw. Writes nothing. */
 import type { SimulatedGate } from '@svc/proto/gen/svc/policies/v1/policies_pb.ts';
 import { packagesOfSets } from '../artifacts/index.ts';
-import { namesPackages } from './engine/document.ts';
-import type { PolicyDocument, PolicyMode } from './engine/document.ts';
+import { namesPackages, type PolicyDocument, type PolicyMode } from './engine/document.ts';
 import type { PolicyInput } from './engine/input.ts';
 import type { Replay } from './engine/replay.ts';
 import type { Outcome } from './engine/verdict.ts';
-import { inputsOf, pastGates } from './gate-log.ts';
-import type { PastGate, PastGates } from './gate-log.ts';
-import { setsOf, withPackages } from './recorded-input.ts';
-import type { PackagesOfSets, RecordedInput } from './recorded-input.ts';
+import { inputsOf, pastGates, type PastGate, type PastGates } from './gate-log.ts';
+import { setsOf, withPackages, type PackagesOfSets, type RecordedInput } from './recorded-input.ts';
 import type { Row, Who } from '../../kit/resource/index.ts';
 
 /** Inputs that are read at once. */

@@ -15,10 +15,8 @@ import type {
   CreateRequest,
   RejectRequest,
 } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
-import { environmentRows } from '../../apps/environments/index.ts';
-import type { Environment } from '../../apps/environments/index.ts';
-import { findBuilds } from '../../engine/builds/index.ts';
-import type { DeployImage } from '../../engine/builds/index.ts';
+import { environmentRows, type Environment } from '../../apps/environments/index.ts';
+import { findBuilds, type DeployImage } from '../../engine/builds/index.ts';
 import { requireRole } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { recordAct } from '../../kit/ledger/index.ts';
@@ -27,17 +25,21 @@ import type { Changes } from '../../kit/resource/index.ts';
 import type { Artifact } from '../artifacts/index.ts';
 import type { Gates, Passage, Word } from '../policies/index.ts';
 import { artifactsOf, releaseRows } from '../releases/index.ts';
-import { addApproval, approvalsOf, countedNow, ownedAs, recount } from './approvals.ts';
-import type { Count } from './approvals.ts';
+import { addApproval, approvalsOf, countedNow, ownedAs, recount, type Count } from './approvals.ts';
 import { deployWhatIsPromoted } from './image.ts';
-import { callerOf, noteMoves, noteVoid } from './moved.ts';
-import type { Moved } from './moved.ts';
+import { callerOf, noteMoves, noteVoid, type Moved } from './moved.ts';
 import { passageOf, promotedOf } from './passage.ts';
 import { settledBy } from './present.ts';
 import { withCaller, wordOf } from './preview.ts';
 import { promotions } from './schema.ts';
-import { findPromotion, isPending, pendingBefore, promotionRows } from './store.ts';
-import type { Promotion, PromotionRef } from './store.ts';
+import {
+  findPromotion,
+  isPending,
+  pendingBefore,
+  promotionRows,
+  type Promotion,
+  type PromotionRef,
+} from './store.ts';
 import { subjectOf } from './subject.ts';
 
 /** Pending promotions of one environment. */

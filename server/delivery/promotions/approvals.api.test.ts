@@ -4,16 +4,13 @@
  */
 import type { EnvironmentsUpdateParams, Promotion, SvcSDK } from '@svc/sdk';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
-import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { IMAGE, type ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { join, verify } from '../../../test/setup/people.ts';
-import type { Person } from '../../../test/setup/people.ts';
+import { join, verify, type Person } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 
 describe.skipIf(!(await has('postgres')))('approvals', () => {
   let w: World;

@@ -9,14 +9,11 @@ import { endOfKey } from '../../access/apikeys/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { newId } from '../../base/ids.ts';
-import { inTeams } from '../../kit/resource/index.ts';
-import type { Who } from '../../kit/resource/index.ts';
+import { inTeams, type Who } from '../../kit/resource/index.ts';
 import { roleGrants, ROLES } from '../../kit/scopes.ts';
 import { promotionApprovals } from './schema.ts';
-import { isPending, promotionRows } from './store.ts';
-import type { Promotion } from './store.ts';
-import { changesBetween, subjectOf } from './subject.ts';
-import type { Subject } from './subject.ts';
+import { isPending, promotionRows, type Promotion } from './store.ts';
+import { changesBetween, subjectOf, type Subject } from './subject.ts';
 
 type Stored = typeof promotionApprovals.$inferSelect;
 

@@ -11,8 +11,7 @@ import { goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { packageOf } from '../../../test/setup/delivery/packages.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 
 describe.skipIf(!(await has('postgres')))('a promotion that was completed elsewhere', () => {
   let w: World;

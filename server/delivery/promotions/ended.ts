@@ -10,14 +10,11 @@ import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { EventEffect } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
-import { jobsAdded } from '../../kit/jobs/index.ts';
-import type { Job, JobKind } from '../../kit/jobs/index.ts';
-import { noteMoves, serviceOf } from './moved.ts';
-import type { Moved, Mover } from './moved.ts';
+import { jobsAdded, type Job, type JobKind } from '../../kit/jobs/index.ts';
+import { noteMoves, serviceOf, type Moved, type Mover } from './moved.ts';
 import { whyFailed } from './present.ts';
 import { promotions } from './schema.ts';
-import { promotionRows } from './store.ts';
-import type { Promotion } from './store.ts';
+import { promotionRows, type Promotion } from './store.ts';
 import { EVIDENCE_JOB } from '../attestations/index.ts';
 import type { Changes } from '../../kit/resource/index.ts';
 

@@ -1,6 +1,5 @@
 /** Finds out which image of a release a promotion deploys. */
-import type { Artifact } from '../artifacts/index.ts';
-import { builtFrom, imageOf } from '../artifacts/index.ts';
+import { builtFrom, imageOf, type Artifact } from '../artifacts/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import type { DeployImage, ImageDeploy, Override, Promoted } from '../../engine/builds/index.ts';
 import type { Ctx } from '../../kit/context.ts';

@@ -1,19 +1,17 @@
 /** Promotions are releases on their way to environments, and deployments are what runs there, and ran. */
 import { eq } from 'drizzle-orm';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   CompletionStatus,
   PromotionPolicyPreviewSchema,
   PromotionPreviewSchema,
   PromotionsService,
   RunningImageSchema,
+  type Promotion as PromotionMessage,
 } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
-import type { Promotion as PromotionMessage } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import { environmentRows, environmentsFeature } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { declareFeature } from '../../kit/feature.ts';
-import type { EventEffect } from '../../kit/feature.ts';
+import { declareFeature, type EventEffect } from '../../kit/feature.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import { variablesFeature } from '../../apps/variables/index.ts';
 import { artifactsFeature } from '../artifacts/index.ts';
@@ -22,16 +20,14 @@ import { releasesFeature } from '../releases/index.ts';
 import { buildsFeature } from '../../engine/builds/index.ts';
 import { events } from './promotions.events.ts';
 import { shown } from '../../kit/resource/index.ts';
-import { approve, complete, create, reject } from './acts.ts';
-import type { PromotionsDeps } from './acts.ts';
+import { approve, complete, create, reject, type PromotionsDeps } from './acts.ts';
 import { deployed } from './deployed.ts';
 import { ended, endedJob, expire } from './ended.ts';
 import { present, presentOne } from './present.ts';
 import { preview } from './preview.ts';
 import { running } from './running.ts';
 import { promotions } from './schema.ts';
-import { findPromotion, promotionRows } from './store.ts';
-import type { PromotionRef } from './store.ts';
+import { findPromotion, promotionRows, type PromotionRef } from './store.ts';
 import { told, toldJob } from './told.ts';
 
 export type { promotionApprovals } from './schema.ts';

@@ -7,8 +7,7 @@ import { CONTAINER, goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 
 type Scopes = NonNullable<ApiKeysCreateParams['scopes']>;
 

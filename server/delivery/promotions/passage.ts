@@ -3,8 +3,7 @@ import type { Environment } from '../../apps/environments/index.ts';
 import type { Promoted } from '../../engine/builds/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Artifact } from '../artifacts/index.ts';
-import { placeOf } from '../policies/index.ts';
-import type { Passage } from '../policies/index.ts';
+import { placeOf, type Passage } from '../policies/index.ts';
 import type { Promotion } from './store.ts';
 
 export const promotedOf = (

@@ -5,15 +5,12 @@
 import {
   PromotionSchema,
   PromotionWaitingCode as Code,
+  type Promotion as PromotionMessage,
 } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
-import type { Promotion as PromotionMessage } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import type { Environment } from '../../apps/environments/index.ts';
-import { findBuilds, stateOf } from '../../engine/builds/index.ts';
-import type { BuildRow } from '../../engine/builds/index.ts';
-import { shown } from '../../kit/resource/index.ts';
-import type { Who } from '../../kit/resource/index.ts';
-import { approvalsOf, counted, standingOf } from './approvals.ts';
-import type { Approval, Standing } from './approvals.ts';
+import { findBuilds, stateOf, type BuildRow } from '../../engine/builds/index.ts';
+import { shown, type Who } from '../../kit/resource/index.ts';
+import { approvalsOf, counted, standingOf, type Approval, type Standing } from './approvals.ts';
 import type { HeldFor } from './image.ts';
 import type { Promotion } from './store.ts';
 import { subjectsOf } from './subject.ts';

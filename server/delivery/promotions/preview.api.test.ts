@@ -1,13 +1,11 @@
 /** What a promotion is said to change, over the real doors, and that saying it leaves nothing behind. */
 import type { Promotion, SvcSDK } from '@svc/sdk';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
-import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { IMAGE, type ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { COMMIT, CONTAINER, cycloneDx, goodsOf, REPOSITORY } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 import { refused } from '../../../test/setup/refused.ts';
 
 describe.skipIf(!(await has('postgres')))('the preview of a promotion', () => {

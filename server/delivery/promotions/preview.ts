@@ -6,22 +6,23 @@ import type {
   PromotionArtifactChange,
   PromotionImage,
 } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
-import { environmentRows } from '../../apps/environments/index.ts';
-import type { Environment } from '../../apps/environments/index.ts';
+import { environmentRows, type Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { roleGrants } from '../../kit/scopes.ts';
-import { comparePackages, readArtifacts } from '../artifacts/index.ts';
-import type { Artifact, ArtifactRow, PackageChanges } from '../artifacts/index.ts';
-import { passageOfBuild } from '../policies/index.ts';
-import type { Gates, Word } from '../policies/index.ts';
+import {
+  comparePackages,
+  readArtifacts,
+  type Artifact,
+  type ArtifactRow,
+  type PackageChanges,
+} from '../artifacts/index.ts';
+import { passageOfBuild, type Gates, type Word } from '../policies/index.ts';
 import { artifactsOf } from '../releases/index.ts';
 import { approvalsOf, counted, ownedAs, standingOf } from './approvals.ts';
 import { deployOf, imageAsked } from './image.ts';
-import { passageOf, promotedOf } from './passage.ts';
-import type { Passing } from './passage.ts';
+import { passageOf, promotedOf, type Passing } from './passage.ts';
 import { factsOf, runningIn } from './running.ts';
-import { findPromotion } from './store.ts';
-import type { Promotion, PromotionRef } from './store.ts';
+import { findPromotion, type Promotion, type PromotionRef } from './store.ts';
 import { subjectOf } from './subject.ts';
 import type { Row } from '../../kit/resource/index.ts';
 

@@ -1,13 +1,11 @@
 /** What is said to run, over the real doors, whatever way it came. */
 import type { RunningImage } from '@svc/sdk';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
-import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { IMAGE, type ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { BUILT, COMMIT, CONTAINER, goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 import { refused } from '../../../test/setup/refused.ts';
 
 const URL = 'http://10.0.0.7:32768';

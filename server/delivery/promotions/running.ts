@@ -8,9 +8,8 @@ import { environmentRows } from '../../apps/environments/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Row, Who } from '../../kit/resource/index.ts';
-import { readArtifacts } from '../artifacts/index.ts';
+import { readArtifacts, type ArtifactRow } from '../artifacts/index.ts';
 import { runsThere, whatRuns } from './what-runs.ts';
-import type { ArtifactRow } from '../artifacts/index.ts';
 
 export interface Running {
   readonly environmentId: string;

@@ -3,8 +3,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import type { ApproveRequest } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { rowsOf } from '../../kit/resource/index.ts';
-import type { RowOf, Who } from '../../kit/resource/index.ts';
+import { rowsOf, type RowOf, type Who } from '../../kit/resource/index.ts';
 import { promotions } from './schema.ts';
 
 export type Promotion = RowOf<typeof promotions>;

@@ -10,8 +10,7 @@ import { variableVersions } from '../../apps/variables/index.ts';
 import { regionOfTeam } from '../../access/teams/index.ts';
 import type { Who } from '../../kit/resource/index.ts';
 import { revisionsInForce } from '../policies/index.ts';
-import { choose } from './image.ts';
-import type { Candidate } from './image.ts';
+import { choose, type Candidate } from './image.ts';
 import type { SubjectParts } from './schema.ts';
 import type { Promotion } from './store.ts';
 

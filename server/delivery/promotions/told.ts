@@ -4,8 +4,7 @@
  */
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../../kit/feature.ts';
-import { hasJobs, jobsAdded } from '../../kit/jobs/index.ts';
-import type { Job, JobKind } from '../../kit/jobs/index.ts';
+import { hasJobs, jobsAdded, type Job, type JobKind } from '../../kit/jobs/index.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 import { serviceOf } from './moved.ts';
 import { EVIDENCE_JOB } from '../attestations/index.ts';

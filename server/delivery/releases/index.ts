@@ -1,10 +1,12 @@
 /** Releases: versions of a project, each of fixed artifacts. */
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
-import { ReleaseSchema, ReleasesService } from '@svc/proto/gen/svc/releases/v1/releases_pb.ts';
-import type { CreateRequest } from '@svc/proto/gen/svc/releases/v1/releases_pb.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
+import {
+  ReleaseSchema,
+  ReleasesService,
+  type CreateRequest,
+} from '@svc/proto/gen/svc/releases/v1/releases_pb.ts';
 import { projectRows, projectsFeature } from '../../apps/projects/index.ts';
 import { refuseOthersImage, registriesFeature } from '../../engine/registries/index.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -14,16 +16,13 @@ import { declareFeature } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, shown } from '../../kit/resource/index.ts';
-import { artifactsFeature, imageOf } from '../artifacts/index.ts';
-import type { Artifact } from '../artifacts/index.ts';
-import type { Gates } from '../policies/index.ts';
-import { policiesFeature } from '../policies/index.ts';
+import { artifactsFeature, imageOf, type Artifact } from '../artifacts/index.ts';
+import { policiesFeature, type Gates } from '../policies/index.ts';
 import { signingKeysFeature } from '../signingkeys/index.ts';
 import { digestOf } from './digest.ts';
 import { releaseArtifacts, releases } from './schema.ts';
 import { addStatement, statementJob } from './statement.ts';
-import { artifactsOf, artifactsOfTeam, releaseRows as rows } from './store.ts';
-import type { Release } from './store.ts';
+import { artifactsOf, artifactsOfTeam, releaseRows as rows, type Release } from './store.ts';
 
 export { artifactsOf, releaseRows } from './store.ts';
 export type { Release } from './store.ts';

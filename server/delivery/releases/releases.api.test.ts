@@ -9,8 +9,7 @@ import { goodsOf } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 
 describe.skipIf(!(await has('postgres')))('releases', () => {
   let w: World;

@@ -7,13 +7,10 @@ import { formatPurl } from '@svc/proto/packages/purl.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
-import { addJob } from '../../kit/jobs/index.ts';
-import type { Job, JobKind } from '../../kit/jobs/index.ts';
+import { addJob, type Job, type JobKind } from '../../kit/jobs/index.ts';
 import { passportDue } from '../artifacts/index.ts';
-import { attest, EVIDENCE_JOB } from '../attestations/index.ts';
-import type { AttestDeps } from '../attestations/index.ts';
-import { artifactsOf, releaseRows } from './store.ts';
-import type { Release } from './store.ts';
+import { attest, EVIDENCE_JOB, type AttestDeps } from '../attestations/index.ts';
+import { artifactsOf, releaseRows, type Release } from './store.ts';
 import { releases } from './schema.ts';
 
 const STATEMENT_JOB = 'releases.statement';

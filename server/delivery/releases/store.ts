@@ -1,10 +1,8 @@
 /** Finds the rows of releases, and the artifacts of one. */
 import { and, eq, inArray, or, sql } from 'drizzle-orm';
 import { notFound } from '../../kit/not-found.ts';
-import { inTeams, rowsOf } from '../../kit/resource/index.ts';
-import type { RowOf, Who } from '../../kit/resource/index.ts';
-import { artifactRows, artifacts } from '../artifacts/index.ts';
-import type { Artifact } from '../artifacts/index.ts';
+import { inTeams, rowsOf, type RowOf, type Who } from '../../kit/resource/index.ts';
+import { artifactRows, artifacts, type Artifact } from '../artifacts/index.ts';
 import { releaseArtifacts, releases } from './schema.ts';
 
 export type Release = RowOf<typeof releases>;

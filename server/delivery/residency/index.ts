@@ -3,22 +3,19 @@
  * where an artifact was made, is stored and runs.
  */
 import { eq } from 'drizzle-orm';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   ArtifactResidencyAttestationSchema,
   ResidencyAttestationSchema,
   ResidencyService,
 } from '@svc/proto/gen/svc/residency/v1/residency_pb.ts';
-import { environmentRows, environmentsFeature } from '../../apps/environments/index.ts';
-import type { Environment } from '../../apps/environments/index.ts';
+import { environmentRows, environmentsFeature, type Environment } from '../../apps/environments/index.ts';
 import { regionOfTeam, teamsFeature } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
 import { newId } from '../../base/ids.ts';
 import { artifactRows, artifactsFeature } from '../artifacts/index.ts';
-import { change, rowsOf, shown } from '../../kit/resource/index.ts';
-import type { RowOf, Who } from '../../kit/resource/index.ts';
+import { change, rowsOf, shown, type RowOf, type Who } from '../../kit/resource/index.ts';
 import { attestationsFeature } from '../attestations/index.ts';
 import { promotionsFeature } from '../promotions/index.ts';
 import { signingKeysFeature } from '../signingkeys/index.ts';

@@ -3,16 +3,14 @@
  * are made at the same moment.
  */
 import { createHash } from 'node:crypto';
-import { createSvcSDK } from '@svc/sdk';
-import type { ResidencyAttestation, SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type ResidencyAttestation, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
 
 type Attested = Pick<ResidencyAttestation, 'sequence' | 'attestedBy' | 'attestedAt' | 'previousDigest'>;
 

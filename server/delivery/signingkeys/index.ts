@@ -1,8 +1,7 @@
 /** Signing keys: published, rotated and revoked here, used by whoever states something about an artifact. */
 import { eq, isNull, and } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   AdminSigningKeysService,
   KeyPurposeSchema,
@@ -16,10 +15,8 @@ import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { eachStep, startLoop } from '../../base/loop.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { enumWord, shown } from '../../kit/resource/index.ts';
-import { createLocalKeys } from './key-store.ts';
-import type { KeyStore, Purpose } from './key-store.ts';
-import { ALGORITHM, isDue, pemOf, publishKey, PURPOSES, readKeys } from './keys.ts';
-import type { SigningKey } from './keys.ts';
+import { createLocalKeys, type KeyStore, type Purpose } from './key-store.ts';
+import { ALGORITHM, isDue, pemOf, publishKey, PURPOSES, readKeys, type SigningKey } from './keys.ts';
 import { createKeyPages } from './pages.ts';
 import { signingKeys } from './schema.ts';
 import { createSigner } from './signer.ts';

@@ -1,6 +1,5 @@
 /** Private keys live sealed in the database, or in a store that signs and never gives them out. */
-import { createHash, createPrivateKey, generateKeyPair, sign } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createHash, createPrivateKey, generateKeyPair, sign, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { KeyPurpose } from '@svc/proto/gen/svc/signingkeys/v1/signingkeys_pb.ts';
 import type { Secrets } from '../../base/secrets.ts';

@@ -2,16 +2,12 @@
 import { randomBytes, verify } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../../test/setup/clock.ts';
-import { createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { startVault } from '../../../test/setup/vault/vault.ts';
-import type { TestVault } from '../../../test/setup/vault/vault.ts';
+import { startVault, type TestVault } from '../../../test/setup/vault/vault.ts';
 import { createSecrets } from '../../base/secrets.ts';
-import { createLocalKeys } from './key-store.ts';
-import type { KeyStore } from './key-store.ts';
-import { isDue, publishKey, PUBLISHED_MS, readKeys } from './keys.ts';
-import type { SigningKey } from './keys.ts';
+import { createLocalKeys, type KeyStore } from './key-store.ts';
+import { isDue, publishKey, PUBLISHED_MS, readKeys, type SigningKey } from './keys.ts';
 import { createSigner } from './signer.ts';
 import { createVaultKeys } from './vault.ts';
 

@@ -13,8 +13,7 @@ import type { KeyObject } from 'node:crypto';
 import type { SigningKeyState } from '@svc/proto/gen/svc/signingkeys/v1/signingkeys_pb.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
-import { hintOf } from './key-store.ts';
-import type { KeyStore, Purpose } from './key-store.ts';
+import { hintOf, type KeyStore, type Purpose } from './key-store.ts';
 import { publicKeyOf } from './public-keys.ts';
 import { signingKeys } from './schema.ts';
 

@@ -7,8 +7,7 @@ import type { Endpoint, EndpointRequest, PageResponse } from '@svc/proto/http/pa
 import { holdsTag } from '@svc/proto/http/etag.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
-import { ALGORITHM, pemOf, readKeys } from './keys.ts';
-import type { SigningKey } from './keys.ts';
+import { ALGORITHM, pemOf, readKeys, type SigningKey } from './keys.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 

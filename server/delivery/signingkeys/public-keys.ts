@@ -1,6 +1,5 @@
 /** Public keys by their bytes, one object for each: parsing one takes as long as a verification. */
-import { createPublicKey } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 
 const keys = new Map<string, KeyObject>();
 const KEYS_MAX = 1_000;

@@ -5,8 +5,7 @@ import {
   EventStateSchema,
   WaitingEventSchema,
 } from '@svc/proto/gen/svc/adminevents/v1/adminevents_pb.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { enumWord, shown } from '../../kit/resource/index.ts';

@@ -3,22 +3,17 @@ import { randomBytes } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { recordAct } from '../../kit/ledger/index.ts';
-import { environmentRows } from '../../apps/environments/index.ts';
-import type { Deploy, Environment } from '../../apps/environments/index.ts';
+import { environmentRows, type Deploy, type Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { cancel } from '../work/index.ts';
-import type { Placement, Wake } from '../work/index.ts';
+import { cancel, type Placement, type Wake } from '../work/index.ts';
 import type { BuildGate, Override, Promoted } from './gate.ts';
 import { refuseOthersImage } from '../registries/index.ts';
-import { findBuild, stateOf } from './row.ts';
-import type { BuildRow } from './row.ts';
-import { approveBuild, endWaiting, holderOf, wasPromoted } from './store.ts';
-import type { NewBuild } from './store.ts';
-import { addBuild, addItem, placementIn } from './submit-item.ts';
-import type { SubmitItemDeps } from './submit-item.ts';
+import { findBuild, stateOf, type BuildRow } from './row.ts';
+import { approveBuild, endWaiting, holderOf, wasPromoted, type NewBuild } from './store.ts';
+import { addBuild, addItem, placementIn, type SubmitItemDeps } from './submit-item.ts';
 
 export interface DeployDeps extends SubmitItemDeps {
   readonly gate: BuildGate;

@@ -7,8 +7,13 @@ import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
 import { ownServer } from '../../../test/setup/engine/own-server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { chunkOf, DIGEST, IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
-import type { Offer, ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import {
+  chunkOf,
+  DIGEST,
+  IMAGE,
+  type Offer,
+  type ScriptedRunner,
+} from '../../../test/setup/builds/scripted-runner.ts';
 
 const CANARY = 'canary-8d2e61aa90';
 const COMMIT = 'c'.repeat(40);

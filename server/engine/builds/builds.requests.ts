@@ -1,6 +1,5 @@
 /** The tests of the contract send these requests, one for each RPC. */
-import { environment } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { environment, type Requests } from '../../../test/contract/requests.ts';
 import type { World } from '../../../test/contract/world.ts';
 
 const build = ({ environmentId, buildId }: World) => ({ environmentId, buildId });

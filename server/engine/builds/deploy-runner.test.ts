@@ -13,8 +13,7 @@ import { revokeRunner } from '../work/revoke.ts';
 import { sweep } from '../work/sweeper.ts';
 import { setColumns } from '../../../test/setup/columns.ts';
 import { randomKey } from '../../../test/setup/work/world.ts';
-import { createBuildWorld, OUTCOME } from '../../../test/setup/builds/build-world.ts';
-import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
+import { createBuildWorld, OUTCOME, type BuildWorld } from '../../../test/setup/builds/build-world.ts';
 
 const { method } = BuildsService;
 const DEPLOYING = 4;

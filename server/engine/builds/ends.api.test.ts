@@ -2,12 +2,10 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { BuildEvent } from '@svc/sdk';
-import { chunkOf } from '../../../test/setup/builds/scripted-runner.ts';
-import type { Offer, ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { chunkOf, type Offer, type ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { listen } from '../../../test/setup/told.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
+import { world, type World } from '../../../test/setup/world.ts';
 
 const SAID = 'made it\n';
 /** The whole output in one call, so that nobody waits for more of it. */

@@ -5,10 +5,8 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { world } from '../../../test/setup/world.ts';
-import type { World } from '../../../test/setup/world.ts';
-import { IMAGE } from '../../../test/setup/builds/scripted-runner.ts';
-import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { world, type World } from '../../../test/setup/world.ts';
+import { IMAGE, type ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 
 const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 const HEAD = '5a2b7f2'.padEnd(40, '0');

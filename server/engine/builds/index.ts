@@ -3,28 +3,39 @@ import { isDeepStrictEqual } from 'node:util';
 import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
 import { createBuildOffers } from './offer.ts';
 import { settings } from './builds.settings.ts';
-import { BuildsService, DeployDecision } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
-import type { ListRequest } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
+import { BuildsService, DeployDecision, type ListRequest } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import { buildStepsFeature } from '../../apps/buildsteps/index.ts';
-import { environmentRows, environmentsFeature, openBuildsOf } from '../../apps/environments/index.ts';
-import type { Environment, Guards } from '../../apps/environments/index.ts';
+import {
+  environmentRows,
+  environmentsFeature,
+  openBuildsOf,
+  type Environment,
+  type Guards,
+} from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
 import { variablesFeature } from '../../apps/variables/index.ts';
 import { registriesFeature } from '../registries/index.ts';
 import { runnersFeature, whyWaiting } from '../runners/index.ts';
-import { buildOfferPort, placementOf, workFeature } from '../work/index.ts';
-import type { WorkSettings } from '../work/index.ts';
-import { approve, cancelBuild, createBuild, deployImage, reject, rollbackTo, unlock } from './acts.ts';
-import type { ActsDeps, ImageDeploy, ImageDeployed } from './acts.ts';
+import { buildOfferPort, placementOf, workFeature, type WorkSettings } from '../work/index.ts';
+import {
+  approve,
+  cancelBuild,
+  createBuild,
+  deployImage,
+  reject,
+  rollbackTo,
+  unlock,
+  type ActsDeps,
+  type ImageDeploy,
+  type ImageDeployed,
+} from './acts.ts';
 import { placementIn } from './submit-item.ts';
 import type { BuildGate } from './gate.ts';
-import { findBuild, listBuilds, stateOf, toMessage } from './row.ts';
-import type { BuildRow } from './row.ts';
+import { findBuild, listBuilds, stateOf, toMessage, type BuildRow } from './row.ts';
 import { openBuilds } from './store.ts';
 import { followBuild } from './stream.ts';
 

@@ -10,8 +10,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { revokeRunner } from '../work/revoke.ts';
 import { sweep } from '../work/sweeper.ts';
 import { NO_VIOLATIONS, violations } from '../../../test/setup/work/invariants.ts';
-import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
-import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
+import { createBuildWorld, type BuildWorld } from '../../../test/setup/builds/build-world.ts';
 
 const RUNS = Number(process.env['SVC_MODEL_RUNS'] ?? 30);
 const ATTEMPTS_MAX = 3;

@@ -4,19 +4,23 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash } from 'node:crypto';
-import { BuildOfferSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import type { BuildOffer, ImageTarget } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import { shown } from '../../kit/resource/index.ts';
-import type { Row } from '../../kit/resource/index.ts';
+import {
+  BuildOfferSchema,
+  type BuildOffer,
+  type ImageTarget,
+} from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { shown, type Row } from '../../kit/resource/index.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
-import { CannotBegin, tagOf } from '../work/index.ts';
-import type { Grant } from '../work/index.ts';
+import { CannotBegin, tagOf, type Grant } from '../work/index.ts';
 import type { ActsDeps } from './acts.ts';
-import { withLocalRegistry } from '../registries/index.ts';
-import type { ImageTargets, LeaseCredential, LocalTarget } from '../registries/index.ts';
-import { BUILD_LIMITS, openBuildInput } from './spec.ts';
-import type { BuildSpec } from './spec.ts';
+import {
+  withLocalRegistry,
+  type ImageTargets,
+  type LeaseCredential,
+  type LocalTarget,
+} from '../registries/index.ts';
+import { BUILD_LIMITS, openBuildInput, type BuildSpec } from './spec.ts';
 
 export interface OfferDeps extends Pick<ActsDeps, 'missingRegistry'> {
   readonly sql: SqlTag;

@@ -1,13 +1,18 @@
 /** A build as its rows have it, and as callers see it. The only file of the feature that reads them. */
 // No TeamScope: fragments of statements that take a TeamScope.
-import { BuildSchema } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
-import type { Build } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
+import { BuildSchema, type Build } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { shown } from '../../kit/resource/index.ts';
 import type { Waiting } from '../runners/index.ts';
-import { DEPLOYING, PUBLISHING, shownSelector } from '../work/index.ts';
-import type { Placement, WorkItem, WorkState } from '../work/index.ts';
+import {
+  DEPLOYING,
+  PUBLISHING,
+  shownSelector,
+  type Placement,
+  type WorkItem,
+  type WorkState,
+} from '../work/index.ts';
 import type { builds } from './schema.ts';
 import { BUILD_PLACEMENT } from './spec.ts';
 

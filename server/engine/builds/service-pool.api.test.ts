@@ -4,8 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { ownServer } from '../../../test/setup/engine/own-server.ts';
-import type { OwnServer } from '../../../test/setup/engine/own-server.ts';
+import { ownServer, type OwnServer } from '../../../test/setup/engine/own-server.ts';
 
 const COMMIT = 'c'.repeat(40);
 

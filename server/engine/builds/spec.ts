@@ -3,14 +3,17 @@
  * runner may read as one encrypted text that is bound to the item. It is taken from the environment when the
  * build is submitted, so that a change of the environment touches no build that waits.
  */
-import { openGitCredentials } from '../../apps/environments/index.ts';
-import type { Deploy, Environment, GitCredentials } from '../../apps/environments/index.ts';
+import {
+  openGitCredentials,
+  type Deploy,
+  type Environment,
+  type GitCredentials,
+} from '../../apps/environments/index.ts';
 import { listBuildSteps } from '../../apps/buildsteps/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
-import { DEFAULT_PLACEMENT } from '../work/index.ts';
-import type { Placement } from '../work/index.ts';
+import { DEFAULT_PLACEMENT, type Placement } from '../work/index.ts';
 import { openVariables } from '../../apps/variables/index.ts';
 
 /** Bounds of a build that no environment sets yet. */

@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { createAppendLogs } from '../work/append-logs.ts';
 import { createHeartbeat } from '../work/heartbeat.ts';
-import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
-import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
+import { createBuildWorld, type BuildWorld } from '../../../test/setup/builds/build-world.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 
 const there = await has('postgres');

@@ -6,16 +6,20 @@
  * the position that a client comes back with. The build is read before the output, so that what was stored
  * before its end is certainly seen.
  */
-import { BuildEventSchema } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
-import type { BuildEvent } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
+import { BuildEventSchema, type BuildEvent } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import { shown } from '../../kit/resource/index.ts';
-import type { Row } from '../../kit/resource/index.ts';
-import { nextPauseMs, OutputReader, itemStatusOf, tailPosition } from '../work/index.ts';
-import type { Output, OutputPosition, Wake } from '../work/index.ts';
-import { findBuild, stateOf } from './row.ts';
-import type { BuildRow, StateWord } from './row.ts';
+import { shown, type Row } from '../../kit/resource/index.ts';
+import {
+  nextPauseMs,
+  OutputReader,
+  itemStatusOf,
+  tailPosition,
+  type Output,
+  type OutputPosition,
+  type Wake,
+} from '../work/index.ts';
+import { findBuild, stateOf, type BuildRow, type StateWord } from './row.ts';
 
 export interface FollowBuildDeps {
   readonly sql: SqlTag;

@@ -3,18 +3,22 @@
  * that it belongs to.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { environmentRows } from '../../apps/environments/index.ts';
-import type { Deploy, Environment } from '../../apps/environments/index.ts';
+import { environmentRows, type Deploy, type Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Placement, Submit } from '../work/index.ts';
 import type { PassedGate } from './gate.ts';
-import { BUILD_LIMITS, BUILD_PLACEMENT, imageRepository, readInput, sealBuildInput } from './spec.ts';
-import type { BuildSpec } from './spec.ts';
-import { insertBuild, nextNumber } from './store.ts';
-import type { NewBuild } from './store.ts';
+import {
+  BUILD_LIMITS,
+  BUILD_PLACEMENT,
+  imageRepository,
+  readInput,
+  sealBuildInput,
+  type BuildSpec,
+} from './spec.ts';
+import { insertBuild, nextNumber, type NewBuild } from './store.ts';
 
 export interface SubmitItemDeps {
   readonly submit: Submit;

@@ -8,8 +8,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { takeDueHints } from '../work/relay.ts';
 import { sweep } from '../work/sweeper.ts';
 import { NO_VIOLATIONS, violations } from '../../../test/setup/work/invariants.ts';
-import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
-import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
+import { createBuildWorld, type BuildWorld } from '../../../test/setup/builds/build-world.ts';
 
 const { method } = BuildsService;
 

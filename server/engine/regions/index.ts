@@ -4,8 +4,7 @@
  */
 import { asc, eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import { RegionSchema, RegionsService } from '@svc/proto/gen/svc/regions/v1/regions_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';

@@ -3,22 +3,21 @@
  * the offer of a build, and nowhere else.
  */
 import { eq } from 'drizzle-orm';
-import { RegistriesService, RegistrySchema } from '@svc/proto/gen/svc/registries/v1/registries_pb.ts';
-import type {
-  AddRequest,
-  Registry as RegistryMessage,
-  UpdateRequest,
+import {
+  RegistriesService,
+  RegistrySchema,
+  type AddRequest,
+  type Registry as RegistryMessage,
+  type UpdateRequest,
 } from '@svc/proto/gen/svc/registries/v1/registries_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { environmentsFeature, missingRegistryOfTeam } from '../../apps/environments/index.ts';
 import { declareFeature, fill } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { change, lockTeam, rowsOf, shown } from '../../kit/resource/index.ts';
-import type { RowOf } from '../../kit/resource/index.ts';
+import { change, lockTeam, rowsOf, shown, type RowOf } from '../../kit/resource/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { regionOfTeam, teamsFeature } from '../../access/teams/index.ts';
 import { workFeature } from '../work/index.ts';
@@ -27,8 +26,15 @@ import { accessOfOwn, createLocalRegistry } from './local-access.ts';
 import { prepareOwnRegistry, runOwnRegistry } from './own-registry.ts';
 import { settings } from './registries.settings.ts';
 import { registries } from './schema.ts';
-import { createImageTargets, isOfPool, mayBeInsecure, sealedAt, WITHOUT_REGISTRY } from './image-targets.ts';
-import type { Credentials, ReachDeps } from './image-targets.ts';
+import {
+  createImageTargets,
+  isOfPool,
+  mayBeInsecure,
+  sealedAt,
+  WITHOUT_REGISTRY,
+  type Credentials,
+  type ReachDeps,
+} from './image-targets.ts';
 import { requireTeam } from '../../kit/authorise.ts';
 
 const rows = rowsOf(registries);

@@ -12,8 +12,12 @@ import type { Clock } from '../../base/clock.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import type { Access as RegistryAccess } from './own-registry.ts';
-import { createTokenSigner, keepRootCertificate, rootCertificateFile } from './token-signer.ts';
-import type { TokenSigner } from './token-signer.ts';
+import {
+  createTokenSigner,
+  keepRootCertificate,
+  rootCertificateFile,
+  type TokenSigner,
+} from './token-signer.ts';
 
 /** As the registry is configured: `auth.token.service` and `auth.token.issuer`. */
 const SERVICE = 'svc-registry';

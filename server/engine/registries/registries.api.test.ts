@@ -3,8 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { join, newKey, stranger } from '../../../test/setup/people.ts';
 import { ownServer } from '../../../test/setup/engine/own-server.ts';
-import { DIGEST } from '../../../test/setup/builds/scripted-runner.ts';
-import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { DIGEST, type ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 
 const CANARY = 'canary-51c07be9d2';
 const COMMIT = 'c'.repeat(40);

@@ -11,8 +11,8 @@ import {
   createPublicKey,
   sign,
   X509Certificate,
+  type KeyObject,
 } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Secrets } from '../../base/secrets.ts';

@@ -3,21 +3,19 @@
  * triggers of the database (see work/routes.ts), in the transaction of the change.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   CreateRequestSchema,
   RunnerGroupSchema,
   RunnerGroupsService,
   UpdateRequestSchema,
+  type UpdateRequest,
 } from '@svc/proto/gen/svc/runnergroups/v1/runnergroups_pb.ts';
-import type { UpdateRequest } from '@svc/proto/gen/svc/runnergroups/v1/runnergroups_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import { workFeature } from '../work/index.ts';
-import { change, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
-import type { RowOf } from '../../kit/resource/index.ts';
+import { change, rowsOf, shown, unlessTaken, type RowOf } from '../../kit/resource/index.ts';
 import { runnerGroups } from './schema.ts';
 import { requireTeam } from '../../kit/authorise.ts';
 

@@ -11,11 +11,9 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import { idHead } from '../../base/ids.ts';
-import { runnerIsBelow } from '../work/index.ts';
-import type { WorkSettings } from '../work/index.ts';
+import { runnerIsBelow, type WorkSettings } from '../work/index.ts';
 import { isAble, poolFacts } from './pool-facts.ts';
-import { ms } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
+import { ms, type Fragment } from '../../base/sql.ts';
 
 /**
  * Items at the head of each queue that are looked at. A younger one with a higher priority can hide an older

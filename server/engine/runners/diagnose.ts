@@ -6,8 +6,7 @@
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { RunnerEventSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { DiagnoseResponseSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { RunnerEventSchema, type DiagnoseResponseSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { deadlineMs } from '@svc/proto/http/active-call.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -16,8 +15,7 @@ import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { waitingItems } from '../work/index.ts';
-import type { HealthLimits, RunnerRow } from './row.ts';
-import { listRunners, toMessage } from './row.ts';
+import { listRunners, toMessage, type HealthLimits, type RunnerRow } from './row.ts';
 
 export interface DiagnoseDeps {
   readonly sql: SqlTag;

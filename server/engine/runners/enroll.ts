@@ -17,13 +17,11 @@ import { appendAudit } from '../../kit/ledger/index.ts';
 import type { Clock } from '../../base/clock.ts';
 import { requireTeam } from '../../kit/authorise.ts';
 import type { Caller, TeamScope } from '../../kit/context.ts';
-import { isUniqueViolation } from '../../base/db/index.ts';
-import type { Database, SqlTag } from '../../base/db/index.ts';
+import { isUniqueViolation, type Database, type SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
 import { newId } from '../../base/ids.ts';
 import { roleGrants, ROLES } from '../../kit/scopes.ts';
-import { intervals } from '../work/index.ts';
-import type { WorkSettings } from '../work/index.ts';
+import { intervals, type WorkSettings } from '../work/index.ts';
 
 export const TOKEN_MINUTES = 15;
 const TOKEN_BYTES = 32;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Health } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import { healthOf } from './row.ts';
-import type { HealthFacts } from './row.ts';
+import { healthOf, type HealthFacts } from './row.ts';
 
 const now = new Date('2026-11-20T12:00:00.000Z');
 const ago = (ms: number): Date => new Date(now.getTime() - ms);

@@ -4,8 +4,7 @@ import type { RunnersEventSchema } from '@svc/proto/gen/svc/runners/v1/runners_p
 import type { Clock } from '../../base/clock.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import { createWatches, fingerprint } from '../../kit/watch.ts';
-import type { Watches } from '../../kit/watch.ts';
+import { createWatches, fingerprint, type Watches } from '../../kit/watch.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { listRunners, toMessage } from './row.ts';
 import { teamHealth } from './team-health.ts';

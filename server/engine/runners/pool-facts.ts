@@ -5,10 +5,8 @@
  */
 // No TeamScope: fragments of statements that take a TeamScope.
 import type { SqlTag } from '../../base/db/index.ts';
-import { runnerIsBelow } from '../work/index.ts';
-import type { WorkSettings } from '../work/index.ts';
-import { ms } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
+import { runnerIsBelow, type WorkSettings } from '../work/index.ts';
+import { ms, type Fragment } from '../../base/sql.ts';
 
 /** Why no runner of a pool takes work, as it is stored and compared; the words of WaitingReason. */
 export type Blocked = 'no_live_runner' | 'not_ready' | 'version_too_old' | 'all_paused' | 'flagged';

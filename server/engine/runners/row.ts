@@ -1,7 +1,6 @@
 /** A runner as its row has it, and as its team sees it: never its key. */
 // No TeamScope: fragments of statements that take a TeamScope.
-import { Health, RunnerSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { Runner } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { Health, RunnerSchema, type Runner } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { requireTeam } from '../../kit/authorise.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';

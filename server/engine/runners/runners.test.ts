@@ -17,10 +17,8 @@ import { createHeartbeat } from '../work/heartbeat.ts';
 import { insertMember } from '../../access/teams/index.ts';
 import { unaryOf } from '../../../test/setup/engine/unary.ts';
 import type { TestCall } from '../../../test/setup/work/ctx.ts';
-import { createWorld } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
-import { createEnroll, createRunners } from './index.ts';
-import type { Enroll } from './index.ts';
+import { createWorld, type World } from '../../../test/setup/work/world.ts';
+import { createEnroll, createRunners, type Enroll } from './index.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
 const there = await has('postgres');

@@ -5,8 +5,7 @@
  */
 import type { SvcSDK } from '@svc/sdk';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createIndependentRunner } from '../../../test/e2e/independent-runner.ts';
-import type { IndependentRunner } from '../../../test/e2e/independent-runner.ts';
+import { createIndependentRunner, type IndependentRunner } from '../../../test/e2e/independent-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join } from '../../../test/setup/people.ts';
 import { ownServer } from '../../../test/setup/engine/own-server.ts';

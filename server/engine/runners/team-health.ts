@@ -1,16 +1,16 @@
 /** The health of a team's runners together, and the work that waits for them. */
-import { TeamHealthSchema, WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { TeamHealth } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import {
+  TeamHealthSchema,
+  WaitingReason,
+  type TeamHealth,
+} from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { requireTeam } from '../../kit/authorise.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { shown } from '../../kit/resource/index.ts';
-import { waitingItems } from '../work/index.ts';
-import type { WorkSettings } from '../work/index.ts';
-import { poolFacts } from './pool-facts.ts';
-import type { PoolFacts } from './pool-facts.ts';
-import { blockedWaiting, whyWaiting } from './waiting.ts';
-import type { Waiting } from './waiting.ts';
+import { waitingItems, type WorkSettings } from '../work/index.ts';
+import { poolFacts, type PoolFacts } from './pool-facts.ts';
+import { blockedWaiting, whyWaiting, type Waiting } from './waiting.ts';
 
 const ITEMS_MAX = 10;
 

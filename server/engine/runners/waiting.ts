@@ -4,16 +4,16 @@
  * holds wins: what nobody can help before what only takes time.
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
-import { WaitingReason, WaitingReasonSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { Waiting as WaitingMessage } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import {
+  WaitingReason,
+  WaitingReasonSchema,
+  type Waiting as WaitingMessage,
+} from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import { enumNumber } from '../../kit/resource/index.ts';
-import type { Row } from '../../kit/resource/index.ts';
+import { enumNumber, type Row } from '../../kit/resource/index.ts';
 import type { Fragment } from '../../base/sql.ts';
-import { boundRunner, heldOf, isTurn } from '../work/index.ts';
-import type { Selector, WorkSettings } from '../work/index.ts';
-import { poolFacts } from './pool-facts.ts';
-import type { Blocked, PoolFacts } from './pool-facts.ts';
+import { boundRunner, heldOf, isTurn, type Selector, type WorkSettings } from '../work/index.ts';
+import { poolFacts, type Blocked, type PoolFacts } from './pool-facts.ts';
 
 /** As it goes into a message. */
 export type Waiting = Row<WaitingMessage>;

@@ -6,8 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { endPauses, enterDegraded, leaveDegraded, noteOutdated } from './degraded.ts';
-import { eachStep, startLoop } from '../../base/loop.ts';
-import type { Loop } from '../../base/loop.ts';
+import { eachStep, startLoop, type Loop } from '../../base/loop.ts';
 
 export interface WatchDeps {
   readonly sql: SqlTag;

@@ -3,8 +3,11 @@
  * one statement.
  */
 import { toBinary } from '@bufbuild/protobuf';
-import { SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import type { CreateRequest, SandboxRun } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import {
+  SandboxRunSchema,
+  type CreateRequest,
+  type SandboxRun,
+} from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { problemOfImage } from '@svc/proto/images/reference.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -12,8 +15,7 @@ import { replay } from '../../kit/idempotency.ts';
 import { newId } from '../../base/ids.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { refuseOthersImage } from '../registries/index.ts';
-import { isolationWord, placementOf, sealInput } from '../work/index.ts';
-import type { RunSpec, Submit } from '../work/index.ts';
+import { isolationWord, placementOf, sealInput, type RunSpec, type Submit } from '../work/index.ts';
 import { newRow, toMessage } from './row.ts';
 
 export interface CreateDeps {

@@ -1,21 +1,31 @@
 /** Sandbox runs as their team sees them. */
 import { declareFeature } from '../../kit/feature.ts';
-import { LogEventSchema, SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import {
+  LogEventSchema,
+  SandboxRunsService,
+  type LogEvent,
+} from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
 import { registriesFeature } from '../registries/index.ts';
 import { runnersFeature, whyWaiting } from '../runners/index.ts';
-import { cancel, followOutput, stateWord, tailPosition, workFeature } from '../work/index.ts';
-import type { FollowDeps, FollowOptions, OutputPosition, Wake, WorkSettings } from '../work/index.ts';
-import { createRun } from './create.ts';
-import type { CreateDeps } from './create.ts';
-import { findRun, listRuns, toMessage } from './row.ts';
-import type { RunRow } from './row.ts';
-import type { LogEvent } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import {
+  cancel,
+  followOutput,
+  stateWord,
+  tailPosition,
+  workFeature,
+  type FollowDeps,
+  type FollowOptions,
+  type OutputPosition,
+  type Wake,
+  type WorkSettings,
+} from '../work/index.ts';
+import { createRun, type CreateDeps } from './create.ts';
+import { findRun, listRuns, toMessage, type RunRow } from './row.ts';
 import { shown } from '../../kit/resource/index.ts';
 
 export interface SandboxRunsDeps extends CreateDeps {

@@ -2,15 +2,13 @@
  * A sandbox run as its row has it, and as callers see it. The only file of the feature that knows column
  * names.
  */
-import { SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import type { SandboxRun } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import { SandboxRunSchema, type SandboxRun } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { requireTeam } from '../../kit/authorise.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { shown } from '../../kit/resource/index.ts';
 import type { Waiting } from '../runners/index.ts';
-import { shownSelector } from '../work/index.ts';
-import type { Placement, RunSpec, WorkItem, WorkState } from '../work/index.ts';
+import { shownSelector, type Placement, type RunSpec, type WorkItem, type WorkState } from '../work/index.ts';
 
 type Shown =
   | 'id'

@@ -3,21 +3,23 @@ import { createHash, randomBytes } from 'node:crypto';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EndReason, Isolation, LogStream } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import { RunState, SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import type { CreateRequestSchema, LogEvent } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import {
+  RunState,
+  SandboxRunsService,
+  type CreateRequestSchema,
+  type LogEvent,
+} from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { createSecrets } from '../../base/secrets.ts';
-import { createAppendLogs } from '../work/append-logs.ts';
-import type { AppendInput } from '../work/append-logs.ts';
+import { createAppendLogs, type AppendInput } from '../work/append-logs.ts';
 import { createWake, unfinished } from '../work/index.ts';
 import { runOffer } from '../work/run-spec.ts';
 import { sweep } from '../work/sweeper.ts';
 import { unaryOf } from '../../../test/setup/engine/unary.ts';
 import type { TestCall } from '../../../test/setup/work/ctx.ts';
-import { createWorld } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { createWorld, type World } from '../../../test/setup/work/world.ts';
 import { createSandboxRuns, followLogs } from './index.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 

@@ -1,9 +1,13 @@
 /** Staff set shares of teams in the service's own pool, and work/turns.ts goes by them. */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
-import { PoolSharesSchema, TeamSharesService } from '@svc/proto/gen/svc/teamshares/v1/teamshares_pb.ts';
-import type { PoolShares, SetRequest, Share } from '@svc/proto/gen/svc/teamshares/v1/teamshares_pb.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
+import {
+  PoolSharesSchema,
+  TeamSharesService,
+  type PoolShares,
+  type SetRequest,
+  type Share,
+} from '@svc/proto/gen/svc/teamshares/v1/teamshares_pb.ts';
 import { findTeam, lockTeam, teamsFeature } from '../../access/teams/index.ts';
 import { workFeature } from '../work/index.ts';
 import type { Ctx } from '../../kit/context.ts';

@@ -1,6 +1,5 @@
 /** The tests of the contract send these requests, one for each RPC. */
-import { team } from '../../../test/contract/requests.ts';
-import type { Requests } from '../../../test/contract/requests.ts';
+import { team, type Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.teamshares.v1.TeamSharesService/Get': { gives: 'nothing', fields: team },

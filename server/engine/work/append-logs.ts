@@ -12,17 +12,14 @@ import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import { asked, callsInBatches, freshness, isFresh } from './nonces.ts';
+import { asked, callsInBatches, freshness, isFresh, type Freshness, type Signed } from './nonces.ts';
 import type { LeaseStatus } from './heartbeat.ts';
 import { preparePartitions } from './log-retention.ts';
-import { cutPieces, encodeRuns } from './log-runs.ts';
-import type { LogPiece } from './log-runs.ts';
-import type { Freshness, Signed } from './nonces.ts';
+import { cutPieces, encodeRuns, type LogPiece } from './log-runs.ts';
 import { staleEpoch } from './report.ts';
 import type { WorkSettings } from './settings.ts';
 import { begun, contact, deadline } from './sql.ts';
-import { ms } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
+import { ms, type Fragment } from '../../base/sql.ts';
 
 export type { LogPiece, LogStreamWord } from './log-runs.ts';
 

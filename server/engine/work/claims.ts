@@ -6,10 +6,8 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
-import { nextEpoch } from '../../base/db/index.ts';
-import type { SqlTag } from '../../base/db/index.ts';
-import { ms } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
+import { nextEpoch, type SqlTag } from '../../base/db/index.ts';
+import { ms, type Fragment } from '../../base/sql.ts';
 import { boundRunner, isTurn } from './build-sql.ts';
 import type { WorkSettings } from './settings.ts';
 import { chargeTurns, itemsOf, pickByTurns } from './turns.ts';

@@ -9,8 +9,7 @@ import { cancel } from './cancel.ts';
 import type { Grant } from './poll.ts';
 import { startSweeper } from './sweeper.ts';
 import { NO_VIOLATIONS, violations } from '../../../test/setup/work/invariants.ts';
-import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { createWorld, randomKey, type World } from '../../../test/setup/work/world.ts';
 
 const RUNNERS = 8;
 const ITEMS = 150;

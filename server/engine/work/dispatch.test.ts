@@ -13,8 +13,7 @@ import { createSecrets } from '../../base/secrets.ts';
 import { newId } from '../../base/ids.ts';
 import { createDispatch } from './dispatch.ts';
 import { fakeGates } from '../../../test/setup/work/gates.ts';
-import { randomKey, createWorld } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { randomKey, createWorld, type World } from '../../../test/setup/work/world.ts';
 import { createWake } from './wake.ts';
 
 describe.skipIf(!(await has('postgres')))('dispatch', () => {

@@ -3,25 +3,31 @@
  * together, and tells those who wait for its outcome; nothing is kept between calls, so that any server
  * answers any call.
  */
-import { create } from '@bufbuild/protobuf';
-import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
+import { create, type DescMessage, type Message, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { CALLS } from '@svc/proto/dispatch/dispatch.ts';
-import type { AnswerInit, Ask, CallName, Dispatch } from '@svc/proto/dispatch/dispatch.ts';
-import { WorkKind as WireKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import type { Caller, OfferSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import { LeaseStateSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import type {
-  BuildOfferSchema,
-  BuildResult,
-  IntervalsSchema,
-  LeaseState,
+import {
+  CALLS,
+  type AnswerInit,
+  type Ask,
+  type CallName,
+  type Dispatch,
+} from '@svc/proto/dispatch/dispatch.ts';
+import {
+  WorkKind as WireKind,
+  type Caller,
+  type OfferSchema,
+} from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import {
+  LeaseStateSchema,
+  type BuildOfferSchema,
+  type BuildResult,
+  type IntervalsSchema,
+  type LeaseState,
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { apiError, toApiError } from '@svc/proto/http/errors.ts';
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Clock } from '../../base/clock.ts';
-import { mapDatabaseError } from '../../base/db/index.ts';
-import type { Database } from '../../base/db/index.ts';
+import { mapDatabaseError, type Database } from '../../base/db/index.ts';
 import { enumNumber } from '../../kit/resource/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { imageEvidence } from '../evidence/index.ts';
@@ -29,15 +35,12 @@ import { createAppendLogs } from './append-logs.ts';
 import { asCurrentProcess } from './boot.ts';
 import type { BuildOutcome } from './build-sql.ts';
 import { giveBack } from './give-back.ts';
-import { createHeartbeat } from './heartbeat.ts';
-import type { HeartbeatInput, LeaseStatus } from './heartbeat.ts';
+import { createHeartbeat, type HeartbeatInput, type LeaseStatus } from './heartbeat.ts';
 import { createKeys } from './keys.ts';
 import type { Nonce } from './nonces.ts';
-import { watchGates } from './features.ts';
-import type { FeatureGates } from './features.ts';
+import { watchGates, type FeatureGates } from './features.ts';
 import { buildTypeWord, kindWord, phaseNumber, reasonWord, streamWord } from './words.ts';
-import { createPoll } from './poll.ts';
-import type { Grant } from './poll.ts';
+import { createPoll, type Grant } from './poll.ts';
 import { createReport } from './report.ts';
 import { runOffer } from './run-spec.ts';
 import type { WorkSettings } from './settings.ts';

@@ -1,11 +1,9 @@
 /** Turns in the service's pool: many teams, one of which floods, and claims of two servers at once. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { createPoll } from './poll.ts';
-import type { Poll } from './poll.ts';
+import { createPoll, type Poll } from './poll.ts';
 import { beginMissedTurns, settleTurns } from './turns.ts';
-import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { createWorld, randomKey, type World } from '../../../test/setup/work/world.ts';
 
 describe.skipIf(!(await has('postgres')))('turns of teams', () => {
   let world: World;

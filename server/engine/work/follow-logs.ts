@@ -11,11 +11,9 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { TextDecoder } from 'node:util';
 import type { SqlTag } from '../../base/db/index.ts';
-import { decodeRuns } from './log-runs.ts';
-import type { LogStreamWord } from './log-runs.ts';
+import { decodeRuns, type LogStreamWord } from './log-runs.ts';
 import { sharedRead } from './shared-read.ts';
-import { isFinal } from './words.ts';
-import type { WorkState } from './words.ts';
+import { isFinal, type WorkState } from './words.ts';
 import type { Wake } from './wake.ts';
 
 /** Text of one stream. `epoch` and `offset` are the position behind it. */

@@ -9,8 +9,7 @@ import { fewRows } from '../../base/sql.ts';
 import type { LeaseRef } from './heartbeat.ts';
 import type { WorkSettings } from './settings.ts';
 import { release } from './sql.ts';
-import { noteLost } from './sweeper.ts';
-import type { Swept } from './sweeper.ts';
+import { noteLost, type Swept } from './sweeper.ts';
 
 /** The caller has been found to be the runner's current process. */
 export async function giveBack(

@@ -2,8 +2,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
-import { Client, Metadata, credentials, status } from '@grpc/grpc-js';
-import type { ServiceError } from '@grpc/grpc-js';
+import { Client, Metadata, credentials, status, type ServiceError } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { ERROR_TRAILER } from '@svc/proto/dispatch/refusal.ts';
@@ -12,11 +11,10 @@ import {
   KeyAnswerSchema,
   ResolveKeyRequestSchema,
   ResolveKeyResponseSchema,
+  type ResolveKeyResponse,
 } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import type { ResolveKeyResponse } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { startDispatchGrpc } from './grpc.ts';
-import type { DispatchGrpc } from './grpc.ts';
+import { startDispatchGrpc, type DispatchGrpc } from './grpc.ts';
 
 const TOKEN = 'a-token-of-sixteen-bytes';
 const raw = (bytes: Buffer): Buffer => bytes;

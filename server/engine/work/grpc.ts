@@ -4,22 +4,31 @@
  * travels as an ApiError, see proto/dispatch/refusal.ts.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import type { DescFile, DescMethodUnary, Message, MessageInitShape } from '@bufbuild/protobuf';
-import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
-import type {
-  sendUnaryData,
-  ServerDuplexStream,
-  ServerUnaryCall,
-  ServerWritableStream,
-  ServiceDefinition,
-  ServiceError,
+import {
+  create,
+  fromBinary,
+  toBinary,
+  type DescFile,
+  type DescMethodUnary,
+  type Message,
+  type MessageInitShape,
+} from '@bufbuild/protobuf';
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  status,
+  type sendUnaryData,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type ServiceDefinition,
+  type ServiceError,
 } from '@grpc/grpc-js';
 import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { ERROR_TRAILER, writeRefusal } from '@svc/proto/dispatch/refusal.ts';
 import { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import { apiError, toApiError } from '@svc/proto/http/errors.ts';
-import type { ApiError } from '@svc/proto/http/errors.ts';
+import { apiError, toApiError, type ApiError } from '@svc/proto/http/errors.ts';
 import { HealthImplementation, service as healthService } from 'grpc-health-check';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { ReflectionService } from '@grpc/reflection';

@@ -7,14 +7,19 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
-import { asked, callsInBatches, freshness, isFresh } from './nonces.ts';
+import { asked, callsInBatches, freshness, isFresh, type Freshness, type Signed } from './nonces.ts';
 import { enterPhases } from './build-sql.ts';
-import type { Freshness, Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
-import { begun, contact, deadline, openLease, runnerColumns } from './sql.ts';
-import type { CallingRunner, RunnerRef } from './sql.ts';
-import { fewRows } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
+import {
+  begun,
+  contact,
+  deadline,
+  openLease,
+  runnerColumns,
+  type CallingRunner,
+  type RunnerRef,
+} from './sql.ts';
+import { fewRows, type Fragment } from '../../base/sql.ts';
 
 export interface LeaseRef {
   readonly id: string;

@@ -4,15 +4,13 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { createAppendLogs } from './append-logs.ts';
-import type { AppendInput } from './append-logs.ts';
+import { createAppendLogs, type AppendInput } from './append-logs.ts';
 import { cancel } from './cancel.ts';
 import { createPoll } from './poll.ts';
 import { createHeartbeat } from './heartbeat.ts';
 import { revokeRunner } from './revoke.ts';
 import { sweep } from './sweeper.ts';
-import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { createWorld, randomKey, type World } from '../../../test/setup/work/world.ts';
 
 async function counts(
   world: World,

@@ -5,8 +5,7 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
-import { startLoop } from '../../base/loop.ts';
-import type { Loop } from '../../base/loop.ts';
+import { startLoop, type Loop } from '../../base/loop.ts';
 
 const AHEAD_DAYS = 3;
 const EVERY_MS = 3_600_000;

@@ -4,15 +4,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { grantToWorkRole, prepareWorkRole, WORK_ROLE } from '../../base/db/role.ts';
-import { createAppendLogs } from './append-logs.ts';
-import type { AppendInput, LogPiece, LogStreamWord } from './append-logs.ts';
-import { followOutput, OutputReader, pageOf, segmentStart, tailPosition } from './follow-logs.ts';
-import type { Output } from './follow-logs.ts';
+import { createAppendLogs, type AppendInput, type LogPiece, type LogStreamWord } from './append-logs.ts';
+import {
+  followOutput,
+  OutputReader,
+  pageOf,
+  segmentStart,
+  tailPosition,
+  type Output,
+} from './follow-logs.ts';
 import { preparePartitions, retirePartition } from './log-retention.ts';
 import { cutPieces, decodeRuns, encodeRuns } from './log-runs.ts';
 import { createWake } from './wake.ts';
-import { createWorld } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { createWorld, type World } from '../../../test/setup/work/world.ts';
 
 const there = await has('postgres');
 

@@ -8,12 +8,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { cancel } from './cancel.ts';
 import { revokeRunner } from './revoke.ts';
-import { isFinal, TRANSITIONS } from './words.ts';
-import type { WorkState } from './words.ts';
+import { isFinal, TRANSITIONS, type WorkState } from './words.ts';
 import { sweep } from './sweeper.ts';
 import { NO_VIOLATIONS, violations } from '../../../test/setup/work/invariants.ts';
-import { createWorld } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { createWorld, type World } from '../../../test/setup/work/world.ts';
 
 const HOUR = 3_600_000;
 const RUNS = Number(process.env['SVC_MODEL_RUNS'] ?? 40);

@@ -4,14 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { startEmbeddedPostgres } from '../../base/db/embedded.ts';
-import { migrate, openDatabase } from '../../base/db/index.ts';
-import type { SqlTag } from '../../base/db/index.ts';
-import { asked, freshness, notFresh } from './nonces.ts';
-import type { Freshness, Nonce } from './nonces.ts';
+import { migrate, openDatabase, type SqlTag } from '../../base/db/index.ts';
+import { asked, freshness, notFresh, type Freshness, type Nonce } from './nonces.ts';
 
 const there = await has('postgres');
 

@@ -6,16 +6,11 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash } from 'node:crypto';
-import { apiError } from '@svc/proto/http/errors.ts';
-import type { ApiError } from '@svc/proto/http/errors.ts';
-import type { SqlTag } from '../../base/db/index.ts';
-import { startLoop } from '../../base/loop.ts';
-import type { Loop } from '../../base/loop.ts';
-import { fewRows } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
-import { inBatches } from '@svc/proto/process/batches.ts';
-import type { Batching } from '@svc/proto/process/batches.ts';
-import { isConnectionError } from '../../base/db/index.ts';
+import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
+import { isConnectionError, type SqlTag } from '../../base/db/index.ts';
+import { startLoop, type Loop } from '../../base/loop.ts';
+import { fewRows, type Fragment } from '../../base/sql.ts';
+import { inBatches, type Batching } from '@svc/proto/process/batches.ts';
 
 export interface Nonce {
   readonly keyId: string;

@@ -5,8 +5,7 @@ import { newId } from '../../base/ids.ts';
 import { createPoll } from './poll.ts';
 import { rerouteTeam } from './pool.ts';
 import { sweepQueue } from './sweeper.ts';
-import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { createWorld, randomKey, type World } from '../../../test/setup/work/world.ts';
 
 describe.skipIf(!(await has('postgres')))('placement of work', () => {
   let world: World;

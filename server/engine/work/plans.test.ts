@@ -4,10 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { createWorld } from '../../../test/setup/work/world.ts';
+import { createWorld, type World } from '../../../test/setup/work/world.ts';
 import { cancel } from './cancel.ts';
 import { openItems } from './pool.ts';
-import type { World } from '../../../test/setup/work/world.ts';
 
 const there = await has('postgres');
 

@@ -7,17 +7,13 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { bounded } from '@svc/proto/process/bounded.ts';
-import { isUniqueViolation } from '../../base/db/index.ts';
-import type { SqlTag } from '../../base/db/index.ts';
+import { isUniqueViolation, type SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
-import { ms } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
+import { ms, type Fragment } from '../../base/sql.ts';
 import { grantColumns, plainClaims, plainRoute, wholeClaims } from './claims.ts';
-import { asked, callsInBatches, freshness, isFresh } from './nonces.ts';
-import type { Freshness, Signed } from './nonces.ts';
+import { asked, callsInBatches, freshness, isFresh, type Freshness, type Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
-import { mayReceive, runnerColumns } from './sql.ts';
-import type { CallingRunner, RunnerRef } from './sql.ts';
+import { mayReceive, runnerColumns, type CallingRunner, type RunnerRef } from './sql.ts';
 
 /** A grant: what the runner is told. */
 export interface Grant {

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { rerouteStrays, rerouteTeam } from './pool.ts';
 import { sweep } from './sweeper.ts';
-import { createWorld } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { createWorld, type World } from '../../../test/setup/work/world.ts';
 
 describe.skipIf(!(await has('postgres')))('the pool of a team', () => {
   let world: World;

@@ -6,8 +6,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { relayOnce, takeDueHints } from './relay.ts';
 import { startSweeper } from './sweeper.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { createWorld } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { createWorld, type World } from '../../../test/setup/work/world.ts';
 import type { Loop } from '../../base/loop.ts';
 
 /** A queue that keeps what it was given, and can be down or refuse. */

@@ -10,9 +10,8 @@ import type { SqlTag } from '../../base/db/index.ts';
 import { isTurn } from './build-sql.ts';
 import type { WorkSettings } from './settings.ts';
 import { beginTurns } from './turns.ts';
-import { startLoop } from '../../base/loop.ts';
+import { startLoop, type Loop } from '../../base/loop.ts';
 import { ms } from '../../base/sql.ts';
-import type { Loop } from '../../base/loop.ts';
 
 /** After a hint that could not be published. */
 const FAILED_AGAIN_MS = 2_000;

@@ -8,18 +8,13 @@ import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import { asked, callsInBatches, freshness, isFresh } from './nonces.ts';
-import type { Freshness, Signed } from './nonces.ts';
+import { asked, callsInBatches, freshness, isFresh, type Freshness, type Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
-import { buildFacts, keepSbom } from '../evidence/index.ts';
-import type { ImageEvidence } from '../evidence/index.ts';
-import { publishedTag, reportedPhases, settleBuilds, tagOf } from './build-sql.ts';
-import { DEPLOYING } from './words.ts';
-import type { BuildOutcome } from './build-sql.ts';
+import { buildFacts, keepSbom, type ImageEvidence } from '../evidence/index.ts';
+import { publishedTag, reportedPhases, settleBuilds, tagOf, type BuildOutcome } from './build-sql.ts';
+import { DEPLOYING, type EndReasonWord, type FinalState } from './words.ts';
 import { announce, endedColumns, openLease, wiped } from './sql.ts';
-import type { EndReasonWord, FinalState } from './words.ts';
-import { rowId } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
+import { rowId, type Fragment } from '../../base/sql.ts';
 
 /** Largest value of an integer column: 24 days in milliseconds. */
 const INT_MAX = 2_147_483_647;

@@ -8,8 +8,7 @@
  * longer than any statement lasts, and nothing queued or held is under it.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
-import { WorkSelectorSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
-import type { WorkSelector } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import { WorkSelectorSchema, type WorkSelector } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { given } from '../../kit/resource/index.ts';
 import type { Fragment } from '../../base/sql.ts';

@@ -1,6 +1,5 @@
 /** Says what a sandbox run executes, as it is stored, and makes the offer of it. */
-import { RunOfferSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import type { RunOffer } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { RunOfferSchema, type RunOffer } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { shown } from '../../kit/resource/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import type { Grant } from './poll.ts';

@@ -1,8 +1,7 @@
 /** Pieces of SQL that several transitions share, so that one rule stands in one place. */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
-import { ms } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
+import { ms, type Fragment } from '../../base/sql.ts';
 import { settleBuilds } from './build-sql.ts';
 import { DEPLOYING, PUBLISHING } from './words.ts';
 import type { WorkSettings } from './settings.ts';

@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { createWorld } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { createWorld, type World } from '../../../test/setup/work/world.ts';
 import { startSweeper } from './sweeper.ts';
 
 describe.skipIf(!(await has('postgres')))('a sweep', () => {

@@ -4,16 +4,13 @@
  * gives each item to one of them. The database's clock alone decides what has ended.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
-import { isRefusal, isRetryable } from '../../base/db/index.ts';
-import type { SqlTag } from '../../base/db/index.ts';
+import { isRefusal, isRetryable, type SqlTag } from '../../base/db/index.ts';
 import type { WorkSettings } from './settings.ts';
 import { settleBuilds } from './build-sql.ts';
 import { announce, endedColumns, release, wiped } from './sql.ts';
 import type { WorkState } from './words.ts';
-import { eachStep, startLoop } from '../../base/loop.ts';
-import { ms } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
-import type { Loop } from '../../base/loop.ts';
+import { eachStep, startLoop, type Loop } from '../../base/loop.ts';
+import { ms, type Fragment } from '../../base/sql.ts';
 
 export interface Swept {
   readonly id: string;

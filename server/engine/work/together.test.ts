@@ -2,8 +2,7 @@
 import type { WorkHint } from '@svc/proto/queue/queue.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { createWorld, randomKey, type World } from '../../../test/setup/work/world.ts';
 import { newId } from '../../base/ids.ts';
 
 describe.skipIf(!(await has('postgres')))('calls that come together', () => {

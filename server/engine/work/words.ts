@@ -1,13 +1,16 @@
 /** The words that the database stores, for the numbers that the wire carries. */
 import type { DescEnum } from '@bufbuild/protobuf';
-import { EndReasonSchema, IsolationSchema, LogStreamSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import { RunStateSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import type { EndReason, Isolation, LogStream } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import type { RunState } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import { BuildTypeSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
-import type { BuildType } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
-import { WorkKindSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import type { WorkKind as WireKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import {
+  EndReasonSchema,
+  IsolationSchema,
+  LogStreamSchema,
+  type EndReason,
+  type Isolation,
+  type LogStream,
+} from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { RunStateSchema, type RunState } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import { BuildTypeSchema, type BuildType } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import { WorkKindSchema, type WorkKind as WireKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { enumNames } from '@svc/proto/http/enum-names.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';

@@ -1,6 +1,5 @@
 /** Dispatch: its times, the versions of runners that it takes, strikes, and how long output is kept. */
-import { expected, number, text } from '@svc/proto/process/settings.ts';
-import type { Setting } from '@svc/proto/process/settings.ts';
+import { expected, number, text, type Setting } from '@svc/proto/process/settings.ts';
 import { defaultWorkSettings as defaults } from './settings.ts';
 
 const HOUR = 3_600_000;

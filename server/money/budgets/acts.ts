@@ -1,7 +1,10 @@
 /** People set and delete budgets. */
 import { eq, sql } from 'drizzle-orm';
-import { SetRequestSchema } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
-import type { DeleteRequest, SetRequest } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
+import {
+  SetRequestSchema,
+  type DeleteRequest,
+  type SetRequest,
+} from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';

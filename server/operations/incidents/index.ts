@@ -9,8 +9,11 @@
 import { declareFeature } from '../../kit/feature.ts';
 import { eq } from 'drizzle-orm';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
-import { IncidentSchema, IncidentsService } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
-import type { Incident } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
+import {
+  IncidentSchema,
+  IncidentsService,
+  type Incident,
+} from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
 import { environmentRows, environmentsFeature } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { rowsOf, shown, transition, type RowOf, type Transition } from '../../kit/resource/index.ts';

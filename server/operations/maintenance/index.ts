@@ -10,8 +10,8 @@ import {
   MaintenanceSettingsSchema,
   MaintenanceTaskSchema,
   MaintenanceWaitingCode,
+  type UpdateSettingsRequest,
 } from '@svc/proto/gen/svc/maintenance/v1/maintenance_pb.ts';
-import type { UpdateSettingsRequest } from '@svc/proto/gen/svc/maintenance/v1/maintenance_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';

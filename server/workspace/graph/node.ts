@@ -1,6 +1,9 @@
 /** Nodes and edges, and their names: `graph:<kind>:<id>`. */
-import { GraphNodeSchema } from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
-import type { EdgeRelation, NodeKind as Kind } from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
+import {
+  GraphNodeSchema,
+  type EdgeRelation,
+  type NodeKind as Kind,
+} from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
 import { shown } from '../../kit/resource/index.ts';
 
 type WordOf<Enum> = Lowercase<Exclude<keyof Enum & string, 'UNSPECIFIED'>>;

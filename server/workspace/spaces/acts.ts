@@ -5,8 +5,11 @@
  */
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { UpdateRequestSchema } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
-import type { CreateRequest, UpdateRequest } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
+import {
+  UpdateRequestSchema,
+  type CreateRequest,
+  type UpdateRequest,
+} from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
 import type { Caller, Ctx, Role } from '../../kit/context.ts';
 import { assertMayGrantRole } from '../../kit/grants.ts';
 import { newId } from '../../base/ids.ts';
@@ -21,8 +24,9 @@ import {
   insertSpaceProject,
   lockSpace,
   teammatesAmong,
+  type ProjectRef,
+  type Space,
 } from './store.ts';
-import type { ProjectRef, Space } from './store.ts';
 
 /** Spaces that one account may own. */
 export const OWNED_SPACES_MAX = 100;

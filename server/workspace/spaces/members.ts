@@ -12,8 +12,7 @@ import { notFound } from '../../kit/not-found.ts';
 import { change } from '../../kit/resource/index.ts';
 import { spaceMembers } from './schema.ts';
 import { assertMayGrantSpaceRole, refuseFull, refuseNarrowed } from './acts.ts';
-import { countSpaceMembers, findSpaceMember, lockSpace, teammatesAmong } from './store.ts';
-import type { SpaceMember } from './store.ts';
+import { countSpaceMembers, findSpaceMember, lockSpace, teammatesAmong, type SpaceMember } from './store.ts';
 
 export const MEMBERS_MAX = 100;
 

@@ -13,12 +13,10 @@ import { appendAudit } from '../../../server/kit/ledger/append.ts';
 import { createCheckpointFile } from '../../../server/delivery/audit/checkpoint-file.ts';
 import { createCheckpointer } from '../../../server/delivery/audit/checkpointer.ts';
 import { createSigner } from '../../../server/delivery/audit/checkpoint.ts';
-import { entryHash } from '../../../server/kit/ledger/entry.ts';
-import type { AuditRow } from '../../../server/kit/ledger/entry.ts';
+import { entryHash, type AuditRow } from '../../../server/kit/ledger/entry.ts';
 import { gatherEvidence, withOwn } from '../../../server/delivery/audit/evidence.ts';
 import { findHead, listEntries, streamEntries } from '../../../server/delivery/audit/store.ts';
-import { verifyChain } from '../../../server/delivery/audit/verify.ts';
-import type { Report } from '../../../server/delivery/audit/verify.ts';
+import { verifyChain, type Report } from '../../../server/delivery/audit/verify.ts';
 
 export type Ledger = Awaited<ReturnType<typeof openLedger>>;
 

@@ -1,10 +1,8 @@
 /** A connection that takes webhooks, over the real door, for tests. */
-import { request } from '../server.ts';
-import type { TestResponse, TestServer } from '../server.ts';
+import { request, type TestResponse, type TestServer } from '../server.ts';
 import type { CiProvider } from '../../../server/connect/providers/words.ts';
 import { waitFor } from '../wait-for.ts';
-import { proof } from './sender.ts';
-import type { Sending } from './sender.ts';
+import { proof, type Sending } from './sender.ts';
 
 type Row = Record<string, unknown>;
 type Headers = Readonly<Record<string, string>>;

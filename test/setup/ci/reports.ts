@@ -1,6 +1,5 @@
 /** Payloads of webhooks as reports, and events joined to a state, for tests. */
-import { accept, NO_EVENTS } from '../../../server/connect/runs/accept.ts';
-import type { CiState } from '../../../server/connect/runs/accept.ts';
+import { accept, NO_EVENTS, type CiState } from '../../../server/connect/runs/accept.ts';
 import type { CiEvent, RunReport } from '../../../server/connect/providers/index.ts';
 import type { CiProvider } from '../../../server/connect/providers/words.ts';
 import { PROVIDERS } from '../../../server/connect/providers/known.ts';

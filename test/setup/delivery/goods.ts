@@ -12,8 +12,7 @@ import type {
   Release,
   SvcSDK,
 } from '@svc/sdk';
-import { IMAGE } from '../builds/scripted-runner.ts';
-import type { ScriptedRunner } from '../builds/scripted-runner.ts';
+import { IMAGE, type ScriptedRunner } from '../builds/scripted-runner.ts';
 
 export const REPOSITORY = 'https://git.example.com/acme/web';
 export const COMMIT = 'c'.repeat(40);

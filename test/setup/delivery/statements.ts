@@ -1,6 +1,5 @@
 /** Makes statements of others about artifacts, signed as their scanners sign them. */
-import { generateKeyPairSync, sign } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { bundleOf, PAYLOAD_TYPE, paeOf } from '../../../server/delivery/attestations/envelope.ts';
 import { statementBytes } from '../../../server/delivery/attestations/statement.ts';
 

@@ -3,13 +3,10 @@
  * engine make to it.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { firstSession } from '../people.ts';
-import { scriptedRunner } from '../builds/scripted-runner.ts';
-import type { ScriptedRunner } from '../builds/scripted-runner.ts';
-import { startTestServer } from '../server.ts';
-import type { TestResponse, TestServer, TestServerOptions } from '../server.ts';
+import { scriptedRunner, type ScriptedRunner } from '../builds/scripted-runner.ts';
+import { startTestServer, type TestResponse, type TestServer, type TestServerOptions } from '../server.ts';
 
 export interface OwnServer {
   /** Its fields are there once the hooks before the tests have run. */

@@ -2,8 +2,7 @@
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../../server/kit/context.ts';
-import { callUnary } from '../work/ctx.ts';
-import type { TestCall } from '../work/ctx.ts';
+import { callUnary, type TestCall } from '../work/ctx.ts';
 
 export const unaryOf =
   (service: () => Handlers<Ctx>, caller: () => TestCall) =>

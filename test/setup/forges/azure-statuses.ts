@@ -1,6 +1,5 @@
 /** Answers as the statuses of commits in Azure Repos do. Whoever has no good token is shown a page. */
-import { post } from './fake-forge.ts';
-import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
+import { post, type Answer, type ForgeRequest, type Route } from './fake-forge.ts';
 import type { FakeCommits } from './github-statuses.ts';
 
 const STATES: ReadonlySet<unknown> = new Set(['pending', 'succeeded', 'failed', 'error', 'notApplicable']);

@@ -3,18 +3,17 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import { createSafeFetch } from '../../../server/base/safe-fetch.ts';
 import { createSecrets, loadKek } from '../../../server/base/secrets.ts';
 import { commitStatusJob, wantCommitStatus } from '../../../server/connect/commitstatus/handler.ts';
-import { subscribeJob, unsubscribeJob } from '../../../server/connect/connections/webhook/subscribe.ts';
-import type { SubscriptionDeps } from '../../../server/connect/connections/webhook/subscribe.ts';
+import {
+  subscribeJob,
+  unsubscribeJob,
+  type SubscriptionDeps,
+} from '../../../server/connect/connections/webhook/subscribe.ts';
 import { discoverJob } from '../../../server/connect/discovery/handler.ts';
 import { pollJob } from '../../../server/connect/runs/health.ts';
-import { createWorker } from '../../../server/kit/jobs/index.ts';
-import type { JobKind } from '../../../server/kit/jobs/index.ts';
-import { systemClock } from '../../../server/base/clock.ts';
-import type { Clock } from '../../../server/base/clock.ts';
-import { startTestServer } from '../server.ts';
-import type { TestResponse, TestServer } from '../server.ts';
-import { startFakeForge } from './fake-forge.ts';
-import type { FakeForge, Route } from './fake-forge.ts';
+import { createWorker, type JobKind } from '../../../server/kit/jobs/index.ts';
+import { systemClock, type Clock } from '../../../server/base/clock.ts';
+import { startTestServer, type TestResponse, type TestServer } from '../server.ts';
+import { startFakeForge, type FakeForge, type Route } from './fake-forge.ts';
 
 export type Background = Awaited<ReturnType<typeof startBackground>>;
 

@@ -1,7 +1,6 @@
 /** Bitbucket's webhooks of a repository, known by UUIDs in braces. */
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
-import { remove } from './github-hooks.ts';
-import type { FakeHooks } from './github-hooks.ts';
+import { remove, type FakeHooks } from './github-hooks.ts';
 
 const error = (status: number, message: string): Answer => ({
   status,

@@ -1,6 +1,5 @@
 /** Answers as Bitbucket's pipelines do, by number and by UUID in braces. */
-import { get } from './fake-forge.ts';
-import type { ForgeRequest, Route } from './fake-forge.ts';
+import { get, type ForgeRequest, type Route } from './fake-forge.ts';
 import type { FakeRuns } from './github-runs.ts';
 
 export function bitbucketRuns({ token, path, runs }: FakeRuns): readonly Route[] {

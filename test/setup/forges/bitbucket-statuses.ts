@@ -1,6 +1,5 @@
 /** Answers as Bitbucket's build statuses do: a key is short, and an address is needed. */
-import { post } from './fake-forge.ts';
-import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
+import { post, type Answer, type ForgeRequest, type Route } from './fake-forge.ts';
 import type { FakeCommits } from './github-statuses.ts';
 
 const STATES: ReadonlySet<unknown> = new Set(['INPROGRESS', 'SUCCESSFUL', 'FAILED', 'STOPPED']);

@@ -3,8 +3,7 @@
  * of an API (trees, statuses, hooks), and what it was asked is kept. A test makes it fail by answering in a
  * route's place.
  */
-import { createServer } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { onLoopback } from '../listen.ts';
 
 export interface ForgeRequest {

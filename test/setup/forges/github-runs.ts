@@ -1,6 +1,5 @@
 /** Answers as GitHub's runs of Actions do. A private repository is not there for those who may not see it. */
-import { get } from './fake-forge.ts';
-import type { ForgeRequest, Route } from './fake-forge.ts';
+import { get, type ForgeRequest, type Route } from './fake-forge.ts';
 
 /** Runs that a host of any kind keeps by their id, as the host answers them. */
 export interface FakeRuns {

@@ -1,6 +1,5 @@
 /** GitHub's statuses of commits, with the limits that GitHub has. */
-import { post } from './fake-forge.ts';
-import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
+import { post, type Answer, type ForgeRequest, type Route } from './fake-forge.ts';
 
 /** Statuses that were posted, as a host of any kind keeps them. */
 export interface FakeCommits {

@@ -3,8 +3,7 @@
  * cannot sign takes the signing token without a word.
  */
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
-import { remove } from './github-hooks.ts';
-import type { FakeHooks } from './github-hooks.ts';
+import { remove, type FakeHooks } from './github-hooks.ts';
 
 export function gitlabHooks(state: FakeHooks, { canSign }: { readonly canSign: boolean }): readonly Route[] {
   const route = (method: string, tail: string, reply: (asked: ForgeRequest) => Answer): Route => ({

@@ -1,6 +1,5 @@
 /** Answers as GitLab's pipelines and, in pages, their jobs do. */
-import { get } from './fake-forge.ts';
-import type { ForgeRequest, Route } from './fake-forge.ts';
+import { get, type ForgeRequest, type Route } from './fake-forge.ts';
 import type { FakeRuns } from './github-runs.ts';
 
 export function gitlabRuns({ token, path, runs, jobs }: FakeRuns): readonly Route[] {

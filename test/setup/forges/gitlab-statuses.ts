@@ -2,8 +2,7 @@
  * Answers as GitLab's statuses of commits do: they are jobs of a pipeline, which do not move from a state to
  * itself.
  */
-import { post } from './fake-forge.ts';
-import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
+import { post, type Answer, type ForgeRequest, type Route } from './fake-forge.ts';
 import type { FakeCommits } from './github-statuses.ts';
 
 const STATES: ReadonlySet<unknown> = new Set(['pending', 'running', 'success', 'failed', 'canceled']);

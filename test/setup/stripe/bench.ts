@@ -2,8 +2,7 @@
 import Stripe from 'stripe';
 import { onTestFinished } from 'vitest';
 import { startEndpoint } from './endpoint.ts';
-import { startStripe } from './index.ts';
-import type { StripeOptions } from './index.ts';
+import { startStripe, type StripeOptions } from './index.ts';
 
 export const SECRET = 'whsec_test_secret';
 export const HOUR = 3_600_000;

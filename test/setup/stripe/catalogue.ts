@@ -1,12 +1,10 @@
 /** Products and prices. */
 import Stripe from 'stripe';
-import { changedMetadata } from './forms.ts';
-import type { Params } from './forms.ts';
+import { changedMetadata, type Params } from './forms.ts';
 import { nulls } from './nulls.ts';
 import { mustBePayable } from './payable.ts';
 import { invalid } from './refusal.ts';
-import { accepts, get, lists, matching, pageOf, PAGING, post, shows } from './routes.ts';
-import type { Route } from './routes.ts';
+import { accepts, get, lists, matching, pageOf, PAGING, post, shows, type Route } from './routes.ts';
 import type { World } from './world.ts';
 
 /** Makes a product, whose name is by default its id. */

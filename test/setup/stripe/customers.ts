@@ -1,11 +1,9 @@
 import type Stripe from 'stripe';
 import { changedMetadata } from './forms.ts';
 import { nulls } from './nulls.ts';
-import { accepts, del, get, lists, post } from './routes.ts';
-import type { Route } from './routes.ts';
+import { accepts, del, get, lists, post, type Route } from './routes.ts';
 import { endSubscription, leaveUnpaid, LIVE } from './standing.ts';
-import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import { idOf, type World } from './world.ts';
 
 interface NewCustomer {
   readonly email?: string | undefined;

@@ -2,10 +2,8 @@ import type Stripe from 'stripe';
 import { nulls } from './nulls.ts';
 import { days } from './periods.ts';
 import { invalid } from './refusal.ts';
-import { lists, shows } from './routes.ts';
-import type { Route } from './routes.ts';
-import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import { lists, shows, type Route } from './routes.ts';
+import { idOf, type World } from './world.ts';
 
 /** The bank takes the money back until it is closed. */
 export function openDispute(world: World, charge: Stripe.Charge, amount = charge.amount): Stripe.Dispute {

@@ -1,8 +1,7 @@
 /** An endpoint that keeps what it is told, for the counterpart's own tests. */
 import { createServer } from 'node:http';
 import Stripe from 'stripe';
-import { systemClock } from '@svc/proto/process/clock.ts';
-import type { Clock } from '@svc/proto/process/clock.ts';
+import { systemClock, type Clock } from '@svc/proto/process/clock.ts';
 import { onLoopback } from '../listen.ts';
 
 export type TestEndpoint = Awaited<ReturnType<typeof startEndpoint>>;

@@ -1,6 +1,5 @@
 import { invalid } from './refusal.ts';
-import { get, pageOf, PAGING, shows } from './routes.ts';
-import type { Route } from './routes.ts';
+import { get, pageOf, PAGING, shows, type Route } from './routes.ts';
 
 const LISTED_DAYS = 30;
 

@@ -2,8 +2,7 @@
 import { paramsOf } from './forms.ts';
 import { invalid } from './refusal.ts';
 import { embedded, pageOf } from './routes.ts';
-import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import { idOf, type World } from './world.ts';
 
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 

@@ -1,14 +1,12 @@
 /** Opens the API's door: it checks keys, versions and forms, and saves answers. */
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { expanded } from './expand.ts';
 import type { CallRecord, Fault, OwnFaults } from './faults.ts';
 import { paramsOf, parseForm } from './forms.ts';
 import type { Answer, Idempotency } from './idempotency.ts';
 import { bodyOf, invalid, Refusal } from './refusal.ts';
 import type { Route } from './routes.ts';
-import { API_VERSION } from './world.ts';
-import type { World } from './world.ts';
+import { API_VERSION, type World } from './world.ts';
 
 export interface Door {
   readonly world: World;

@@ -2,17 +2,14 @@
  * This is a stateful counterpart of Stripe's API: what it keeps, charges and tells is what Stripe would, by
  * its own clock.
  */
-import { systemClock } from '@svc/proto/process/clock.ts';
-import type { Clock } from '@svc/proto/process/clock.ts';
+import { systemClock, type Clock } from '@svc/proto/process/clock.ts';
 import { onLoopback } from '../listen.ts';
 import { catalogueRoutes } from './catalogue.ts';
 import { customerRoutes } from './customers.ts';
-import { createDeliveries } from './deliveries.ts';
-import type { Deliveries, Endpoint } from './deliveries.ts';
+import { createDeliveries, type Deliveries, type Endpoint } from './deliveries.ts';
 import { disputeRoutes } from './disputes.ts';
 import { eventRoutes } from './events.ts';
-import { createFaults } from './faults.ts';
-import type { ApiFaults, CallRecord } from './faults.ts';
+import { createFaults, type ApiFaults, type CallRecord } from './faults.ts';
 import { createDoor } from './http.ts';
 import { createIdempotency } from './idempotency.ts';
 import { invoiceItemRoutes } from './invoice-item-routes.ts';
@@ -25,8 +22,7 @@ import { sessionRoutes } from './sessions.ts';
 import { LIVE } from './standing.ts';
 import { subscriptionRoutes } from './subscription-routes.ts';
 import { goOn } from './time.ts';
-import { createWorld, idOf } from './world.ts';
-import type { Settings, World } from './world.ts';
+import { createWorld, idOf, type Settings, type World } from './world.ts';
 
 export { signatureOf } from './signature.ts';
 export { sendSigned } from './deliveries.ts';

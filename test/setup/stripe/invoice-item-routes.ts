@@ -3,8 +3,7 @@ import { linesOf, summed } from './invoice-object.ts';
 import { addItem } from './pending-items.ts';
 import { mustBePayable } from './payable.ts';
 import { invalid } from './refusal.ts';
-import { accepts, del, get, matching, pageOf, post, shows } from './routes.ts';
-import type { Call, Route } from './routes.ts';
+import { accepts, del, get, matching, pageOf, post, shows, type Call, type Route } from './routes.ts';
 import { idOf } from './world.ts';
 
 const PATH = '/v1/invoiceitems';

@@ -4,8 +4,7 @@ import { nulls } from './nulls.ts';
 import { toPayable } from './payable.ts';
 import { invalid } from './refusal.ts';
 import { embedded } from './routes.ts';
-import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import { idOf, type World } from './world.ts';
 
 /** Stripe's own limit. */
 export const MOST_LINES = 250;

@@ -13,8 +13,7 @@ import {
 import { takePending } from './pending-items.ts';
 import { HOUR } from './periods.ts';
 import { declined, invalid } from './refusal.ts';
-import { accepts, del, get, matching, pageOf, PAGING, post, shows } from './routes.ts';
-import type { Call, Route } from './routes.ts';
+import { accepts, del, get, matching, pageOf, PAGING, post, shows, type Call, type Route } from './routes.ts';
 import { idOf } from './world.ts';
 
 const PATH = '/v1/invoices';

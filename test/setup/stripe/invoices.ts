@@ -1,13 +1,11 @@
 /** This is the life of an invoice after its draft: it is finalised, tried, paid, failed or voided. */
 import type Stripe from 'stripe';
 import { summed } from './invoice-object.ts';
-import { makePayment, settlePayment } from './payments.ts';
-import type { Outcome } from './payments.ts';
+import { makePayment, settlePayment, type Outcome } from './payments.ts';
 import { days, HOUR } from './periods.ts';
 import { invalid } from './refusal.ts';
 import { afterFailed, afterPaid } from './standing.ts';
-import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import { idOf, type World } from './world.ts';
 
 /** After the first try, the second and the third; then no more. */
 const RETRY_DAYS: readonly number[] = [3, 5, 7];

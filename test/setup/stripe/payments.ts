@@ -1,10 +1,8 @@
 /** Makes payment intents and their charges: it plays what a card or a bank says. */
 import type Stripe from 'stripe';
 import { nulls } from './nulls.ts';
-import { lists, shows } from './routes.ts';
-import type { Route } from './routes.ts';
-import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import { lists, shows, type Route } from './routes.ts';
+import { idOf, type World } from './world.ts';
 
 /** `pending`: a bank that answers days later. */
 export type Outcome = 'succeeded' | 'declined' | 'pending';

@@ -2,8 +2,7 @@
 import Stripe from 'stripe';
 import { addLine, linesOf, MOST_LINES } from './invoice-object.ts';
 import { invalid } from './refusal.ts';
-import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import { idOf, type World } from './world.ts';
 
 export interface NewItem {
   readonly customer: string;

@@ -5,10 +5,15 @@ import { closeDispute, openDispute } from './disputes.ts';
 import { attempt, settleInvoice } from './invoices.ts';
 import { refund } from './refunds.ts';
 import { expireSession, failOnPage, payOnPage, settleSession } from './session-page.ts';
-import { cancelNow, changePlan, pause, setCancelAtPeriodEnd, unpause } from './subscription-changes.ts';
-import type { Proration } from './subscription-changes.ts';
-import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import {
+  cancelNow,
+  changePlan,
+  pause,
+  setCancelAtPeriodEnd,
+  unpause,
+  type Proration,
+} from './subscription-changes.ts';
+import { idOf, type World } from './world.ts';
 
 interface NewListPrice {
   readonly unitAmount: number;

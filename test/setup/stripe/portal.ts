@@ -2,11 +2,9 @@
 import type Stripe from 'stripe';
 import type { Params } from './forms.ts';
 import { invalid } from './refusal.ts';
-import { accepts, post } from './routes.ts';
-import type { Call, Route } from './routes.ts';
+import { accepts, post, type Call, type Route } from './routes.ts';
 import { LIVE } from './standing.ts';
-import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import { idOf, type World } from './world.ts';
 
 type Flow = Stripe.BillingPortal.Session.Flow;
 

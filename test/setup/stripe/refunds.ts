@@ -3,10 +3,8 @@ import type { Params } from './forms.ts';
 import { nulls } from './nulls.ts';
 import { mustBePayable } from './payable.ts';
 import { invalid } from './refusal.ts';
-import { accepts, lists, post, shows } from './routes.ts';
-import type { Call, Route } from './routes.ts';
-import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import { accepts, lists, post, shows, type Call, type Route } from './routes.ts';
+import { idOf, type World } from './world.ts';
 
 export interface NewRefund {
   readonly charge: Stripe.Charge;

@@ -2,8 +2,7 @@
 import type Stripe from 'stripe';
 import type { Params } from './forms.ts';
 import { invalid } from './refusal.ts';
-import { idOf } from './world.ts';
-import type { Kept, Tables, World } from './world.ts';
+import { idOf, type Kept, type Tables, type World } from './world.ts';
 
 export interface Call {
   readonly world: World;

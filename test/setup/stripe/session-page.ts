@@ -3,12 +3,10 @@ import type Stripe from 'stripe';
 import { createCustomer } from './customers.ts';
 import { taxOf } from './invoice-object.ts';
 import { settleInvoice } from './invoices.ts';
-import { makePayment, settlePayment } from './payments.ts';
-import type { Outcome } from './payments.ts';
+import { makePayment, settlePayment, type Outcome } from './payments.ts';
 import { invalid } from './refusal.ts';
 import { startSubscription } from './subscriptions.ts';
-import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import { idOf, type World } from './world.ts';
 
 type Session = Stripe.Checkout.Session;
 

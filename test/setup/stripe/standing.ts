@@ -1,8 +1,7 @@
 /** Changes a subscription by what becomes of its invoice's payment. */
 import type Stripe from 'stripe';
 import { nulls } from './nulls.ts';
-import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import { idOf, type World } from './world.ts';
 
 export function subscriptionOf(world: World, invoice: Stripe.Invoice): Stripe.Subscription | undefined {
   const id = idOf(invoice.parent?.subscription_details?.subscription);

@@ -8,8 +8,7 @@ import { addItem, takePending } from './pending-items.ts';
 import { invalid } from './refusal.ts';
 import { endSubscription, LIVE, setStatus } from './standing.ts';
 import { nameOf, planOf, recurringOf } from './subscriptions.ts';
-import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import { idOf, type World } from './world.ts';
 
 export const PRORATIONS = ['create_prorations', 'always_invoice', 'none'] as const;
 export type Proration = (typeof PRORATIONS)[number];

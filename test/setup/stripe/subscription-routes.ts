@@ -1,10 +1,8 @@
 import type Stripe from 'stripe';
-import { changedMetadata } from './forms.ts';
-import type { Params } from './forms.ts';
+import { changedMetadata, type Params } from './forms.ts';
 import { cardOutcome } from './invoices.ts';
 import { invalid } from './refusal.ts';
-import { accepts, del, get, matching, pageOf, PAGING, post, shows } from './routes.ts';
-import type { Call, Route } from './routes.ts';
+import { accepts, del, get, matching, pageOf, PAGING, post, shows, type Call, type Route } from './routes.ts';
 import { anchorOf } from './sessions.ts';
 import {
   cancelNow,

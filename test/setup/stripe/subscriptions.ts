@@ -7,8 +7,7 @@ import type { Outcome } from './payments.ts';
 import { nextAnchor, periodEnd, previousStart } from './periods.ts';
 import { invalid } from './refusal.ts';
 import { setStatus } from './standing.ts';
-import { idOf } from './world.ts';
-import type { Anchor, World } from './world.ts';
+import { idOf, type Anchor, type World } from './world.ts';
 
 export interface NewSubscription {
   readonly customer: string;

@@ -8,8 +8,7 @@ import { expireSession } from './session-page.ts';
 import { endSubscription, setStatus } from './standing.ts';
 import { endOf } from './subscription-changes.ts';
 import { addItemLine, recurringOf } from './subscriptions.ts';
-import { idOf } from './world.ts';
-import type { World } from './world.ts';
+import { idOf, type World } from './world.ts';
 
 interface Due {
   readonly at: number;

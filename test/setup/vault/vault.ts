@@ -2,10 +2,8 @@
  * The Transit engine of a Vault, as its documents describe it, as far as signing with ECDSA keys goes: keys
  * with versions that never leave it.
  */
-import { generateKeyPairSync, sign } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
+import { createServer, type IncomingMessage } from 'node:http';
 import { onLoopback } from '../listen.ts';
 
 interface Pair {

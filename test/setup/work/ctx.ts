@@ -1,16 +1,20 @@
 /**
  * These are the contexts that the pipeline would hand to an implementation, for tests that call one directly.
  */
-import { create } from '@bufbuild/protobuf';
-import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import { create, type DescMessage, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { createHash } from 'node:crypto';
 import { createCursors } from '../../../server/kit/cursor.ts';
 import { systemClock } from '../../../server/base/clock.ts';
-import { NAMELESS } from '../../../server/kit/context.ts';
-import type { Caller, Ctx, IdempotencyClaim, TeamScope } from '../../../server/kit/context.ts';
+import {
+  NAMELESS,
+  type Caller,
+  type Ctx,
+  type IdempotencyClaim,
+  type TeamScope,
+} from '../../../server/kit/context.ts';
 import type { Database } from '../../../server/base/db/index.ts';
 import { notFound } from '../../../server/kit/not-found.ts';
 

@@ -8,12 +8,9 @@ import { createTestDatabase } from '../database.ts';
 import { newId } from '../../../server/base/ids.ts';
 import { createPoll } from '../../../server/engine/work/poll.ts';
 import { createHeartbeat } from '../../../server/engine/work/heartbeat.ts';
-import { createReport } from '../../../server/engine/work/report.ts';
-import type { ReportInput } from '../../../server/engine/work/report.ts';
-import { defaultWorkSettings } from '../../../server/engine/work/settings.ts';
-import type { WorkSettings } from '../../../server/engine/work/settings.ts';
-import { DEFAULT_PLACEMENT } from '../../../server/engine/work/routes.ts';
-import type { Placement } from '../../../server/engine/work/routes.ts';
+import { createReport, type ReportInput } from '../../../server/engine/work/report.ts';
+import { defaultWorkSettings, type WorkSettings } from '../../../server/engine/work/settings.ts';
+import { DEFAULT_PLACEMENT, type Placement } from '../../../server/engine/work/routes.ts';
 import { createSubmit } from '../../../server/engine/work/submit.ts';
 
 /** The lease that a runner holds on a work item. */

@@ -2,14 +2,12 @@
 import { and, asc, eq } from 'drizzle-orm';
 import type { Database } from '../../../base/db/index.ts';
 import { newId } from '../../../base/ids.ts';
-import { inTeams } from '../../../kit/resource/index.ts';
-import type { Who } from '../../../kit/resource/index.ts';
+import { inTeams, type Who } from '../../../kit/resource/index.ts';
 import type { Connection } from '../rows.ts';
 import { ciConnections, ciWebhooks } from '../schema.ts';
 import { randomBytes } from 'node:crypto';
 import type { Secrets } from '../../../base/secrets.ts';
-import { forgeOf, STANDARD_PREFIX } from '../../providers/index.ts';
-import type { CiProvider, Scheme } from '../../providers/index.ts';
+import { forgeOf, STANDARD_PREFIX, type CiProvider, type Scheme } from '../../providers/index.ts';
 import { askHost } from '../background.ts';
 
 export type Webhook = typeof ciWebhooks.$inferSelect;

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { PUBLIC_URL, ownBackground } from '../../../../test/setup/forges/background.ts';
 import { bitbucketHooks } from '../../../../test/setup/forges/bitbucket-hooks.ts';
 import type { Route } from '../../../../test/setup/forges/fake-forge.ts';
-import { fakeHooks, githubHooks } from '../../../../test/setup/forges/github-hooks.ts';
-import type { FakeHooks } from '../../../../test/setup/forges/github-hooks.ts';
+import { fakeHooks, githubHooks, type FakeHooks } from '../../../../test/setup/forges/github-hooks.ts';
 import { gitlabHooks } from '../../../../test/setup/forges/gitlab-hooks.ts';
 import { has } from '../../../../test/setup/needs.ts';
 

@@ -8,11 +8,20 @@ import type { Database } from '../../../base/db/index.ts';
 import type { Job, JobKind } from '../../../kit/jobs/index.ts';
 import { urlProblem } from '../../../base/safe-fetch.ts';
 import { connectionJob, forgeErrorOf } from '../background.ts';
-import { noteConnection, readConnection } from '../rows.ts';
-import type { Connection } from '../rows.ts';
+import { noteConnection, readConnection, type Connection } from '../rows.ts';
 import { ciConnections } from '../schema.ts';
-import { clip, forgeApi, ForgeError, hooksOf, idOf, unlessMissing } from '../../providers/index.ts';
-import type { ForgeApi, ForgeDeps, ForgeProblem, Hooks } from '../../providers/index.ts';
+import {
+  clip,
+  forgeApi,
+  ForgeError,
+  hooksOf,
+  idOf,
+  unlessMissing,
+  type ForgeApi,
+  type ForgeDeps,
+  type ForgeProblem,
+  type Hooks,
+} from '../../providers/index.ts';
 import { canSubscribe, lockWebhook, openSecrets, readWebhook, setSubscription, webhookUrl } from './store.ts';
 
 export interface SubscriptionDeps extends ForgeDeps {

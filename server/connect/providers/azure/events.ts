@@ -15,8 +15,8 @@ import {
   text,
   timeOf,
   urlOf,
+  type Meaning,
 } from '../read.ts';
-import type { Meaning } from '../read.ts';
 import type { Normalise, Provider, Reported } from '../types.ts';
 import { anySame, digestId, refuse, verifyToken, withSecrets } from '../authenticate.ts';
 

@@ -4,8 +4,7 @@
  */
 import type { ForgeApi } from '../forges/call.ts';
 import { at, text } from '../read.ts';
-import { commitOf, entriesOf } from '../host.ts';
-import type { PostStatus, Tree, TreeEntry } from '../host.ts';
+import { commitOf, entriesOf, type PostStatus, type Tree, type TreeEntry } from '../host.ts';
 
 const VERSION = '7.1';
 const LIST_BYTES_MAX = 8 * 1_048_576;

@@ -17,6 +17,7 @@ import {
   statusOf,
   text,
   timeOf,
+  type Meaning,
 } from '../read.ts';
 import {
   commitOf,
@@ -27,9 +28,14 @@ import {
   listOrThrow,
   removeHook,
   unlessMissing,
+  type AskRun,
+  type Head,
+  type Hooks,
+  type PostStatus,
+  type Tree,
+  type TreeEntry,
+  type WantedHook,
 } from '../host.ts';
-import type { AskRun, Head, Hooks, PostStatus, Tree, TreeEntry, WantedHook } from '../host.ts';
-import type { Meaning } from '../read.ts';
 
 /** The largest page that Bitbucket gives. */
 const PER_PAGE = 100;

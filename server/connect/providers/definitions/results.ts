@@ -3,12 +3,12 @@
  * own.
  */
 import { clip, text } from '../read.ts';
-import { discoverDefinition } from './definitions.ts';
-import type {
-  CiDefinitionProvider,
-  DefinedPipeline,
-  DefinitionFile,
-  ParsedDefinition,
+import {
+  discoverDefinition,
+  type CiDefinitionProvider,
+  type DefinedPipeline,
+  type DefinitionFile,
+  type ParsedDefinition,
 } from './definitions.ts';
 
 /** Limits of one file: names as long as the contract of runs takes, lists as long as a person reads. */

@@ -1,7 +1,6 @@
 /** Files are read away from the event loop, in turns, and what takes too long or too much is told. */
 import { expect, it } from 'vitest';
-import { createReaders } from './threads.ts';
-import type { Outcome } from './threads.ts';
+import { createReaders, type Outcome } from './threads.ts';
 
 const GENEROUS = { fileMs: 60_000, searchMs: 300_000, memoryMb: 256 };
 /** Tests that need no limits of their own share these, so that the threads go on from one to the next. */

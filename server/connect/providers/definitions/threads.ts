@@ -4,8 +4,7 @@
  * next file gets a new one. Teams take turns file by file, and one team has one thread at most, so that what
  * its repositories hold delays nobody else. Owns the threads, and which team is next.
  */
-import { createThread } from '../../../base/thread.ts';
-import type { Thread } from '../../../base/thread.ts';
+import { createThread, type Thread } from '../../../base/thread.ts';
 import type { DefinitionFile } from './definitions.ts';
 import type { Measured } from './results.ts';
 

@@ -13,8 +13,8 @@ import {
   text,
   unixTimeOf,
   urlOf,
+  type Meaning,
 } from '../read.ts';
-import type { Meaning } from '../read.ts';
 import type { Normalise, Provider } from '../types.ts';
 import {
   anyMatches,

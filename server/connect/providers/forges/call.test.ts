@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SafeFetchError } from '../../../base/safe-fetch.ts';
-import type { SafeRequest, SafeResponse } from '../../../base/safe-fetch.ts';
+import { SafeFetchError, type SafeRequest, type SafeResponse } from '../../../base/safe-fetch.ts';
 import type { HostedRepository } from './forge.ts';
 import type { ForgeId } from '../words.ts';
 import { forgeApi, ForgeError } from './call.ts';

@@ -3,13 +3,11 @@
  * public addresses alone.
  */
 import { JobFailed } from '../../../kit/jobs/index.ts';
-import { SafeFetchError } from '../../../base/safe-fetch.ts';
-import type { SafeFetch, SafeRequest } from '../../../base/safe-fetch.ts';
+import { SafeFetchError, type SafeFetch, type SafeRequest } from '../../../base/safe-fetch.ts';
 import type { Secrets } from '../../../base/secrets.ts';
 import { at, clip, listOf, text } from '../read.ts';
 import type { ForgeId } from '../words.ts';
-import { apiUrlOf, forgeOf, openToken, repositoryBase } from './forge.ts';
-import type { HostedRepository } from './forge.ts';
+import { apiUrlOf, forgeOf, openToken, repositoryBase, type HostedRepository } from './forge.ts';
 
 export type ForgeProblem =
   | 'unsupported_host'

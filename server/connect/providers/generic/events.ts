@@ -2,8 +2,7 @@
  * Any system that can send JSON, in the shape of this service's own reports, or with JSON pointers (RFC 6901)
  * to the fields and a map of its statuses. Nothing is evaluated.
  */
-import { CI_STATUSES } from '../words.ts';
-import type { CiStatus } from '../words.ts';
+import { CI_STATUSES, type CiStatus } from '../words.ts';
 import type { JobEvent } from '../event.ts';
 import {
   at,
@@ -19,8 +18,8 @@ import {
   timeOf,
   unixTimeOf,
   urlOf,
+  type Meaning,
 } from '../read.ts';
-import type { Meaning } from '../read.ts';
 import type { Normalise, Provider } from '../types.ts';
 import { headerId, verifyStandard } from '../authenticate.ts';
 

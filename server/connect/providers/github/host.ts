@@ -5,8 +5,23 @@
  */
 import type { ForgeApi } from '../forges/call.ts';
 import { at, text } from '../read.ts';
-import { commitOf, entriesOf, found, kindOfMode, listOrThrow, removeHook, unlessMissing } from '../host.ts';
-import type { AskRun, Head, Hooks, Listing, PostStatus, Tree, TreeEntry, WantedHook } from '../host.ts';
+import {
+  commitOf,
+  entriesOf,
+  found,
+  kindOfMode,
+  listOrThrow,
+  removeHook,
+  unlessMissing,
+  type AskRun,
+  type Head,
+  type Hooks,
+  type Listing,
+  type PostStatus,
+  type Tree,
+  type TreeEntry,
+  type WantedHook,
+} from '../host.ts';
 import { normalise } from './events.ts';
 
 /** GitHub itself cuts a tree at 7 MB and says so. */

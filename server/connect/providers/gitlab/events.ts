@@ -14,8 +14,8 @@ import {
   text,
   timeOf,
   urlOf,
+  type Meaning,
 } from '../read.ts';
-import type { Meaning } from '../read.ts';
 import type { Normalise, Provider, Reported } from '../types.ts';
 import { headerId, STANDARD_PREFIX, usable, verifyStandard, verifyToken } from '../authenticate.ts';
 

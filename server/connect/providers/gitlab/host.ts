@@ -3,7 +3,7 @@
  * are known when a file is read. A pipeline with its jobs is read like its webhook. Statuses of commits are
  * jobs that GitLab shows in a pipeline of its own making.
  */
-import type { ForgeApi } from '../forges/call.ts';
+import { ForgeError, type ForgeApi } from '../forges/call.ts';
 import { at, idOf, text } from '../read.ts';
 import {
   commitOf,
@@ -14,9 +14,14 @@ import {
   listOrThrow,
   removeHook,
   unlessMissing,
+  type AskRun,
+  type Head,
+  type Hooks,
+  type PostStatus,
+  type Tree,
+  type TreeEntry,
+  type WantedHook,
 } from '../host.ts';
-import type { AskRun, Head, Hooks, PostStatus, Tree, TreeEntry, WantedHook } from '../host.ts';
-import { ForgeError } from '../forges/call.ts';
 import { normalise } from './events.ts';
 
 /** The largest page that GitLab gives. */

@@ -6,8 +6,7 @@ import { Ask } from '../../ask.tsx';
 import { setParams } from '../../router.ts';
 import { Image } from './build-state.tsx';
 import { builds } from './calls.ts';
-import { closeDialog } from './store.ts';
-import type { Dialog } from './store.ts';
+import { closeDialog, type Dialog } from './store.ts';
 import { shortCommit } from './words.ts';
 
 export interface DialogsProps {

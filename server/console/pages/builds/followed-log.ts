@@ -1,13 +1,11 @@
 /** The output of a build as it comes, from the start, over as many connections as it takes. */
-import { useSignal } from '@preact/signals';
-import type { ReadonlySignal } from '@preact/signals';
+import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Build } from '@svc/sdk';
 import { explain, isUnauthenticated } from '../../api.ts';
 import { createLive } from '../../live.ts';
 import { builds } from './calls.ts';
-import { createLogLines } from './log-lines.ts';
-import type { LogLines } from './log-lines.ts';
+import { createLogLines, type LogLines } from './log-lines.ts';
 
 export interface FollowedLog {
   readonly log: LogLines;

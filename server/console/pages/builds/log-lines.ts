@@ -3,8 +3,7 @@
  */
 import type { BuildEvent, LogStream } from '@svc/sdk';
 import { counted } from '../../words.ts';
-import { PLAIN, styleAfter } from './ansi.ts';
-import type { Style } from './ansi.ts';
+import { PLAIN, styleAfter, type Style } from './ansi.ts';
 import { PHASE } from './words.ts';
 
 export interface Line {

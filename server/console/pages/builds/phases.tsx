@@ -4,8 +4,7 @@
  */
 import type { Build } from '@svc/sdk';
 import { duration } from '../../words.ts';
-import { STATUS_LABELS, stepsOf } from './words.ts';
-import type { Step } from './words.ts';
+import { STATUS_LABELS, stepsOf, type Step } from './words.ts';
 
 export interface PhasesProps {
   readonly build: Build;

@@ -1,7 +1,6 @@
 /** Days that stand out, each with what made it. */
 import type { CostAnomaly, CostContributor } from '@svc/sdk';
-import { amount, day } from './words.ts';
-import type { Currency } from './words.ts';
+import { amount, day, type Currency } from './words.ts';
 
 interface Props {
   readonly anomalies: readonly CostAnomaly[];

@@ -20,8 +20,7 @@ import { Month } from './month.tsx';
 import { Parts } from './parts.tsx';
 import { PlanView } from './plan-view.tsx';
 import { Statements } from './statements.tsx';
-import { closeDialog, dialog, readCosts } from './store.ts';
-import type { CostsAnswer, TeamCosts } from './store.ts';
+import { closeDialog, dialog, readCosts, type CostsAnswer, type TeamCosts } from './store.ts';
 
 /** Costs follow reports within seconds; nobody watches them to the second. */
 const READ_EVERY_MS = 30_000;

@@ -8,10 +8,8 @@ import { Ago } from '../../time.tsx';
 import { useLastGood } from '../../use-last-good.ts';
 import { useWork } from '../../use-work.ts';
 import { costs } from './calls.ts';
-import { ask, maySpend } from './store.ts';
-import type { Money } from './store.ts';
-import { creditWords, ofCents } from './words.ts';
-import type { Currency } from './words.ts';
+import { ask, maySpend, type Money } from './store.ts';
+import { creditWords, ofCents, type Currency } from './words.ts';
 import { Head, Wide } from './wide.tsx';
 
 interface Props {

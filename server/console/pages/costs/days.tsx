@@ -1,9 +1,7 @@
 /** Bars by day, stacked by project, with the same figures as a table. */
 import type { CostAnomaly, CostSummary } from '@svc/sdk';
-import { barsOf } from './chart.ts';
-import type { Bar, Bars } from './chart.ts';
-import { amount, day, partName } from './words.ts';
-import type { Currency } from './words.ts';
+import { barsOf, type Bar, type Bars } from './chart.ts';
+import { amount, day, partName, type Currency } from './words.ts';
 import { Head, Wide } from './wide.tsx';
 
 const WIDTH = 600;

@@ -1,6 +1,5 @@
 /** What is asked before money or work is bounded or spent. */
-import { useSignal } from '@preact/signals';
-import type { Signal } from '@preact/signals';
+import { useSignal, type Signal } from '@preact/signals';
 import type { Budget, BudgetsSetParams, Plan, Team } from '@svc/sdk';
 import { Check, TextField } from '../../field.tsx';
 import { Picker } from '../../picker.tsx';
@@ -8,8 +7,7 @@ import { Ask } from '../../ask.tsx';
 import { useLastGood } from '../../use-last-good.ts';
 import { namesOf } from './budget-list.tsx';
 import { billing, budgets, costs, environments, projects } from './calls.ts';
-import { closeDialog } from './store.ts';
-import type { Dialog, TeamCosts } from './store.ts';
+import { closeDialog, type Dialog, type TeamCosts } from './store.ts';
 import { amount, ofCents, scopeName } from './words.ts';
 
 interface Props {

@@ -1,8 +1,7 @@
 /** This is the month by environment, runner and meter. */
 import type { CostPart, CostSummary } from '@svc/sdk';
 import { Head } from './wide.tsx';
-import { amount, partName, time } from './words.ts';
-import type { Currency } from './words.ts';
+import { amount, partName, time, type Currency } from './words.ts';
 
 const SHOWN_MAX = 8;
 

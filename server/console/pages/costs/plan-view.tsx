@@ -5,8 +5,7 @@ import { Problem } from '../../notice.tsx';
 import { Ago } from '../../time.tsx';
 import { useWork } from '../../use-work.ts';
 import { billing as calls } from './calls.ts';
-import { ask } from './store.ts';
-import type { Money } from './store.ts';
+import { ask, type Money } from './store.ts';
 import { ofCents, standingWords, time } from './words.ts';
 
 export function PlanView({ money: { billing, plans } }: { readonly money: Money }) {

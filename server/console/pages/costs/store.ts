@@ -1,13 +1,13 @@
 /** One team's costs, and what only admins and owners see of them: credit, statements, the plan. */
-import { SvcApiError } from '@svc/sdk';
-import type {
-  Budget,
-  CostAnomaly,
-  CostsCreditBalanceResponse,
-  CostSummary,
-  Plan,
-  Team,
-  TeamBilling,
+import {
+  SvcApiError,
+  type Budget,
+  type CostAnomaly,
+  type CostsCreditBalanceResponse,
+  type CostSummary,
+  type Plan,
+  type Team,
+  type TeamBilling,
 } from '@svc/sdk';
 import { ifMissing } from '../../api.ts';
 import { createQuestion } from '../../question.ts';

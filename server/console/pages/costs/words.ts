@@ -1,6 +1,13 @@
 /** Amounts, months and parts as people say them. */
-import { majorText } from '@svc/sdk';
-import type { BillingStanding, Budget, CostPart, CostSummary, CreditKind, StatementState } from '@svc/sdk';
+import {
+  majorText,
+  type BillingStanding,
+  type Budget,
+  type CostPart,
+  type CostSummary,
+  type CreditKind,
+  type StatementState,
+} from '@svc/sdk';
 
 export interface Currency {
   readonly currency: string;

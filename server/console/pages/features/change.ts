@@ -7,8 +7,7 @@
  *                    +--------+  refused: somebody was faster, the reason is too short, no answer
  */
 import { computed, signal } from '@preact/signals';
-import { SvcApiError } from '@svc/sdk';
-import type { AffectedFeature, PlatformFeature, SwitchState } from '@svc/sdk';
+import { SvcApiError, type AffectedFeature, type PlatformFeature, type SwitchState } from '@svc/sdk';
 import { announce } from '../../announce.ts';
 import { explain, isUnauthenticated, platformFeatures } from '../../api.ts';
 import { onForget } from '../../session.ts';

@@ -1,7 +1,6 @@
 /** Shows people without a page of their own what is switched on on this installation. */
 import { Icon } from '../../icons.tsx';
-import { offers } from '../../session.ts';
-import type { SignedIn } from '../../session.ts';
+import { offers, type SignedIn } from '../../session.ts';
 
 export function Home({ session }: { readonly session: SignedIn }) {
   const keys = Object.keys(session.resolved).filter((key) => offers(session, key));

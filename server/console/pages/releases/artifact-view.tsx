@@ -18,8 +18,7 @@ import { Ago } from '../../time.tsx';
 import { useLastGood } from '../../use-last-good.ts';
 import { artifacts } from './calls.ts';
 import { LineageDrawing } from './lineage-drawing.tsx';
-import { RemovalDialog, removalOfList, removalOfStatement } from './removal.tsx';
-import type { Removal } from './removal.tsx';
+import { RemovalDialog, removalOfList, removalOfStatement, type Removal } from './removal.tsx';
 import {
   cameOf,
   differenceOf,

@@ -6,8 +6,7 @@ import type { PromotionImage, PromotionPreview } from '@svc/sdk';
 import { sentence } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
 import { Ago } from '../../time.tsx';
-import { artifactDifferences, packageDifferences } from './differences.ts';
-import type { Difference, Differences } from './differences.ts';
+import { artifactDifferences, packageDifferences, type Difference, type Differences } from './differences.ts';
 import { shortDigest } from './words.ts';
 
 /** Differences that are seen at once; the others are there when somebody opens them. */

@@ -1,7 +1,6 @@
 /** Draws the lineage of an artifact. The drawing says nothing that the list under it does not. */
 import type { ArtifactsLineageResponse, LineageNode } from '@svc/sdk';
-import { drawingOf } from './lineage.ts';
-import type { LineageLine, LineageRow } from './lineage.ts';
+import { drawingOf, type LineageLine, type LineageRow } from './lineage.ts';
 import { Standing } from '../../fact.tsx';
 import { KIND, plain, promotionState } from './words.ts';
 

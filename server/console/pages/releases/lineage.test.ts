@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ArtifactsLineageResponse, LineageEdge, LineageKind, LineageNode } from '@svc/sdk';
-import { BELOW_MAX, drawingOf, SOURCES_MAX } from './lineage.ts';
-import type { LineageDrawing } from './lineage.ts';
+import { BELOW_MAX, drawingOf, SOURCES_MAX, type LineageDrawing } from './lineage.ts';
 
 const node = (kind: LineageKind, id: string, minute?: number): LineageNode => ({
   kind,

@@ -10,10 +10,8 @@ import { follow, hrefWith, pageHref } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { releases } from './calls.ts';
 import { Standing } from '../../fact.tsx';
-import { RELEASES_PAGE } from './store.ts';
-import type { Delivery } from './store.ts';
-import { cellOf, HOW, isNewest, shortDigest, sinceOf, standing, unlisted } from './words.ts';
-import type { Column } from './words.ts';
+import { RELEASES_PAGE, type Delivery } from './store.ts';
+import { cellOf, HOW, isNewest, shortDigest, sinceOf, standing, unlisted, type Column } from './words.ts';
 
 export interface MatrixProps {
   readonly project: Project;

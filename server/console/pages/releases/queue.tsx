@@ -4,13 +4,11 @@ import { CardTable, Cell } from '../../table.tsx';
 import { Button } from '../../button.tsx';
 import { sentence } from '../../api.ts';
 import { follow, hrefWith } from '../../router.ts';
-import { roleIn } from '../../session.ts';
-import type { SignedIn } from '../../session.ts';
+import { roleIn, type SignedIn } from '../../session.ts';
 import { Ago } from '../../time.tsx';
 import { Standing } from '../../fact.tsx';
 import { ask } from './store.ts';
-import { standing, waitingIn, whyNot } from './words.ts';
-import type { Column } from './words.ts';
+import { standing, waitingIn, whyNot, type Column } from './words.ts';
 
 export interface QueueProps {
   readonly columns: readonly Column[];

@@ -1,6 +1,5 @@
 /** Policies that say no. */
-import { SvcApiError } from '@svc/sdk';
-import type { PromotionRule } from '@svc/sdk';
+import { SvcApiError, type PromotionRule } from '@svc/sdk';
 import { sentence } from '../../api.ts';
 
 type Rule = Pick<PromotionRule, 'policyId' | 'policyName' | 'message'>;

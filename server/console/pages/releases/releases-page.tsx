@@ -8,15 +8,13 @@ import { PlacePage } from '../../place-page.tsx';
 import { NoEnvironment, ProjectPicker } from '../../place-pickers.tsx';
 import { Unread } from '../../reading.tsx';
 import { follow, pageHref, param } from '../../router.ts';
-import { roleIn } from '../../session.ts';
-import type { SignedIn } from '../../session.ts';
+import { roleIn, type SignedIn } from '../../session.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { Matrix } from './matrix.tsx';
 import { Queue } from './queue.tsx';
 import { RejectDialog } from './reject-dialog.tsx';
 import { ReleaseDrawer } from './release-drawer.tsx';
-import { ReviewDialog } from './review-dialog.tsx';
-import type { ReviewDialogProps } from './review-dialog.tsx';
+import { ReviewDialog, type ReviewDialogProps } from './review-dialog.tsx';
 import { closeDialog, dialog, ENVIRONMENTS_MAX, POLL_MS, readDelivery, withPromotion } from './store.ts';
 import type { Column } from './words.ts';
 

@@ -1,6 +1,5 @@
 /** Shows what a promotion changes and what the policies say, and asks whether it is approved. */
-import { useSignal } from '@preact/signals';
-import type { Signal } from '@preact/signals';
+import { useSignal, type Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Environment, Promotion, PromotionRule } from '@svc/sdk';
 import { Button } from '../../button.tsx';
@@ -17,11 +16,9 @@ import { promotions } from './calls.ts';
 import { Changes, Images } from './changes.tsx';
 import { given, Reason } from './reason.tsx';
 import { isOutdated, refusal, refusedBy } from './refusal.ts';
-import { readReview } from './review.ts';
-import type { Review } from './review.ts';
+import { readReview, type Review } from './review.ts';
 import { ask, closeDialog } from './store.ts';
-import { decides, whyNot } from './words.ts';
-import type { Person } from './words.ts';
+import { decides, whyNot, type Person } from './words.ts';
 
 export interface ReviewDialogProps {
   readonly promotion: Promotion;

@@ -13,8 +13,8 @@ import {
   unlisted,
   waitingIn,
   whyNot,
+  type Column,
 } from './words.ts';
-import type { Column } from './words.ts';
 
 const at = (minute: number): string => new Date(Date.UTC(2026, 10, 20, 12, minute)).toISOString();
 const release = (id: string, minute: number): Release => ({

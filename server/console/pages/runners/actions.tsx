@@ -8,8 +8,7 @@ import { Button } from '../../button.tsx';
 import { announce } from '../../announce.ts';
 import type { LastGood } from '../../last-good.ts';
 import { runners } from './calls.ts';
-import { ask, mayClear, mayManage } from './store.ts';
-import type { RosterAnswer } from './store.ts';
+import { ask, mayClear, mayManage, type RosterAnswer } from './store.ts';
 
 export interface ActionsProps {
   readonly team: Team;

@@ -8,8 +8,7 @@ import { counted } from '../../words.ts';
 import { applyRunner } from './actions.tsx';
 import { runners } from './calls.ts';
 import { EnrollDialog } from './enroll-dialog.tsx';
-import { closeDialog, pauseMinutes, pauseNote } from './store.ts';
-import type { Dialog, RosterAnswer } from './store.ts';
+import { closeDialog, pauseMinutes, pauseNote, type Dialog, type RosterAnswer } from './store.ts';
 
 export interface DialogsProps {
   readonly team: Team;

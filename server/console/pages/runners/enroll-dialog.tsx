@@ -15,8 +15,7 @@ import { Modal } from '../../modal.tsx';
 import { Notice, Problem } from '../../notice.tsx';
 import { useTick } from '../../tick.ts';
 import { runners } from './calls.ts';
-import { closeDialog } from './store.ts';
-import type { RosterAnswer } from './store.ts';
+import { closeDialog, type RosterAnswer } from './store.ts';
 import { countdown, enrollCommand } from './words.ts';
 
 const TITLE = 'enroll-title';

@@ -19,8 +19,7 @@ import { applyRunner, AtOnce, PauseOrResume } from './actions.tsx';
 import { runners } from './calls.ts';
 import { Health } from './health.tsx';
 import { Labels } from './roster-table.tsx';
-import { ask, mayClear, mayManage } from './store.ts';
-import type { RosterAnswer } from './store.ts';
+import { ask, mayClear, mayManage, type RosterAnswer } from './store.ts';
 
 const TITLE = 'runner-title';
 const LEASES_PAGE = 20;

@@ -1,6 +1,5 @@
 /** This view shows a team's runners: how each is, what to do about it, and what waits for them. */
-import { useSignal, useSignalEffect } from '@preact/signals';
-import type { Signal } from '@preact/signals';
+import { useSignal, useSignalEffect, type Signal } from '@preact/signals';
 import type { Team } from '@svc/sdk';
 import { Button } from '../../button.tsx';
 import { StaleNotice } from '../../stale-notice.tsx';
@@ -19,8 +18,16 @@ import { Dialogs } from './dialogs.tsx';
 import { Queue } from './queue.tsx';
 import { RosterTable } from './roster-table.tsx';
 import { RunnerDrawer } from './runner-drawer.tsx';
-import { ask, closeDialog, dialog, mayManage, readRoster, rosterSource } from './store.ts';
-import type { Roster, RosterAnswer } from './store.ts';
+import {
+  ask,
+  closeDialog,
+  dialog,
+  mayManage,
+  readRoster,
+  rosterSource,
+  type Roster,
+  type RosterAnswer,
+} from './store.ts';
 import { healthWords } from './words.ts';
 
 export function RunnersPage() {

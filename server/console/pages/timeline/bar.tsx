@@ -3,8 +3,7 @@
  * that the words do not.
  */
 import type { Tone } from '../../fact.tsx';
-import { timesWords } from './words.ts';
-import type { Times } from './words.ts';
+import { timesWords, type Times } from './words.ts';
 
 export interface BarProps {
   readonly times: Times;

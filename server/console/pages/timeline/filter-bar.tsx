@@ -1,8 +1,15 @@
 import type { TimelineEntry } from '@svc/sdk';
 import { Button } from '../../button.tsx';
 import { Icon } from '../../icons.tsx';
-import { choices, clearFilter, currentFilter, isFiltering, setFilter, STATUSES } from './filter.ts';
-import type { Filter } from './filter.ts';
+import {
+  choices,
+  clearFilter,
+  currentFilter,
+  isFiltering,
+  setFilter,
+  STATUSES,
+  type Filter,
+} from './filter.ts';
 import { sourceName, sourceOf } from './words.ts';
 
 export function FilterBar({

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TimelineEntry } from '@svc/sdk';
-import { append, begin, byCommit, change, cursorBehind, WATCHED } from './known.ts';
-import type { KnownEntries } from './known.ts';
+import { append, begin, byCommit, change, cursorBehind, WATCHED, type KnownEntries } from './known.ts';
 
 /** Returns an entry that is of a second; the larger it is, the newer is the entry. */
 const entry = (second: number, more: Partial<TimelineEntry> = {}): TimelineEntry => ({

@@ -1,14 +1,10 @@
 /** One environment's timeline as the page follows it. */
-import { signal } from '@preact/signals';
-import type { ReadonlySignal } from '@preact/signals';
-import { Timeline } from '@svc/sdk';
-import type { TimelineEntry, TimelineEvent } from '@svc/sdk';
+import { signal, type ReadonlySignal } from '@preact/signals';
+import { Timeline, type TimelineEntry, type TimelineEvent } from '@svc/sdk';
 import { client } from '../../api.ts';
-import { lastGood } from '../../last-good.ts';
-import type { LastGood } from '../../last-good.ts';
+import { lastGood, type LastGood } from '../../last-good.ts';
 import type { StateSource } from '../../live.ts';
-import { append, begin, change, cursorBehind, WATCHED } from './known.ts';
-import type { KnownEntries } from './known.ts';
+import { append, begin, change, cursorBehind, WATCHED, type KnownEntries } from './known.ts';
 import { newsWords } from './words.ts';
 
 const timeline = new Timeline(client);

@@ -10,8 +10,7 @@ import { Standing } from '../../fact.tsx';
 import { Ago } from '../../time.tsx';
 import { linkOf, shortCommit } from '../builds/words.ts';
 import { Bar } from './bar.tsx';
-import { byCommit } from './known.ts';
-import type { Commit } from './known.ts';
+import { byCommit, type Commit } from './known.ts';
 import {
   commitUrl,
   commitWords,

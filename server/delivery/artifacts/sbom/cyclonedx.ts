@@ -1,6 +1,5 @@
 /** Reads the components of a CycloneDX document, versions 1.4 to 1.7: https://cyclonedx.org/docs/1.7/json/ */
-import { isObject, objectsOf, Unreadable } from './json.ts';
-import type { JsonObject } from './json.ts';
+import { isObject, objectsOf, Unreadable, type JsonObject } from './json.ts';
 import type { Candidate } from './package-list.ts';
 
 /** Levels of components within components. */

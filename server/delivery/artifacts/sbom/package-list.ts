@@ -3,8 +3,7 @@
  * one purl otherwise a second time is kept as well, so that what comes first hides nothing. What has no
  * usable name is dropped and counted.
  */
-import { formatPurl, fullName, nameKey, parsePurl } from '@svc/proto/packages/purl.ts';
-import type { Purl } from '@svc/proto/packages/purl.ts';
+import { formatPurl, fullName, nameKey, parsePurl, type Purl } from '@svc/proto/packages/purl.ts';
 
 export interface SbomPackage {
   readonly type: string;

@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { readSbom } from './read-sbom.ts';
-import type { Sbom } from './read-sbom.ts';
+import { readSbom, type Sbom } from './read-sbom.ts';
 
 const MIB = 1024 * 1024;
 const bytesOf = (document: unknown): Uint8Array => Buffer.from(JSON.stringify(document));

@@ -4,10 +4,8 @@
  */
 import { gunzipSync } from 'node:zlib';
 import { cycloneDxComponents, cycloneDxGaps, LEVELS_MAX } from './cyclonedx.ts';
-import { isObject, objectsOf, Unreadable } from './json.ts';
-import type { JsonObject } from './json.ts';
-import { listPackages } from './package-list.ts';
-import type { Candidate, PackageList } from './package-list.ts';
+import { isObject, objectsOf, Unreadable, type JsonObject } from './json.ts';
+import { listPackages, type Candidate, type PackageList } from './package-list.ts';
 import { spdx3Gaps, spdx3Packages, spdx3Version } from './spdx3.ts';
 import { spdxPackages } from './spdx.ts';
 

@@ -2,8 +2,7 @@
  * Reads the packages of an SPDX document, versions 2.2 and 2.3:
  * https://spdx.github.io/spdx-spec/v2.3/package-information/
  */
-import { listOf, objectsOf } from './json.ts';
-import type { JsonObject } from './json.ts';
+import { listOf, objectsOf, type JsonObject } from './json.ts';
 import type { Candidate } from './package-list.ts';
 
 const NO_PACKAGES: ReadonlySet<unknown> = new Set(['CONTAINER', 'FILE', 'OPERATING-SYSTEM']);

@@ -2,10 +2,8 @@
  * Packages of an SPDX 3.0 document in JSON-LD: a graph of elements that refer to each other by id.
  * https://spdx.github.io/spdx-spec/v3.0.1/
  */
-import { listOf, objectsOf } from './json.ts';
-import type { JsonObject } from './json.ts';
-import { LICENSES_MAX } from './package-list.ts';
-import type { Candidate } from './package-list.ts';
+import { listOf, objectsOf, type JsonObject } from './json.ts';
+import { LICENSES_MAX, type Candidate } from './package-list.ts';
 
 /** Those of the profiles for models and data are packages with more members. */
 const PACKAGES: ReadonlySet<unknown> = new Set([

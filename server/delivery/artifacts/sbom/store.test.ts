@@ -1,18 +1,15 @@
 /** Tests sets of packages in a real database: stored once, shared, found by the names of what they hold. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../../test/setup/database.ts';
 import { has } from '../../../../test/setup/needs.ts';
 import { waitFor } from '../../../../test/setup/wait-for.ts';
 import { systemScope } from '../../../kit/authorise.ts';
 import type { SqlTag } from '../../../base/db/index.ts';
-import { listPackages } from './package-list.ts';
-import type { SbomPackage } from './package-list.ts';
+import { listPackages, type SbomPackage } from './package-list.ts';
 import { readSbom } from './read-sbom.ts';
 import { namesNear, setsWith, wantedPackage } from './search.ts';
-import { packagesOfAll, storePackageSet } from './store.ts';
-import type { StatedPackage } from './store.ts';
+import { packagesOfAll, storePackageSet, type StatedPackage } from './store.ts';
 
 const TEAM = 'team_1';
 const OTHER = 'team_2';

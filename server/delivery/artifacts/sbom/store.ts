@@ -3,8 +3,7 @@
 import { hash } from 'node:crypto';
 import type { TeamScope } from '../../../kit/context.ts';
 import type { SqlTag } from '../../../base/db/index.ts';
-import { claimOf, inOrder } from './package-list.ts';
-import type { SbomPackage } from './package-list.ts';
+import { claimOf, inOrder, type SbomPackage } from './package-list.ts';
 
 export interface StoredSet {
   readonly setId: number;

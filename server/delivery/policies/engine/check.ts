@@ -3,15 +3,12 @@
  * types are known, and the result is a bool. It goes through the tree with a stack of generators instead of
  * recursion, because what a tree looks like is up to whoever wrote the expression.
  */
-import { isCelError, plan } from '@bufbuild/cel';
-import type { parse } from '@bufbuild/cel';
-import { suggestionOf } from './findings.ts';
-import type { Finding } from './findings.ts';
+import { isCelError, plan, type parse } from '@bufbuild/cel';
+import { suggestionOf, type Finding } from './findings.ts';
 import { INPUT } from './input.ts';
 import { language } from './language.ts';
 import { costOf, problemOf } from './patterns.ts';
-import { either, FUNCTIONS, mayBe, nameOf, typeOfShape } from './types.ts';
-import type { Overload, Type } from './types.ts';
+import { either, FUNCTIONS, mayBe, nameOf, typeOfShape, type Overload, type Type } from './types.ts';
 
 type Parsed = ReturnType<typeof parse>;
 type Expr = NonNullable<Parsed['expr']>;

@@ -3,8 +3,7 @@
  * problems and its place.
  */
 import { expect, it } from 'vitest';
-import { ACTIONS, readDocument } from './document.ts';
-import type { Problem } from './document.ts';
+import { ACTIONS, readDocument, type Problem } from './document.ts';
 
 const PROVENANCE =
   "artifacts.all(a, a.attestations.exists(t, t.predicateType == 'https://slsa.dev/provenance/v1' && t.verified))";

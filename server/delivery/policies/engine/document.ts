@@ -3,8 +3,7 @@
  * told together.
  */
 import { TOKENS_MAX, problemsOfExpression } from './expression.ts';
-import { suggestionOf } from './findings.ts';
-import type { Finding } from './findings.ts';
+import { suggestionOf, type Finding } from './findings.ts';
 import { PATTERNS_COST_MAX } from './patterns.ts';
 
 export const ACTIONS = [

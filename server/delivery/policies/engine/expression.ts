@@ -2,8 +2,7 @@
  * Reads one expression: measures it, parses it, and checks what it names against the input. Nothing is run.
  */
 import { parse } from '@bufbuild/cel';
-import { check } from './check.ts';
-import type { Budget } from './check.ts';
+import { check, type Budget } from './check.ts';
 import type { Finding } from './findings.ts';
 import { scan } from './scan.ts';
 

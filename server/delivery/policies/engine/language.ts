@@ -4,12 +4,20 @@
  * joined in parts: the library makes a chain of them, and one of some thousands overflows the stack when it
  * is read.
  */
-import { CelScalar, celEnv, celFunc, celList, celListConcat, isCelList, listType } from '@bufbuild/cel';
-import type { CelInput, CelList } from '@bufbuild/cel';
+import {
+  CelScalar,
+  celEnv,
+  celFunc,
+  celList,
+  celListConcat,
+  isCelList,
+  listType,
+  type CelInput,
+  type CelList,
+} from '@bufbuild/cel';
 import { isLicensed } from './licence.ts';
 import { compilePattern } from './patterns.ts';
-import { compareVersions, versionOf } from './semver.ts';
-import type { Version } from './semver.ts';
+import { compareVersions, versionOf, type Version } from './semver.ts';
 
 const TEXT_CHARS_MAX = 65_536;
 const LIST_MAX = 10_000;

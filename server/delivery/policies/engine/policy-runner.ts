@@ -6,10 +6,8 @@
  * Owns the thread and the turns: at most one gate is with the thread, and each gate is answered exactly once.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { printInput } from './input.ts';
-import type { PolicyInput } from './input.ts';
-import { startThread } from './thread.ts';
-import type { FromThread, Gate, Thread } from './thread.ts';
+import { printInput, type PolicyInput } from './input.ts';
+import { startThread, type FromThread, type Gate, type Thread } from './thread.ts';
 import type { Judged, PolicyAtGate, Verdict } from './verdict.ts';
 
 /** Time of a processor of all policies together that are judged in one allowance. */

@@ -1,10 +1,8 @@
 /** Makes the values of CEL from the JSON of an input, once for all policies of a gate. */
-import { celList, celMap } from '@bufbuild/cel';
-import type { CelInput } from '@bufbuild/cel';
+import { celList, celMap, type CelInput } from '@bufbuild/cel';
 import { fromJson } from '@bufbuild/protobuf';
 import { TimestampSchema, timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { emptyOf, INPUT } from './input.ts';
-import type { Scalar, Shape } from './input.ts';
+import { emptyOf, INPUT, type Scalar, type Shape } from './input.ts';
 
 export type Bindings = Record<string, CelInput>;
 

@@ -1,8 +1,7 @@
 /** Here it is tested to what the verdicts of a gate lead. */
 import { expect, it } from 'vitest';
 import type { PolicyMode } from './document.ts';
-import { decide } from './verdict.ts';
-import type { Outcome, Verdict } from './verdict.ts';
+import { decide, type Outcome, type Verdict } from './verdict.ts';
 
 const verdictOf = (mode: PolicyMode, outcome: Outcome): Verdict => ({
   policyId: `${mode} ${outcome}`,

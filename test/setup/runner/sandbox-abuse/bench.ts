@@ -14,8 +14,7 @@ import type {
   Running,
   SandboxSpec,
 } from '../../../../runner/executor/executor.ts';
-import { makeSpec, shell } from '../executor-fixtures.ts';
-import type { Collected, Finished, SpecChanges } from '../executor-fixtures.ts';
+import { makeSpec, shell, type Collected, type Finished, type SpecChanges } from '../executor-fixtures.ts';
 import { listMounts } from '../../../../runner/executor/procfs.ts';
 import { writeTar } from '@svc/proto/archive/tar.ts';
 

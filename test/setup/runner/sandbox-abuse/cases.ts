@@ -4,8 +4,7 @@
  * table.
  */
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { expect } from 'vitest';
 import { limitLines, LINE_BYTES_MAX } from '../../../../runner/output/line-limit.ts';
 import { createMasker } from '../../../../runner/output/masking.ts';
