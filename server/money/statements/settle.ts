@@ -12,7 +12,6 @@ import { moneyOf } from '../amounts/index.ts';
 import { BILLING_ACTOR, lockCredit, shortfallOf, useCredit } from '../credits/index.ts';
 import { paidMonth, type Pricing } from '../plans/index.ts';
 import { shortfallLine, totalsOf, usageLines, type Line, type Totals } from './lines.ts';
-import { statementLines } from './schema.ts';
 
 export interface TeamMonth {
   readonly teamId: string;
@@ -89,15 +88,18 @@ async function insert({ sql }: Database, { teamId, period, at }: TeamMonth, sett
       ${dueCents === 0 ? 'settled' : 'closed'}, ${at})`;
 }
 
-async function insertLines({ orm }: Database, statementId: string, lines: readonly Line[]): Promise<void> {
-  const rows = lines.map(({ list, included, ...line }, n) => ({
+async function insertLines({ sql }: Database, id: string, lines: readonly Line[]): Promise<void> {
+  const rows = lines.map((line, n) => ({
     ...line,
-    statementId,
     n: n + 1,
-    list: list.toString(),
-    included: included.toString(),
+    list: line.list.toString(),
+    included: line.included.toString(),
   }));
-  await orm.insert(statementLines).values(rows);
+  await sql`
+    insert into statement_lines (statement_id, n, meter, price_id, metered_ms, included_ms, list, included, list_cents, net_cents)
+    select ${id}, n, meter, "priceId", "meteredMs", "includedMs", list, included, "listCents", "netCents"
+    from jsonb_to_recordset(${sql.json(rows)}::jsonb) r(n int, meter text, "priceId" text, "meteredMs" bigint, "includedMs" bigint, list numeric, included numeric,
+      "listCents" bigint, "netCents" bigint)`;
 }
 
 /** A team that is gone has nobody to tell; its ledger stays. */
