@@ -3,7 +3,6 @@
  * ledger, in turn: entries a second, and what the server's memory grows by. The first one comes to a server
  * that has done nothing before.
  */
-import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
@@ -11,6 +10,7 @@ import { entryHash, NO_HASH } from '../../server/kit/ledger/entry.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
 import { freshDatabase } from './database.ts';
 import { figure, median, type Figure } from './figure.ts';
+import { watchResident } from './resident.ts';
 
 const ENTRIES = 100_000;
 const AT_ONCE = 1_000;
@@ -65,22 +65,6 @@ async function fillLedger(sql: postgres.Sql, { chain, fromMs }: Chain): Promise<
   await sql`vacuum analyze audit_entries`;
 }
 
-/** Watches what the server has resident, now and at most until `stop`. */
-function watchMemory({ server }: Platform) {
-  const mib = (): number => {
-    const status = readFileSync(`/proc/${server.child.pid}/status`, 'utf8');
-    return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1_024;
-  };
-  const before = mib();
-  let peak = before;
-  const timer = setInterval(() => (peak = Math.max(peak, mib())), LOOK_EVERY_MS);
-  const stop = (): number => {
-    clearInterval(timer);
-    return Math.max(peak, mib());
-  };
-  return { before, stop };
-}
-
 /** Milliseconds until the package is there. */
 async function assembled(
   { sdk }: Platform,
@@ -119,7 +103,7 @@ export async function run(): Promise<Figure[]> {
     const samples = { ours: [] as number[], theirs: [] as number[] };
     const memory: Array<{ readonly before: number; readonly peak: number }> = [];
     for (let round = 0; round < ROUNDS; round += 1) {
-      const { before, stop } = watchMemory(platform);
+      const { before, stop } = watchResident(platform.server);
       const times = [fromMs - HOUR_MS, Date.now() + HOUR_MS].map((ms) => new Date(ms).toISOString());
       samples.ours.push(ENTRIES / (await assembled(platform, teamId, times as [string, string])));
       memory.push({ before, peak: stop() });

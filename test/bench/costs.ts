@@ -5,12 +5,12 @@
  * runner each day, so that the small team has fewer of them.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import postgres from 'postgres';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
 import { freshDatabase } from './database.ts';
 import { figure, median, percentile, type Figure } from './figure.ts';
+import { watchResident } from './resident.ts';
 
 const SHORT = 10_000;
 const LONG = 1_000_000;
@@ -18,7 +18,6 @@ const SHAPE = { environments: 18, projects: 6, runners: 36 };
 const READS = 100;
 const WARM_UP = 20;
 const ROUNDS = 3;
-const RSS_EVERY_MS = 20;
 
 interface FilledTeam {
   readonly teamId: string;
@@ -116,10 +115,7 @@ interface Exported {
 }
 
 async function exported({ sdk, server }: Platform, { teamId, events }: FilledTeam): Promise<Exported> {
-  const rss = (): number =>
-    Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8'))?.[1]) / 1_024;
-  let most = rss();
-  const sampling = setInterval(() => (most = Math.max(most, rss())), RSS_EVERY_MS);
+  const memory = watchResident(server);
   const began = performance.now();
   let firstByteMs = 0;
   let lines = 0;
@@ -127,7 +123,7 @@ async function exported({ sdk, server }: Platform, { teamId, events }: FilledTea
     firstByteMs ||= performance.now() - began;
     for (const byte of bytes) if (byte === 10) lines += 1;
   }
-  clearInterval(sampling);
+  const most = memory.stop();
   if (lines !== events + 1) throw new Error(`${lines} lines, expected ${events + 1}`);
   return { rate: events / ((performance.now() - began) / 1_000), firstByteMs, most };
 }

@@ -14,6 +14,7 @@ import { createByteClient, createJsonClient, enrollBenchRunner, type BenchRunner
 import { freshDatabase } from './database.ts';
 import type { Platform } from '../e2e/platform.ts';
 import { startLayout } from './layout.ts';
+import { resident } from './resident.ts';
 import type { Program } from '../e2e/processes.ts';
 
 const MEBIBYTE = 1_048_576;
@@ -37,11 +38,6 @@ function logLines(bytes: number): Buffer {
     text += `2026-11-20T16:00:${String(line % 60).padStart(2, '0')}.${line % 1000}Z INFO compiled src/components/widget-${line % 977}.ts -> dist/${noise}.js in ${line % 131} ms\n`;
   }
   return Buffer.from(text.slice(0, bytes));
-}
-
-function residentMb({ child }: Program): number {
-  const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
-  return Number(kilobytes) / 1024;
 }
 
 /** Processor seconds that it has used. */
@@ -138,13 +134,10 @@ interface Passed {
 async function pass(stand: Stand, chunk: Buffer, bytes: number): Promise<Passed> {
   let left = bytes / chunk.length;
   const programs = [stand.gateway, stand.platform.server];
-  const before = programs.map(residentMb);
+  const before = programs.map(resident);
   const cpuBefore = programs.map(cpuSeconds);
   let peak = before;
-  const watch = setInterval(
-    () => (peak = programs.map((p, i) => Math.max(peak[i] ?? 0, residentMb(p)))),
-    100,
-  );
+  const watch = setInterval(() => (peak = programs.map((p, i) => Math.max(peak[i] ?? 0, resident(p)))), 100);
   const startedAt = performance.now();
   const selfBefore = process.cpuUsage();
   await Promise.all(
@@ -160,7 +153,7 @@ async function pass(stand: Stand, chunk: Buffer, bytes: number): Promise<Passed>
     grownMb: Math.max(...grown),
     notes:
       `${(bytes / MEBIBYTE).toFixed(0)} MiB in ${seconds.toFixed(1)} s; processor seconds: gateway ${cpu[0]?.toFixed(1)}, server ${cpu[1]?.toFixed(1)}, ` +
-      `this generator ${((self.user + self.system) / 1e6).toFixed(1)}; resident MB before ${before.map((mb) => mb.toFixed(0)).join(' and ')}, ` +
+      `this generator ${((self.user + self.system) / 1e6).toFixed(1)}; resident MiB before ${before.map((mb) => mb.toFixed(0)).join(' and ')}, ` +
       `at most ${peak.map((mb) => mb.toFixed(0)).join(' and ')}`,
   };
 }

@@ -16,6 +16,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   heartbeat: () => import('./heartbeat.ts'),
   fair: () => import('./fair.ts'),
   throughput: () => import('./throughput.ts'),
+  memory: () => import('./memory.ts'),
   polls: () => import('./polls.ts'),
   timeline: () => import('./timeline.ts'),
   'supply-chain': () => import('./supply-chain.ts'),

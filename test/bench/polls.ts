@@ -6,7 +6,6 @@
  * it alone. All of it is done once with the platform in one process, as it comes, and once with the gateway
  * as a process of its own.
  */
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { createNonce, generateSigningKey, type SigningKey } from '@svc/proto/signature/keys.ts';
 import { signRequest } from '@svc/proto/signature/sign.ts';
@@ -15,6 +14,7 @@ import { figure, percentile, type Figure } from './figure.ts';
 import { createJsonClient, type JsonClient } from './client.ts';
 import { freshDatabase } from './database.ts';
 import { freePort, METRICS_TOKEN, startLayout, type Layout } from './layout.ts';
+import { resident } from './resident.ts';
 import type { Platform } from '../e2e/platform.ts';
 import { startProgram, type Program } from '../e2e/processes.ts';
 import { waitFor } from '../setup/wait-for.ts';
@@ -23,11 +23,6 @@ const POLLS = 10_000;
 /** A gateway parks at most 16 polls of one runner. */
 const POLLS_PER_RUNNER = 10;
 const OPEN_AT_ONCE = 200;
-
-function residentBytes({ child }: Program): number {
-  const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
-  return Number(kilobytes) * 1024;
-}
 
 /** Opens the requests, each on a socket of its own, and leaves them open. */
 async function open(port: number, requests: readonly string[]): Promise<Socket[]> {
@@ -79,12 +74,12 @@ async function bytesPerPoll(
     readonly meanwhile?: () => Promise<void>;
   },
 ): Promise<number> {
-  const before = residentBytes(program);
+  const before = resident(program);
   const sockets = await open(port, requests);
   await waitFor('all requests to be parked', async () => ((await parked()) ? true : undefined), {
     withinMs: 60_000,
   });
-  const bytes = (residentBytes(program) - before) / requests.length;
+  const bytes = ((resident(program) - before) * 1_048_576) / requests.length;
   await meanwhile();
   for (const socket of sockets) socket.destroy();
   return bytes;

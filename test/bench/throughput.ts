@@ -116,7 +116,11 @@ interface Offer {
   readonly epoch: number;
 }
 
-async function product(url: string, layout: Layout, slots = SLOTS): Promise<number> {
+/** Does `measure` with a function that sends so many items through the product, and returns how many a second. */
+export async function withProduct<T>(
+  { url, layout, slots = SLOTS }: { readonly url: string; readonly layout: Layout; readonly slots?: number },
+  measure: (pass: (items: number) => Promise<number>, platform: Platform) => Promise<T>,
+): Promise<T> {
   const { platform, port, stop } = await startLayout(layout, url, { AMQP_URL });
   const machines = `http://127.0.0.1:${port}`;
   const client = createJsonClient(platform.url, 2 * AT_ONCE);
@@ -129,14 +133,19 @@ async function product(url: string, layout: Layout, slots = SLOTS): Promise<numb
       runners.push(await enrollBenchRunner(machineClient, machines, { token, name: `bench-${index}` }));
     }
     const load = { platform, teamId, runners, slots, client };
-    await pump(load, WARM_UP);
-    return await pump(load, ITEMS);
+    return await measure(async (items) => await pump(load, items), platform);
   } finally {
     client.close();
     machineClient.close();
     await stop();
   }
 }
+
+const product = async (url: string, layout: Layout, slots = SLOTS): Promise<number> =>
+  await withProduct({ url, layout, slots }, async (pass) => {
+    await pass(WARM_UP);
+    return await pass(ITEMS);
+  });
 
 export async function run(): Promise<Figure[]> {
   await using first = await freshDatabase();
