@@ -4,7 +4,7 @@
  * list, never a permission.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from './wrong-field.ts';
 import type { Secrets } from '../base/secrets.ts';
 
 /** Values of the sort key: enough to say "after this row". */
@@ -42,7 +42,5 @@ export function createCursors(secrets: Pick<Secrets, 'mac'>): Cursors {
 
 function invalid(): Error {
   const message = 'cursor is not one that this list gave out with these filters; start again without it';
-  return apiError('validation_failed', message, {
-    details: { fields: [{ field: 'cursor', rule: 'cursor', message }] },
-  });
+  return wrongField(message, { field: 'cursor', rule: 'cursor' });
 }

@@ -14,6 +14,7 @@ import {
 } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../kit/wrong-field.ts';
 import { visibleLength } from '@svc/proto/http/visible-text.ts';
 import { encoder } from '@svc/proto/http/json.ts';
 import { auditActor } from '../kit/ledger/index.ts';
@@ -111,9 +112,7 @@ function checkReason(given: string): string {
   }
   if (length > REASON_CHARS_MAX) {
     const message = `reason has ${length} characters, at most ${REASON_CHARS_MAX} are taken; shorten it and link to the rest`;
-    throw apiError('validation_failed', message, {
-      details: { fields: [{ field: 'reason', rule: 'max_len', message }] },
-    });
+    throw wrongField(message, { field: 'reason', rule: 'max_len' });
   }
   return reason;
 }

@@ -3,6 +3,7 @@
  * scopes, teams or time than it has itself.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import type { Caller } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { BY_NAME_ALONE, KEY_SCOPE, STAFF_SCOPE, TEAM_SCOPES } from '../../kit/scopes.ts';
@@ -41,9 +42,7 @@ export function boundedTeam(
   const team = asked ?? caller.onlyTeamId;
   if (team !== undefined && scopes.includes(STAFF_SCOPE)) {
     const message = `a key with the scope "${STAFF_SCOPE}" acts on the whole platform and cannot be narrowed to a team; leave out one of the two`;
-    throw apiError('validation_failed', message, {
-      details: { fields: [{ field: 'teamId', rule: 'staff', message }] },
-    });
+    throw wrongField(message, { field: 'teamId', rule: 'staff' });
   }
   if (team !== undefined && !caller.memberships.has(team)) throw notFound('team');
   return team;

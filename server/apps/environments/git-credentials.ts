@@ -5,6 +5,7 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { GitCredentials as Message } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import type { environments } from './schema.ts';
@@ -63,9 +64,7 @@ export function refuseOtherHost(
   const message =
     `the git credentials were given for ${from ?? 'no host yet'} and do not go to ${to ?? 'another address'}: ` +
     'send gitCredentials for the new host in the same request, or an empty gitCredentials object to clear them';
-  throw apiError('validation_failed', message, {
-    details: { fields: [{ field: 'gitCredentials', rule: 'host', message }] },
-  });
+  throw wrongField(message, { field: 'gitCredentials', rule: 'host' });
 }
 
 const sealedAt = (environmentId: string): string => `environments.git_sealed:${environmentId}`;
@@ -76,9 +75,7 @@ export function gitCredentials(message: Message): GitCredentials | undefined {
   if (token === undefined && sshKey === undefined) {
     if (username === undefined && knownHosts === undefined) return undefined;
     const text = 'git credentials hold neither a token nor an SSH key, at least one of them is needed';
-    throw apiError('validation_failed', text, {
-      details: { fields: [{ field: 'gitCredentials', rule: 'required', message: text }] },
-    });
+    throw wrongField(text, { field: 'gitCredentials', rule: 'required' });
   }
   return {
     ...(token === undefined ? {} : { username: username ?? 'git', token }),

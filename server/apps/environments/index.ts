@@ -1,6 +1,6 @@
 /** An environment says where a project's branch is built and deployed. */
 import { eq } from 'drizzle-orm';
-import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   CreateRequestSchema,
@@ -194,9 +194,7 @@ function selectorOf(runner: WorkSelector): Environment['runner'] {
 function checkPath(field: 'buildPath' | 'dockerfile' | 'context', path = ''): void {
   if (!path.split(/[/\\]/).includes('..')) return;
   const message = `${field} is ${JSON.stringify(path)}, which holds "..", expected a path inside of the repository`;
-  throw apiError('validation_failed', message, {
-    details: { fields: [{ field, rule: 'relative', message }] },
-  });
+  throw wrongField(message, { field, rule: 'relative' });
 }
 
 /** An empty text takes back what was set. */

@@ -4,6 +4,7 @@
  */
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   VariableSchema,
@@ -192,9 +193,7 @@ async function put(
 function checkValue({ name, value }: WantedVariable): void {
   if (!value.includes('\0')) return;
   const message = `the value of ${name} holds U+0000, which no environment can carry`;
-  throw apiError('validation_failed', message, {
-    details: { fields: [{ field: 'value', rule: 'text', message }] },
-  });
+  throw wrongField(message, { field: 'value', rule: 'text' });
 }
 
 function checkLimits(before: readonly Stored[], next: readonly Stored[]): void {

@@ -23,7 +23,7 @@ export {
 } from './rows.ts';
 export type { Connection } from './rows.ts';
 export type { OidcPolicy } from './schema.ts';
-export { detailsOf, refusedField, refuseWhenPaused, shownConnection } from './shown.ts';
+export { detailsOf, refuseWhenPaused, shownConnection } from './shown.ts';
 export {
   openSecrets,
   schemesOf,

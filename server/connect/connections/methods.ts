@@ -19,6 +19,7 @@ import type { Secrets } from '../../base/secrets.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, enumWord, lockTeam } from '../../kit/resource/index.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import {
   forgeOf,
   mappingProblem,
@@ -27,7 +28,7 @@ import {
   type CiProvider,
   type GenericMapping,
 } from '../providers/index.ts';
-import { detailsOf, nextSteps, notTaken, refusedField, shownConnection, type Beside } from './shown.ts';
+import { detailsOf, nextSteps, notTaken, shownConnection, type Beside } from './shown.ts';
 import {
   connectionOfRepository,
   connectionRows,
@@ -79,11 +80,10 @@ export function createConnections({ secrets, followers }: ConnectionDeps): Handl
     updateConnection: async (request, ctx) => {
       const known = await connectionRows.find(ctx, request.connectionId);
       if (request.status === StatusNumber.ERROR)
-        throw refusedField(
-          'status',
-          'in',
-          'status is "error", which only the service sets; expected active or paused',
-        );
+        throw wrongField('status is "error", which only the service sets; expected active or paused', {
+          field: 'status',
+          rule: 'in',
+        });
       await checkProject(ctx, known.teamId, request.projectId);
       let before = known;
       let fields: readonly Changeable[] = [];
@@ -212,13 +212,12 @@ function policyOf({ refs, files, environments }: PolicyMessage): OidcPolicy | nu
 function mappingOf({ provider }: Connection, { pointers, words }: MappingMessage): GenericMapping | null {
   if (Object.keys(pointers).length + Object.keys(words).length === 0) return null;
   if (provider !== 'generic')
-    throw refusedField(
-      'genericMapping',
-      'provider',
-      `the connection's provider is ${provider}, a mapping is for generic`,
-    );
+    throw wrongField(`the connection's provider is ${provider}, a mapping is for generic`, {
+      field: 'genericMapping',
+      rule: 'provider',
+    });
   const problem = mappingProblem({ pointers, words });
-  if (problem !== undefined) throw refusedField('genericMapping', 'mapping', problem);
+  if (problem !== undefined) throw wrongField(problem, { field: 'genericMapping', rule: 'mapping' });
   return { pointers: { ...pointers }, words: { ...words } };
 }
 
@@ -264,9 +263,8 @@ function checkOneProject({ id, projectId: known }: Connection, asked: string | u
 }
 
 function noRepository(path: string, form: string): Error {
-  return refusedField(
-    'repositoryPath',
-    'repository',
-    `repository path "${path.slice(0, 100)}" names no repository, expected ${form}`,
-  );
+  return wrongField(`repository path "${path.slice(0, 100)}" names no repository, expected ${form}`, {
+    field: 'repositoryPath',
+    rule: 'repository',
+  });
 }

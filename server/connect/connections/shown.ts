@@ -39,10 +39,6 @@ export function detailsOf({ provider, repositoryKey }: Connection) {
   return { provider, repository: repositoryKey };
 }
 
-export function refusedField(field: string, rule: string, message: string): Error {
-  return apiError('validation_failed', message, { details: { fields: [{ field, rule, message }] } });
-}
-
 /** Throws for a paused connection, which takes no reports. */
 export function refuseWhenPaused({ id, status }: Pick<Connection, 'id' | 'status'>): void {
   if (status !== 'paused') return;

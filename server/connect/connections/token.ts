@@ -9,9 +9,10 @@ import type { Secrets } from '../../base/secrets.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, enumWord } from '../../kit/resource/index.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import { forgeOf, sealToken, type ForgeId } from '../providers/index.ts';
 import { connectionRows, type Connection } from './rows.ts';
-import { detailsOf, refusedField, shownConnection } from './shown.ts';
+import { detailsOf, shownConnection } from './shown.ts';
 import { startSubscription } from './webhook/store.ts';
 
 export interface TokenDeps {
@@ -25,7 +26,8 @@ export function createTokens({ secrets, allowPrivate }: TokenDeps): Handlers<Ctx
     setConnectionToken: async ({ connectionId, token, forge, apiUrl }, ctx) => {
       const before = await connectionRows.find(ctx, connectionId);
       const problem = apiUrl === undefined ? undefined : urlProblem(apiUrl, allowPrivate);
-      if (problem !== undefined) throw refusedField('apiUrl', 'address', `apiUrl is "${apiUrl}": ${problem}`);
+      if (problem !== undefined)
+        throw wrongField(`apiUrl is "${apiUrl}": ${problem}`, { field: 'apiUrl', rule: 'address' });
       const wanted = {
         token: sealToken(secrets, connectionId, token),
         // A field that is not named goes back to its default: a new token is never sent to an address that
@@ -34,10 +36,9 @@ export function createTokens({ secrets, allowPrivate }: TokenDeps): Handlers<Ctx
         apiUrl: apiUrl ?? null,
       };
       if (forgeOf({ ...before, ...wanted }) === undefined)
-        throw refusedField(
-          'forge',
-          'required',
+        throw wrongField(
           `what ${before.repositoryHost} is cannot be told from its name; name its kind: github, gitlab, bitbucket or azure`,
+          { field: 'forge', rule: 'required' },
         );
       const details = (after: Connection) => ({
         ...detailsOf(after),

@@ -12,6 +12,7 @@ import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
 import { change, enumWord } from '../../kit/resource/index.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import {
   canSubscribe,
   connectionRows,
@@ -19,7 +20,6 @@ import {
   giveSecret,
   openSecrets,
   readWebhook,
-  refusedField,
   schemesOf,
   setWebhook,
   startSubscription,
@@ -106,11 +106,10 @@ async function webhookOf(ctx: Ctx, { id }: Connection): Promise<Webhook> {
 function checkScheme({ provider }: Connection, scheme: Scheme): void {
   const schemes = schemesOf(provider);
   if (!schemes.includes(scheme))
-    throw refusedField(
-      'scheme',
-      'in',
-      `scheme is "${scheme}", webhooks of ${provider} have ${schemes.join(' or ')}`,
-    );
+    throw wrongField(`scheme is "${scheme}", webhooks of ${provider} have ${schemes.join(' or ')}`, {
+      field: 'scheme',
+      rule: 'in',
+    });
 }
 
 function cannotSubscribe(connection: Connection): Error {

@@ -2,7 +2,7 @@
  * A cursor of the timeline reads `2026-11-20T16:00:00.123Z~cir_…`. The time alone will do, and means
  * everything before it; the id behind it says which entries of that very time are still to come.
  */
-import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 
 export interface Position {
   readonly at: Date;
@@ -22,9 +22,7 @@ export function parseCursor(cursor: string): Position {
   // The year must be one that the database knows; a zone can lead out of those of four digits.
   if (time !== '' && at.getUTCFullYear() >= 1 && at.getUTCFullYear() <= 9_999) return { at, id };
   const message = `cursor is "${cursor}", expected an ISO 8601 time such as 2026-11-20T16:00:00Z, or the nextCursor of a page`;
-  throw apiError('validation_failed', message, {
-    details: { fields: [{ field: 'cursor', rule: 'timestamp', message }] },
-  });
+  throw wrongField(message, { field: 'cursor', rule: 'timestamp' });
 }
 
 export function formatCursor({ at, id }: Position): string {

@@ -1,6 +1,6 @@
 /** Keys of others whose statements a team believes. */
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import { TrustedKeySchema, TrustedKeysService } from '@svc/proto/gen/svc/trustedkeys/v1/trustedkeys_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -79,7 +79,5 @@ function readKey(pem: string): Buffer {
 
 function refused(why: string): Error {
   const message = `publicKey cannot be taken: ${why}`;
-  return apiError('validation_failed', message, {
-    details: { fields: [{ field: 'publicKey', rule: 'public_key', message }] },
-  });
+  return wrongField(message, { field: 'publicKey', rule: 'public_key' });
 }

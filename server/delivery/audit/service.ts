@@ -1,6 +1,6 @@
 /** The ledger as teams and staff read it. */
 import type { JsonObject } from '@bufbuild/protobuf';
-import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   AdminAuditService,
@@ -75,12 +75,10 @@ function showEntry({ at, details, ...row }: AuditRow): AuditEntry {
 function ownPlace(seq: number | undefined, hash: string | undefined) {
   if (seq === undefined && hash === undefined) return undefined;
   if (seq !== undefined && hash !== undefined) return { seq, hash };
-  throw invalid(seq === undefined ? 'seq' : 'hash', 'seq and hash of a kept entry go together; send both');
-}
-
-function invalid(field: string, message: string): Error {
-  return apiError('validation_failed', message, {
-    details: { resource: 'audit entry', fields: [{ field, rule: 'pair', message }] },
+  throw wrongField('seq and hash of a kept entry go together; send both', {
+    resource: 'audit entry',
+    field: seq === undefined ? 'seq' : 'hash',
+    rule: 'pair',
   });
 }
 
@@ -125,7 +123,11 @@ async function exportChain(deps: AuditDeps, ctx: Ctx, { chain, after }: Exportin
   const { sql } = ctx.db.behind;
   const from = after === '' ? 0 : Number(after);
   if (!/^\d{0,10}$/.test(after) || from > SEQ_MAX)
-    throw invalid('after', `after is "${after}", expected the position of a line of this export`);
+    throw wrongField(`after is "${after}", expected the position of a line of this export`, {
+      resource: 'audit entry',
+      field: 'after',
+      rule: 'pair',
+    });
   const end = (await findHead(sql, chain)) ?? { seq: 0, hash: NO_HASH };
   return exportLines(deps, ctx, { chain, from, end });
 }

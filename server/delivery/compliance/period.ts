@@ -1,5 +1,5 @@
 /** The period of a package as callers write it. */
-import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 
 export interface Period {
   readonly periodStart: Date;
@@ -54,7 +54,5 @@ function readMoment(field: string, text: string): { readonly atMs: number; reado
 const isoDay = (ms: number): string => (Number.isNaN(ms) ? '' : new Date(ms).toISOString().slice(0, 10));
 
 function invalid(field: string, message: string): Error {
-  return apiError('validation_failed', message, {
-    details: { fields: [{ field, rule: 'period', message }] },
-  });
+  return wrongField(message, { field, rule: 'period' });
 }

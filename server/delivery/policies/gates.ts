@@ -4,6 +4,7 @@
  * that transaction, is kept again behind it.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import { visibleLength } from '@svc/proto/http/visible-text.ts';
 import { requireRole, systemScope } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -139,9 +140,7 @@ function checkOverride({ teams }: Ctx, { teamId, override }: Passage): void {
   const { min, max } = REASON_CHARS;
   if (seen >= min && length <= max) return;
   const message = `the reason of the override has ${seen} characters that can be seen, expected ${min} to ${max}`;
-  throw apiError('validation_failed', message, {
-    details: { fields: [{ field: 'override.reason', rule: 'length', message }] },
-  });
+  throw wrongField(message, { field: 'override.reason', rule: 'length' });
 }
 
 function objections(

@@ -10,6 +10,7 @@
  */
 import { and, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import type {
   ApproveRequest,
   CreateRequest,
@@ -88,9 +89,7 @@ function refuseNoImage(artifacts: readonly Artifact[], artifactId: string): void
   if (artifact === undefined) throw notFound('artifact');
   if (artifact.kind === 'image') return;
   const message = `artifact id ${artifactId} is of the kind ${artifact.kind}, expected an image of the release`;
-  throw apiError('validation_failed', message, {
-    details: { fields: [{ field: 'artifactId', rule: 'image', message }] },
-  });
+  throw wrongField(message, { field: 'artifactId', rule: 'image' });
 }
 
 export async function approve(

@@ -1,6 +1,7 @@
 /** Signing keys: published, rotated and revoked here, used by whoever states something about an artifact. */
 import { eq, isNull, and } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   AdminSigningKeysService,
@@ -62,9 +63,7 @@ function createAdminSigningKeys(store: KeyStore): Handlers<Ctx> {
       const since = compromisedSince === undefined ? null : timestampDate(compromisedSince);
       if (since !== null && since > now) {
         const message = `compromisedSince is ${since.toISOString()}, which has not come yet`;
-        throw apiError('validation_failed', message, {
-          details: { fields: [{ field: 'compromisedSince', rule: 'past', message }] },
-        });
+        throw wrongField(message, { field: 'compromisedSince', rule: 'past' });
       }
       await ctx.db.transact(async (db) => {
         const [revoked] = await db.orm

@@ -11,6 +11,7 @@ import {
   type UpdateRequest,
 } from '@svc/proto/gen/svc/registries/v1/registries_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { environmentsFeature, missingRegistryOfTeam } from '../../apps/environments/index.ts';
@@ -191,9 +192,7 @@ function checkCredentials({ username, password }: AddRequest): Credentials | und
 }
 
 function refused(field: string, message: string): Error {
-  return apiError('validation_failed', message, {
-    details: { fields: [{ field, rule: 'registry', message }] },
-  });
+  return wrongField(message, { field, rule: 'registry' });
 }
 
 function exists({ id, host, namespace }: Registry): Error {

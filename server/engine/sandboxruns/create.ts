@@ -8,7 +8,7 @@ import {
   type CreateRequest,
   type SandboxRun,
 } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import { problemOfImage } from '@svc/proto/images/reference.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { replay } from '../../kit/idempotency.ts';
@@ -73,15 +73,18 @@ export async function createRun(deps: CreateDeps, request: CreateRequest, ctx: C
 function specOf(secrets: Pick<Secrets, 'seal'>, id: string, request: CreateRequest): RunSpec {
   const bytes = request.command.reduce((sum, word) => sum + Buffer.byteLength(word), 0);
   if (bytes > COMMAND_BYTES_MAX)
-    throw invalid(
-      'command',
-      'max_bytes',
+    throw wrongField(
       `command is ${bytes} bytes long, at most ${COMMAND_BYTES_MAX} are taken; put data into stdin`,
+      { resource: 'sandbox run', field: 'command', rule: 'max_bytes' },
     );
   const { env, stdin, image, limits } = request;
   const problem = image === undefined ? undefined : problemOfImage(image);
   if (problem !== undefined)
-    throw invalid('image', 'reference', `image cannot be ${JSON.stringify(image)}: ${problem}`);
+    throw wrongField(`image cannot be ${JSON.stringify(image)}: ${problem}`, {
+      resource: 'sandbox run',
+      field: 'image',
+      rule: 'reference',
+    });
   const sealed = sealInput(secrets, id, stdin === undefined ? { env } : { env, stdin });
   return {
     purpose: 'agent_task',
@@ -100,10 +103,4 @@ function specOf(secrets: Pick<Secrets, 'seal'>, id: string, request: CreateReque
       outputBytes: limits?.outputBytes ?? DEFAULT_LIMITS.outputBytes,
     },
   };
-}
-
-function invalid(field: string, rule: string, message: string): Error {
-  return apiError('validation_failed', message, {
-    details: { resource: 'sandbox run', fields: [{ field, rule, message }] },
-  });
 }

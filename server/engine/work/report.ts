@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { asked, callsInBatches, freshness, isFresh, type Freshness, type Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
@@ -260,23 +261,17 @@ async function refuseContradiction(sql: SqlTag, input: ReportInput): Promise<voi
     from work_items w where w.id = ${input.id} and w.runner_id = ${input.runnerId} and w.kind = 'build'`;
   if (item === undefined) return;
   if (lacksDigest && item.publishes)
-    throw contradiction(
-      'build.digest',
-      'required',
+    throw wrongField(
       'build.digest is missing: the build is reported as succeeded and was to publish an image; report the digest that the registry confirmed, or a failure',
+      { field: 'build.digest', rule: 'required' },
     );
   const built = item.commit ?? commit;
   const expected = item.publishes && built !== undefined ? tagOf(item.number, built) : undefined;
   if (tag !== undefined && tag !== expected)
-    throw contradiction(
-      'build.tag',
-      'pattern',
+    throw wrongField(
       `build.tag is "${tag}", expected ${expected === undefined ? 'none without a commit that was built and published' : `"${expected}", of the build's number and commit`}`,
+      { field: 'build.tag', rule: 'pattern' },
     );
-}
-
-function contradiction(field: string, rule: string, message: string): Error {
-  return apiError('validation_failed', message, { details: { fields: [{ field, rule, message }] } });
 }
 
 /**

@@ -6,7 +6,6 @@ import { declareFeature } from '../../kit/feature.ts';
 import { settings } from './amounts.settings.ts';
 
 export type { PaymentSettings } from './amounts.settings.ts';
-export { wrongField } from './wrong-field.ts';
 
 /**
  * Decimals of minor units at Stripe, where they are not two. Intl.NumberFormat has others for some twenty

@@ -9,7 +9,8 @@ import { problem } from '@svc/proto/http/json-text.ts';
 import { isUniqueViolation, type Database, type SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import type { Fragment } from '../../base/sql.ts';
-import { moneyOf, payableStep, wrongField } from '../amounts/index.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
+import { moneyOf, payableStep } from '../amounts/index.ts';
 import type { Account, creditTransfers } from './schema.ts';
 
 export type CreditKind = (typeof creditTransfers.$inferSelect)['kind'];

@@ -1,5 +1,5 @@
 /** Days that somebody asks about. All of them are UTC days, `YYYY-MM-DD`. */
-import { wrongField } from '../amounts/index.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 
 export const DAY_MS = 24 * 60 * 60_000;
 

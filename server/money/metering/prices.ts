@@ -5,7 +5,7 @@ import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { databaseNow, ms } from '../../base/sql.ts';
-import { wrongField } from '../amounts/index.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import { DAY_MS } from './days.ts';
 import { METERS, prices } from './schema.ts';
 

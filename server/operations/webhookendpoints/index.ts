@@ -1,6 +1,6 @@
 /** A team has outgoing webhooks. A secret leaves the server once: when it is made. */
 import { and, eq, sql } from 'drizzle-orm';
-import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
 import {
   DeliverySchema,
   UpdateRequestSchema,
@@ -15,6 +15,7 @@ import { deliveredEvents, scopeOfEvent } from '../../kit/events/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { assertHoldsAll } from '../../kit/grants.ts';
 import { newId } from '../../base/ids.ts';
+import { wrongField } from '../../kit/wrong-field.ts';
 import { change, inTeams, rowsOf, shown, type RowOf } from '../../kit/resource/index.ts';
 import { urlProblem } from '../../base/safe-fetch.ts';
 import type { Secrets } from '../../base/secrets.ts';
@@ -125,18 +126,17 @@ function assertDelivered(events: readonly string[]): void {
   const unknown = events.filter((event) => !delivered.includes(event));
   if (unknown.length === 0) return;
   const message = `events holds ${unknown.map((event) => `"${event}"`).join(', ')}, expected some of ${delivered.join(', ')}`;
-  throw wrong('events', 'event', message);
+  throw wrongField(message, { resource: endpoints.kind, field: 'events', rule: 'event' });
 }
 
 function checkUrl(url: string, allowPrivate: boolean): void {
   const problem = urlProblem(url, allowPrivate);
   if (problem === undefined) return;
-  throw wrong('url', 'callable', `url cannot be called: ${problem}`);
-}
-
-function wrong(field: string, rule: string, message: string): ApiError {
-  const details = { resource: endpoints.kind, fields: [{ field, rule, message }] };
-  return apiError('validation_failed', message, { details });
+  throw wrongField(`url cannot be called: ${problem}`, {
+    resource: endpoints.kind,
+    field: 'url',
+    rule: 'callable',
+  });
 }
 
 const hostOf = ({ url }: Endpoint): string => new URL(url).host;
