@@ -82,6 +82,18 @@ describe.skipIf(!(await has('postgres')))('placement of work', () => {
     expect((await Promise.all(runners.map(taken))).filter((id) => id !== undefined)).toHaveLength(1);
   });
 
+  it('keeps to the limit of a group that runners came to meanwhile, and to none once they have left', async () => {
+    const runners = await Promise.all(Array.from({ length: 3 }, async () => await labelled({})));
+    await Promise.all(Array.from({ length: 9 }, async () => await world.submit(pool)));
+    const round = async () => (await Promise.all(runners.map(taken))).filter((id) => id !== undefined);
+    expect(await round()).toHaveLength(3);
+    const full = await group('full', {}, 4);
+    await world.db.sql`update runners set group_id = ${full} where id = any(${runners}::text[])`;
+    expect(await round()).toHaveLength(1);
+    await world.db.sql`update runners set group_id = null where id = any(${runners}::text[])`;
+    expect(await round()).toHaveLength(3);
+  });
+
   it('moves to another pool with its selector', async () => {
     const gpu = await world.submit(pool, { placement: { selector: { labels: { gpu: 'a100' } } } });
     const served = await world.runner(world.poolTeamId);
