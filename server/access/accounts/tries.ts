@@ -5,6 +5,7 @@
  * the account: past it, a network that never signed in to the account gets few tries, and one that did so
  * lately keeps all of its own. Each process counts by itself, in memory.
  */
+import { bounded } from '@svc/proto/process/bounded.ts';
 import { networkOf } from '@svc/proto/http/address.ts';
 import type { Clock } from '../../base/clock.ts';
 import { createRateLimiter, tooMany } from '../../base/rate-limit.ts';
@@ -80,9 +81,7 @@ function createGuesses(clock: Clock, { what, fromOne, fromAll, fromStrangers }: 
       const pair = pairOf(account, address);
       pairs.reset(pair);
       known.delete(pair);
-      known.set(pair, clock.monotonicMs() + KNOWN_MS);
-      const oldest = known.size > KNOWN_MAX ? known.keys().next() : undefined;
-      if (oldest?.done === false) known.delete(oldest.value);
+      bounded(known, KNOWN_MAX).set(pair, clock.monotonicMs() + KNOWN_MS);
     },
   };
 }

@@ -7,6 +7,7 @@
  * What was good at its last look within a day is remembered apart (`isTrusted`): it proves nothing, but tells
  * a caller who was here before from one who guesses.
  */
+import { bounded } from '@svc/proto/process/bounded.ts';
 import { hash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Caller } from '../../kit/context.ts';
@@ -55,20 +56,14 @@ export function createCredentialCache(clock: Clock): CredentialCache {
       if (readAt !== generation) return;
       const key = nameOf(credential);
       entries.delete(key);
-      entries.set(key, { proven, untilMs: clock.monotonicMs() + LIVE_MS });
-      if (entries.size > ENTRIES_MAX) {
-        const oldest = entries.keys().next();
-        if (oldest.done !== true) entries.delete(oldest.value);
-      }
+      bounded(entries, ENTRIES_MAX).set(key, { proven, untilMs: clock.monotonicMs() + LIVE_MS });
     },
     isTrusted: (credential) => (trusted.get(nameOf(credential)) ?? 0) > clock.monotonicMs(),
     trust: (credential, isGood) => {
       const key = nameOf(credential);
       trusted.delete(key);
       if (!isGood) return;
-      trusted.set(key, clock.monotonicMs() + TRUSTED_MS);
-      const oldest = trusted.size > TRUSTED_MAX ? trusted.keys().next() : undefined;
-      if (oldest?.done === false) trusted.delete(oldest.value);
+      bounded(trusted, TRUSTED_MAX).set(key, clock.monotonicMs() + TRUSTED_MS);
     },
     drop: (change) => {
       generation += 1;

@@ -4,6 +4,7 @@
  * stored, not that it was read: GitHub waits 10 s and never sends again, GitLab stops sending after four
  * failures, so whoever proves the secret gets no refusal for what the body holds.
  */
+import { bounded } from '@svc/proto/process/bounded.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FeatureKey } from '@svc/proto/features/manifest.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -158,9 +159,7 @@ export function createHooks(db: Database, secrets: Pick<Secrets, 'open'>, clock:
     const hook = await sharedRead(db.sql, `ci_webhook ${id}`, async () => await query(id));
     known.delete(id);
     if (hook === undefined) return undefined;
-    known.set(id, { hook, atMs: clock.monotonicMs() });
-    const [oldest] = known.keys();
-    if (known.size > KEPT_MAX && oldest !== undefined) known.delete(oldest);
+    bounded(known, KEPT_MAX).set(id, { hook, atMs: clock.monotonicMs() });
     return hook;
   };
   return {

@@ -2,6 +2,7 @@
  * Keeps what was found out about bytes, by their SHA-256: it never changes, and finding it out takes long.
  * The newest ones are kept.
  */
+import { bounded } from '@svc/proto/process/bounded.ts';
 export interface Kept<Found> {
   get(name: string): Found | undefined;
   keep(name: string, found: Found): void;
@@ -13,9 +14,7 @@ export function createKept<Found>(max: number): Kept<Found> {
     get: (name) => all.get(name),
     keep: (name, found) => {
       all.delete(name);
-      all.set(name, found);
-      const oldest = all.size > max ? all.keys().next() : undefined;
-      if (oldest?.done === false) all.delete(oldest.value);
+      bounded(all, max).set(name, found);
     },
   };
 }

@@ -1,4 +1,5 @@
 /** Public keys by their bytes, one object for each: parsing one takes as long as a verification. */
+import { bounded } from '@svc/proto/process/bounded.ts';
 import { createPublicKey, type KeyObject } from 'node:crypto';
 
 const keys = new Map<string, KeyObject>();
@@ -11,8 +12,6 @@ export function publicKeyOf(spki: Uint8Array): KeyObject {
   const known = keys.get(name);
   if (known !== undefined) return known;
   const key = createPublicKey({ key: der, format: 'der', type: 'spki' });
-  keys.set(name, key);
-  const oldest = keys.size > KEYS_MAX ? keys.keys().next() : undefined;
-  if (oldest?.done === false) keys.delete(oldest.value);
+  bounded(keys, KEYS_MAX).set(name, key);
   return key;
 }

@@ -4,6 +4,7 @@
  * limit every submit counts. The limit protects the database, it is no promise: several servers together may
  * pass it by what they take in within that second.
  */
+import { bounded } from '@svc/proto/process/bounded.ts';
 export interface QueueRoom {
   /** Returns true when this submit counts. */
   mustCount(queue: string): boolean;
@@ -34,9 +35,7 @@ export function createQueueRoom(nowMs: () => number): QueueRoom {
       const seen = known.get(queue);
       known.delete(queue);
       const most = seen !== undefined && seen.atMs > sinceMs ? Math.max(seen.count, count) : count;
-      known.set(queue, { count: most, limit, atMs: nowMs() });
-      const oldest = known.size > QUEUES_MAX ? known.keys().next().value : undefined;
-      if (oldest !== undefined) known.delete(oldest);
+      bounded(known, QUEUES_MAX).set(queue, { count: most, limit, atMs: nowMs() });
     },
     added: (queue) => {
       const seen = known.get(queue);
