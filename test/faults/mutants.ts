@@ -79,9 +79,9 @@ const earlyAck: Mutant = {
   const columns = ({ runnerId, bootId, pollId`,
     },
     {
-      file: 'server/engine/work/poll.ts',
-      find: 'const fits = sql`w.run_after <= clock_timestamp() and',
-      replace: 'const fits = sql`w.id = any(${globalThis.deliveredEarly}::text[]) and',
+      file: 'server/engine/work/claims.ts',
+      find: 'return sql`w.run_after <= clock_timestamp() and',
+      replace: 'return sql`w.id = any(${globalThis.deliveredEarly}::text[]) and',
     },
   ],
 };
