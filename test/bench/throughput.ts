@@ -116,7 +116,10 @@ interface Offer {
   readonly epoch: number;
 }
 
-/** Does `measure` with a function that sends so many items through the product, and returns how many a second. */
+/**
+ * Does `measure` with a function that sends so many items through the product, and returns how many a
+ * second.
+ */
 export async function withProduct<T>(
   { url, layout, slots = SLOTS }: { readonly url: string; readonly layout: Layout; readonly slots?: number },
   measure: (pass: (items: number) => Promise<number>, platform: Platform) => Promise<T>,

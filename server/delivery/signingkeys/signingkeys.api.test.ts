@@ -3,6 +3,7 @@ import { createPublicKey } from 'node:crypto';
 import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
+import { shownTime } from '../../../test/setup/shown-time.ts';
 import { firstSession } from '../../../test/setup/people.ts';
 import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -69,7 +70,7 @@ describe.skipIf(!(await has('postgres')))('signing keys of an installation', () 
     await expect(
       staff.adminSigningKeys.revoke(active?.id ?? '', { reason: 'x', compromisedSince: tomorrow }),
     ).rejects.toMatchObject({ status: 400 });
-    const since = new Date(Date.now() - 3_600_000).toISOString();
+    const since = shownTime(-3_600_000);
     const revoked = await staff.adminSigningKeys.revoke(active?.id ?? '', {
       reason: 'stolen',
       compromisedSince: since,

@@ -2,6 +2,7 @@
 import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { publishAll } from '../../../test/setup/money/months.ts';
+import { shownTime } from '../../../test/setup/shown-time.ts';
 import { picked } from '../../../test/setup/money/picked.ts';
 import { report } from '../../../test/setup/money/reports.ts';
 import { has } from '../../../test/setup/needs.ts';
@@ -68,7 +69,7 @@ describe.skipIf(!(await has('postgres')))('billing by staff', () => {
   });
 
   it('publishes prices ahead, for what is claimed from then on', async () => {
-    const fromAt = new Date(Date.now() + 3_600_000).toISOString();
+    const fromAt = shownTime(3_600_000);
     const price = await staff.adminBilling.publishPrice({ meter: 'run.runner', nanosPerSecond: 0, fromAt });
     expect(price).toMatchObject({
       meter: 'run.runner',
@@ -109,7 +110,7 @@ describe.skipIf(!(await has('postgres')))('billing by staff', () => {
     const { id: other } = await staff.teams.create('none of it');
     await report(server.db.sql, { teamId: user, at: new Date().toISOString(), ms: 1_000, kind: 'build' });
     await publishAll(server.db.sql);
-    const fromAt = new Date(Date.now() + 30 * 86_400_000).toISOString();
+    const fromAt = shownTime(30 * 86_400_000);
     const price = await staff.adminBilling.publishPrice({
       meter: 'build.runner',
       nanosPerSecond: 160_000,
