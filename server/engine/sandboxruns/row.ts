@@ -113,8 +113,18 @@ export async function listRuns(
 const UINT32_MAX = 4_294_967_295;
 
 export function toMessage(row: RunRow, waiting?: Waiting): SandboxRun {
+  // One by one: what is added to a spec is not shown by itself, and copying an object that JSON made costs as
+  // much memory as all else of an answer.
+  const { purpose, image, command, workdir, envNames, network, isolation, limits } = row.spec;
   return shown(SandboxRunSchema, row, {
-    ...row.spec,
+    purpose,
+    image,
+    command,
+    workdir,
+    envNames,
+    network,
+    isolation,
+    limits,
     runner: shownSelector(row.selector),
     logMissingBytes: Math.min(row.logMissing, UINT32_MAX),
     waiting,
