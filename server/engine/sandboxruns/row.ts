@@ -113,8 +113,8 @@ export async function listRuns(
 const UINT32_MAX = 4_294_967_295;
 
 export function toMessage(row: RunRow, waiting?: Waiting): SandboxRun {
-  // One by one: what is added to a spec is not shown by itself, and copying an object that JSON made costs as
-  // much memory as all else of an answer.
+  // Its fields are named: what is added to a spec is not shown by itself, and a copy of an object that JSON
+  // made costs as much memory as all else of an answer.
   const { purpose, image, command, workdir, envNames, network, isolation, limits } = row.spec;
   return shown(SandboxRunSchema, row, {
     purpose,
