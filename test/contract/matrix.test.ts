@@ -394,7 +394,12 @@ describe.runIf(postgresThere)('the contract matrix', () => {
   describe('lets the right caller through', () => {
     const lastOf = ({ id }: RpcInfo): number => REQUESTS[id]?.last ?? 0;
     const order = publicRpcs.toSorted((a, b) => lastOf(a) - lastOf(b));
-    beforeAll(() => void (baseUrl = countedUrl));
+    beforeAll(async () => {
+      baseUrl = countedUrl;
+      // That they are used is noted once a minute, by statements that would count for whatever call comes then.
+      await world.sql`update api_keys set last_used_at = now() + interval '1 day'`;
+      await world.sql`update sessions set last_seen_at = now() + interval '1 day'`;
+    });
     for (const rpc of order) {
       it(rpc.id, async () => {
         const { fields: given, status = rpc.successStatus, as } = requestOf(rpc);
