@@ -396,7 +396,7 @@ describe.runIf(postgresThere)('the contract matrix', () => {
     const order = publicRpcs.toSorted((a, b) => lastOf(a) - lastOf(b));
     beforeAll(async () => {
       baseUrl = countedUrl;
-      // That they are used is noted once a minute, by statements that would count for whatever call comes then.
+      // That they are used is noted once a minute, by statements that would count for whatever call comes.
       await world.sql`update api_keys set last_used_at = now() + interval '1 day'`;
       await world.sql`update sessions set last_seen_at = now() + interval '1 day'`;
     });
