@@ -26,7 +26,10 @@ export function operationOf(options: OptionReader, desc: DescMethod): CompleteOp
   return { ...usualOf(options, desc, op), ...op };
 }
 
-/** What is so of an RPC unless it says otherwise, given what it says of its credential and its scope. */
+/**
+ * Returns what holds for an RPC that does not say otherwise, given what it says of its credential and its
+ * scope.
+ */
 export function usualOf(
   options: OptionReader,
   desc: DescMethod,

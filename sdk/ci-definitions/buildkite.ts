@@ -22,7 +22,7 @@ export function readBuildkite(reading: Reading): readonly DefinedPipeline[] {
     pipelineOf(reading, {
       name: textOf(at(root, 'name')),
       jobs,
-      // Where builds come from is a setting of the pipeline in Buildkite: it has no triggers here.
+      // A setting of the pipeline in Buildkite says where builds come from: it has no triggers here.
       signs,
       dynamic,
       partial: dynamic,

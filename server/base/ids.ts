@@ -1,7 +1,7 @@
 /**
  * An id is `<prefix>_<26 characters>`, a UUIDv7 in Crockford base32, lower-case. They sort by time of
- * creation, to the millisecond, and those of one process also within it, and never contain `:`. Secrets are
- * never made here: an id is public.
+ * creation, to the millisecond; within it those of one process do that are made without one of another
+ * millisecond between them. They never contain `:`. Secrets are never made here: an id is public.
  */
 import { randomBytes } from 'node:crypto';
 import { encodeBase32 } from './base32.ts';

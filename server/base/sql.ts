@@ -5,6 +5,8 @@ import { idHead } from './ids.ts';
 /** A piece to be put into another statement. */
 export type Fragment = ReturnType<SqlTag>;
 
+type JsonRows = Parameters<SqlTag['json']>[0] & readonly unknown[];
+
 /** Returns milliseconds as an interval that SQL adds to times. */
 export function ms(sql: SqlTag, count: number): Fragment {
   return sql`(${count}::float8 * interval '1 millisecond')`;
@@ -16,10 +18,10 @@ export function ms(sql: SqlTag, count: number): Fragment {
  * every entry of an index than to look up a hundred of a table that is small yet, and keeps that plan while
  * the table grows. For a limit that it does not know it plans a tenth.
  */
-export function fewRows(sql: SqlTag, rows: readonly object[], columns: Fragment): Fragment {
+export function fewRows(sql: SqlTag, rows: JsonRows, columns: Fragment): Fragment {
   const few = sql`limit ${rows.length}::int`;
   return sql`
-    select * from (select * from json_to_recordset(${sql.json(rows as never)}::json) as r(${columns}) ${few}) r ${few}`;
+    select * from (select * from json_to_recordset(${sql.json(rows)}::json) as r(${columns}) ${few}) r ${few}`;
 }
 
 /** A fresh id for each row that a statement makes, see `idHead`. */

@@ -399,6 +399,12 @@ describe.runIf(postgresThere)('the contract matrix', () => {
       // That they are used is noted once a minute, by statements that would count for whatever call comes.
       await world.sql`update api_keys set last_used_at = now() + interval '1 day'`;
       await world.sql`update sessions set last_seen_at = now() + interval '1 day'`;
+      // Who calls is looked up once in a while, for whatever call comes then: these do nothing else.
+      for (const credential of [world.key, world.session, world.staffKey, world.staffSession]) {
+        const headers = { authorization: `Bearer ${credential}` };
+        const { status } = await fetch(`${baseUrl}/teams/${world.teamId}/sandbox-runs?limit=0`, { headers });
+        expect(status).not.toBe(401);
+      }
     });
     for (const rpc of order) {
       it(rpc.id, async () => {

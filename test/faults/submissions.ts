@@ -28,7 +28,7 @@ export interface SubmissionsOptions {
 const NO_PROJECT = `prj_${'0'.repeat(26)}`;
 
 type Outcome = Extract<SubmitEntry, { event: 'outcome' }>;
-type Told = Pick<Outcome, 'outcome' | 'id' | 'status' | 'code'>;
+type SubmitOutcome = Pick<Outcome, 'outcome' | 'id' | 'status' | 'code'>;
 
 export function createSubmissions({
   url,
@@ -58,8 +58,8 @@ export function createSubmissions({
       timeoutMs: limitMs,
     };
   };
-  const end = async ({ kind, key }: Submission, answer: Promise<HttpAnswer>): Promise<Told> => {
-    const outcome: Told = await answer.then(outcomeOf, (error: unknown) => ({
+  const end = async ({ kind, key }: Submission, answer: Promise<HttpAnswer>): Promise<SubmitOutcome> => {
+    const outcome: SubmitOutcome = await answer.then(outcomeOf, (error: unknown) => ({
       outcome: 'unknown' as const,
       code: (error instanceof Error ? error.message : String(error)).slice(0, 200),
     }));
@@ -114,7 +114,7 @@ export function createSubmissions({
  * Returns what an answer says about the effect. Where it was in flight elsewhere, too many, or broken inside,
  * it may have happened.
  */
-function outcomeOf({ status, code, body }: HttpAnswer): Told {
+function outcomeOf({ status, code, body }: HttpAnswer): SubmitOutcome {
   const about = { status, ...(code === undefined ? {} : { code }) };
   const { id } = body;
   if ((status === 200 || status === 201) && typeof id === 'string') return { outcome: 'ok', id, ...about };

@@ -143,7 +143,7 @@ export async function startTcpProxy(first: readonly Backend[], own = 0) {
       if (impairment.how === 'refused') resetAll();
       network.change();
     },
-    /** What was held back goes on, or with `reset` all that was open is reset. */
+    /** This lets go on what was held back, or with `reset` resets all that was open. */
     heal: ({ reset = false }: { readonly reset?: boolean } = {}): void => {
       network.impairment = undefined;
       if (reset) resetAll();

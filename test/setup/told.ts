@@ -2,7 +2,7 @@
 import { SvcApiError } from '@svc/sdk';
 import { expect } from 'vitest';
 
-export interface Told<T> {
+export interface Listening<T> {
   readonly events: readonly T[];
   /** Milliseconds since the epoch at which each event came. */
   readonly times: readonly number[];
@@ -14,7 +14,7 @@ export interface Told<T> {
 
 const WITHIN_MS = 10_000;
 
-export function listen<T>(stream: AsyncIterable<T>): Told<T> {
+export function listen<T>(stream: AsyncIterable<T>): Listening<T> {
   const events: T[] = [];
   const times: number[] = [];
   let wake: () => void = () => undefined;

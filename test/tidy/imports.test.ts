@@ -268,6 +268,11 @@ describe('sizes', () => {
 const BANNED: readonly { readonly pattern: RegExp; readonly instead: string; readonly where: RegExp }[] = [
   { pattern: /\bas any\b/, instead: 'a type', where: /\.tsx?$/ },
   {
+    pattern: /\b(interface|type) (Asked|Found|Given|Held|Told|Wanted|Which)\b/,
+    instead: 'a name that says what of',
+    where: /\.tsx?$/,
+  },
+  {
     pattern: /\b(TODO|FIXME|XXX)\b/,
     instead: 'do it, or file an issue',
     where: /^(?!test\/tidy).*\.(tsx?|mjs)$/,

@@ -79,7 +79,10 @@ export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
       const now = ctx.clock.now();
       const id = newId('env', now.getTime());
       const { name } = request;
-      const set = { ...environmentRows.changes(CreateRequestSchema, request), ...special(deps, id, request) };
+      const set = {
+        ...environmentRows.changes(CreateRequestSchema, request),
+        ...convertedColumns(deps, id, request),
+      };
       const row = { ...set, id, teamId, projectId, name, updatedAt: now };
       const created = (made: Environment) => ({ ...details(made), after: recorded(made) });
       const made = await change(ctx, { action: 'environment.created', details: created }, async (tx) => {
@@ -102,8 +105,8 @@ export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
   });
 }
 
-/** What is given otherwise than it is stored. */
-function special(
+/** Returns the columns whose fields are not stored as they are given. */
+function convertedColumns(
   { secrets }: Pick<EnvironmentsDeps, 'secrets'>,
   id: string,
   request: CreateRequest | UpdateRequest,
@@ -122,7 +125,10 @@ function special(
 async function update(deps: EnvironmentsDeps, ctx: Ctx, request: UpdateRequest): Promise<Environment> {
   const { guards } = deps;
   const { id } = await environmentRows.find(ctx, request.environmentId);
-  const set = { ...environmentRows.changes(UpdateRequestSchema, request), ...special(deps, id, request) };
+  const set = {
+    ...environmentRows.changes(UpdateRequestSchema, request),
+    ...convertedColumns(deps, id, request),
+  };
   return await ctx.db.transact(async (db) => {
     const tx = { ...ctx, db };
     // Read under the lock: another change may bring credentials, or take the repository elsewhere, between

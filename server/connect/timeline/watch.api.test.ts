@@ -5,7 +5,7 @@ import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join, newKey, stranger } from '../../../test/setup/people.ts';
 import { ownServer } from '../../../test/setup/engine/own-server.ts';
-import { listen, type Told } from '../../../test/setup/told.ts';
+import { listen, type Listening } from '../../../test/setup/told.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import { createTimelineWatches, watchTimeline } from './watch.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
@@ -43,7 +43,7 @@ describe.skipIf(!(await has('postgres')))('timeline.watch', () => {
       status: 'running',
       ...more,
     });
-  const watch = (token?: string, params: { limit?: number } = {}): Told<TimelineEvent> =>
+  const watch = (token?: string, params: { limit?: number } = {}): Listening<TimelineEvent> =>
     listen(sdk(token).timeline.watch(environmentId, params, { signal: leaving.signal }));
   const ids = ({ entries }: TimelineEvent): string[] => entries.map(({ id }) => id);
 

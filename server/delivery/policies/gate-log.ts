@@ -90,10 +90,14 @@ export async function keepGate(sql: SqlTag, kept: KeptGate): Promise<void> {
   const { action, teamId, projectId, environmentId, subject } = passage;
   const { id: actorId, kind: actorKind } = input.actor;
   const sha256 = inputSha256(input);
-  const decisions = verdicts.map((verdict) => ({
-    ...verdict,
+  const decisions = verdicts.map(({ policyId, revision, outcome: said, failed, reason, ms }) => ({
     id: newId('pdc', at.getTime()),
-    ms: Math.round(verdict.ms),
+    policyId,
+    revision,
+    outcome: said,
+    failed,
+    reason,
+    ms: Math.round(ms),
   }));
   const event = { gateId, action, subject, actorId, failed: denied.slice(0, EVENT_RULES_MAX) };
   await sql`

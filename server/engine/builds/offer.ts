@@ -52,7 +52,7 @@ export function createBuildOffers({
       where w.id = ${id}`;
     if (owner === undefined || spec.sealed === undefined)
       throw new Error(`build item ${id} is gone or has ended`);
-    const { git, ...input } = openBuildInput(secrets, id, spec.sealed);
+    const { variables, secrets: held, steps, git } = openBuildInput(secrets, id, spec.sealed);
     const { source, deploy, deployImage } = spec;
     // It had one when it was submitted.
     const missing = deployImage === undefined ? await missingRegistry(owner.teamId) : undefined;
@@ -72,7 +72,9 @@ export function createBuildOffers({
       attempt,
       source: source && { ...source, ...git },
       buildType: spec.buildType,
-      ...input,
+      variables,
+      secrets: held,
+      steps,
       image,
       deploy: deploy && {
         ...deploy,
@@ -107,12 +109,13 @@ export function deployApp(app: string, teamId: string, inServicePool: boolean): 
 
 function imageTarget(
   { source, number, repository, deployImage }: BuildSpec,
-  target: LocalTarget,
+  { host, namespace, username, password, insecure, local: isLocal }: LocalTarget,
   inServicePool: boolean,
 ): Row<ImageTarget> {
-  const local = target.local === true;
+  const local = isLocal === true;
   // In the pool the machine is shared: nothing may go where everybody reads it.
-  const registry = { ...target, local, guarded: inServicePool && local };
+  const guarded = inServicePool && local;
+  const registry = { host, namespace, username, password, insecure, local, guarded };
   if (deployImage !== undefined) return { ...registry, repository: '', tag: '', commitInTag: false };
   const tag = tagOf(number, source?.commit);
   return { ...registry, repository, tag, commitInTag: source?.commit === undefined };

@@ -6,7 +6,7 @@ import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { newKey, revokeKey, stranger } from '../../../test/setup/people.ts';
 import { ownServer } from '../../../test/setup/engine/own-server.ts';
-import { listen, type Told } from '../../../test/setup/told.ts';
+import { listen, type Listening } from '../../../test/setup/told.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 import { defaultWorkSettings } from '../work/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
@@ -29,7 +29,7 @@ describe.skipIf(!postgresHere)('runners.watch', () => {
     const runner = createIndependentRunner(server.baseUrl);
     return { runner, id: await runner.enroll(String(token), name) };
   };
-  const watch = (token?: string): Told<RunnersEvent> =>
+  const watch = (token?: string): Listening<RunnersEvent> =>
     listen(sdk(token).runners.watch(teamId, { signal: leaving.signal }));
   const health = ({ runners }: RunnersEvent): Record<string, string> =>
     Object.fromEntries(runners.map((runner) => [runner.name, runner.health]));

@@ -24,10 +24,7 @@ export interface Claims {
   readonly waits: Fragment;
 }
 
-/**
- * Selects the route of the runner `r` when it is plain, else null: its columns are those that `plainClaims`
- * goes by.
- */
+/** Selects the only route of the runner `r`; it is null when the runner is not plain. */
 export function plainRoute(sql: SqlTag, { feedServicePool }: WorkSettings, kind: WorkKind): Fragment {
   const own = feedServicePool
     ? sql`and not exists (select from teams p where p.id = r.team_id and p.service_pool)`

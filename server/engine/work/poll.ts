@@ -1,8 +1,8 @@
 /**
  * Grants work to runners: one statement for the polls that came together. It notes them, answers their open
  * offers, finds items for the others, raises their epochs, opens their leases and reads what is to be
- * executed; `skip locked` sends concurrent ones past each other. Nothing is remembered between statements: a
- * lost answer is found again by its poll id.
+ * executed; `skip locked` sends concurrent ones past each other. What is remembered between statements says
+ * only which of two a runner's next poll goes to first; a lost answer is found again by its poll id.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
@@ -70,7 +70,7 @@ const POLL_INDEX = 'work_items_poll';
 const ITEMS_MAX: Readonly<Record<WorkKind, number>> = { run: 64, build: 1 };
 
 /** Runners remembered that are not plain. */
-const OTHERS_MAX = 10_000;
+const NOT_PLAIN_MAX = 10_000;
 
 export function createPoll(sql: SqlTag, settings: WorkSettings): Poll {
   const lanes = (kind: WorkKind) => ({
@@ -78,15 +78,15 @@ export function createPoll(sql: SqlTag, settings: WorkSettings): Poll {
     whole: lane(sql, settings, { kind, isPlain: false }),
   });
   const of = { run: lanes('run'), build: lanes('build') };
-  const others = new Set<string>();
+  const notPlain = new Set<string>();
   return async (input) => {
     const { kind, runnerId } = input;
     const key = `${kind} ${runnerId}`;
     let nonce = input.nonce;
     for (;;) {
-      const row = await of[kind][others.has(key) ? 'whole' : 'plain']({ ...input, nonce });
-      if (row.plain) others.delete(key);
-      else bounded(others, OTHERS_MAX).add(key);
+      const row = await of[kind][notPlain.has(key) ? 'whole' : 'plain']({ ...input, nonce });
+      if (row.plain) notPlain.delete(key);
+      else bounded(notPlain, NOT_PLAIN_MAX).add(key);
       if (!row.outrun) return outcomeOf(row);
       nonce = undefined;
     }

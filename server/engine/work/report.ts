@@ -93,13 +93,13 @@ export function createReport(sql: SqlTag, settings: WorkSettings): Report {
     build: lane({ kind: 'build', isPlain: false }),
   };
   return async (input) => {
+    let { nonce } = input;
     if (input.kind === 'build') await refuseContradiction(sql, input);
-    else if ((await plain(input)).accepted) return { repeated: false };
-    // The one before has used its nonce up.
-    const { accepted, strikes } = await whole[input.kind]({
-      ...input,
-      nonce: input.kind === 'build' ? input.nonce : undefined,
-    });
+    else {
+      if ((await plain(input)).accepted) return { repeated: false };
+      nonce = undefined; // That statement has used it up.
+    }
+    const { accepted, strikes } = await whole[input.kind]({ ...input, nonce });
     if (!accepted) return await answerAgain(sql, input);
     return { repeated: false, ...(strikes === null ? {} : { strikes }) };
   };

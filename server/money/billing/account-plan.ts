@@ -15,7 +15,7 @@ import {
   type AccountPlan,
   type PlanChange,
 } from '../plans/index.ts';
-import { noteTold, type BillingDeps, type Change } from './billing-deps.ts';
+import { recordProviderAct, type BillingDeps, type Change } from './billing-deps.ts';
 import type { ProviderSubscription } from './provider.ts';
 
 /** A plan holds for so long after the first payment that failed. */
@@ -103,7 +103,7 @@ export async function applyPlan(
     fromStanding: before.standing,
     subscription: after.subscriptionId,
   };
-  await noteTold(change, { action: 'billing.plan_changed', target: userId, details });
+  await recordProviderAct(change, { action: 'billing.plan_changed', target: userId, details });
 }
 
 export interface Notice {

@@ -23,10 +23,10 @@ export interface Change {
 
 export const noEffects: Effects = async () => undefined;
 
-type Told = Pick<AuditAct, 'action' | 'target' | 'details'> & Partial<Pick<AuditAct, 'chain'>>;
+type ProviderAct = Pick<AuditAct, 'action' | 'target' | 'details'> & Partial<Pick<AuditAct, 'chain'>>;
 
 /** Enters into the ledger what the provider told of, by default in the platform's chain. */
-export async function noteTold({ db, now, eventId }: Change, told: Told): Promise<void> {
+export async function recordProviderAct({ db, now, eventId }: Change, told: ProviderAct): Promise<void> {
   const act = { chain: PLATFORM_CHAIN, ...told, details: { ...told.details, eventId } };
   await appendAudit(db, { ...act, actor: PROVIDER_ACTOR, requestId: '' }, now);
 }

@@ -7,7 +7,7 @@ import { disputeLost, disputeOpened, disputeWon, refund } from '../credits/index
 import { DAY_MS } from '../metering/index.ts';
 import { accountPlanOf, FREE, type AccountPlan } from '../plans/index.ts';
 import { applyPlan, failedNotice, liveOf, standingOf, subscribed, tellTeams } from './account-plan.ts';
-import { noEffects, noteTold, type BillingDeps, type Effects } from './billing-deps.ts';
+import { noEffects, recordProviderAct, type BillingDeps, type Effects } from './billing-deps.ts';
 import { endCheckout, findCheckout } from './checkouts-store.ts';
 import { accountOf, customerOf } from './customers.ts';
 import { addEvents, type ClaimedEvent } from './events.ts';
@@ -115,7 +115,7 @@ const surplus: Handler = async (deps, { objectId, lane }) => {
     const notice = { kind: 'billing.plan_changed', title, body, payload: { plan } } as const;
     await tellTeams(change, userId, { ...notice, key: objectId });
     const details = { plan, subscription: objectId, cancelled: true, refunded: true };
-    await noteTold(change, { action: 'billing.plan_changed', target: userId, details });
+    await recordProviderAct(change, { action: 'billing.plan_changed', target: userId, details });
   };
 };
 

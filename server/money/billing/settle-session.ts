@@ -4,7 +4,7 @@
  */
 import { moneyOf } from '../amounts/index.ts';
 import { purchase } from '../credits/index.ts';
-import { noEffects, noteTold, type BillingDeps, type Change, type Effects } from './billing-deps.ts';
+import { noEffects, recordProviderAct, type BillingDeps, type Change, type Effects } from './billing-deps.ts';
 import { checkoutOf, endCheckout, leaveCheckout, type Checkout, type End } from './checkouts-store.ts';
 import { accountOf } from './customers.ts';
 import { addEvents } from './events.ts';
@@ -76,5 +76,5 @@ async function end({ row, session, ...told }: Settled, state: End['state']): Pro
   const { kind, plan, amountCents, currency } = row;
   const act = { action: 'billing.checkout_completed', target: row.id };
   const details = { kind, plan, amountCents, currency };
-  await noteTold(told, { ...act, ...(row.teamId !== null && { chain: row.teamId }), details });
+  await recordProviderAct(told, { ...act, ...(row.teamId !== null && { chain: row.teamId }), details });
 }

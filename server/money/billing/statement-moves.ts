@@ -1,7 +1,7 @@
 /** This file moves statements as their invoices at the provider move. */
 import { addEvent } from '../../kit/events/index.ts';
 import { returnUsed } from '../credits/index.ts';
-import { noteTold, type Change } from './billing-deps.ts';
+import { recordProviderAct, type Change } from './billing-deps.ts';
 import type { ProviderInvoice } from './provider.ts';
 import { moveStatement, type Move, type StatementRow } from '../statements/index.ts';
 
@@ -28,7 +28,7 @@ export async function followInvoice(
   // The lock of the team's credit goes before that of its ledger, as everywhere.
   if (to === 'voided') await returnUsed(db, { teamId, statementId: id, at: now, eventId });
   if (to === 'failed') await tellFailed(change, { id, teamId, period });
-  await noteTold(change, { chain: teamId, action: `statement.${to}`, target: id, details });
+  await recordProviderAct(change, { chain: teamId, action: `statement.${to}`, target: id, details });
 }
 
 async function tellFailed(

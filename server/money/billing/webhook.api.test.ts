@@ -9,7 +9,7 @@ import { signatureOf } from '../../../test/setup/stripe/index.ts';
 const postgresHere = await has('postgres');
 const PATH = '/billing/webhooks/stripe';
 
-interface Told {
+interface EventFields {
   readonly id?: string;
   readonly type?: string;
   readonly livemode?: boolean;
@@ -22,7 +22,7 @@ const eventText = ({
   type = 'customer.subscription.updated',
   livemode = false,
   object,
-}: Told = {}) =>
+}: EventFields = {}) =>
   JSON.stringify({
     id,
     object: 'event',

@@ -95,7 +95,8 @@ export async function drawsOf(
 ): Promise<Draw[]> {
   return await sql<Draw[]>`
     select u.block_id as "blockId", b.kind, u.cents from credit_transfers u join credit_transfers b on b.id = u.block_id
-    where u.team_id = ${teamId} and u.kind = 'usage' and starts_with(u.source, ${source} || ' ') order by u.created_at, u.id`;
+    where u.team_id = ${teamId} and u.kind = 'usage' and starts_with(u.source, ${source} || ' ')
+    order by (select e.seq from credit_entries e where e.transfer_id = u.id and e.account = 'available')`;
 }
 
 /** A change of the credit. */

@@ -94,23 +94,23 @@ export interface Dispute extends FromProvider {
   readonly cents: number;
 }
 
-interface Held {
+interface DisputeStanding {
   /** Held back so far. */
   readonly heldCents: number;
   readonly hasEnded: boolean;
 }
 
 /** Acts on the purchase under the lock, by what the ledger knows of the dispute. */
-async function onHeld<T>(
+async function onDispute<T>(
   db: Database,
   { purchase, dispute }: Pick<Dispute, 'purchase' | 'dispute'>,
-  act: (tx: Database, block: Bought, held: Held) => Promise<T>,
+  act: (tx: Database, block: Bought, held: DisputeStanding) => Promise<T>,
 ): Promise<T | undefined> {
   return await db.transact(async (tx) => {
     const block = await purchaseOf(tx.sql, purchase);
     if (block === undefined) return undefined;
     await lockCredit(tx, block.teamId);
-    const [held] = await tx.sql<Held[]>`
+    const [held] = await tx.sql<DisputeStanding[]>`
       select coalesce(sum(cents) filter (where kind = 'dispute'), 0)::bigint as "heldCents", count(*) filter (where kind <> 'dispute') > 0 as "hasEnded"
       from credit_transfers where block_id = ${block.id} and kind in ('dispute', 'dispute_won', 'dispute_lost')
         and (source = ${dispute} or starts_with(source, ${dispute} || ' '))`;
@@ -120,23 +120,27 @@ async function onHeld<T>(
 
 /** Holds back what is left of the purchase. False: no such purchase is known (yet). */
 export async function disputeOpened(db: Database, opened: Dispute): Promise<boolean> {
-  const isKnown = await onHeld(db, opened, async (tx, { id: blockId, teamId }, { heldCents, hasEnded }) => {
-    if (heldCents > 0 || hasEnded) return true;
-    const { dispute: source, cents: disputedCents, at, eventId } = opened;
-    const cents = Math.min(disputedCents, await leftOf(tx.sql, blockId));
-    if (cents <= 0) return true;
-    await take(tx, { teamId, kind: 'dispute', to: 'disputed', source, cents, blockId, at });
-    await tellIfLow(tx, { teamId, at });
-    const details = { state: 'opened', amountCents: cents, disputedCents, source, eventId };
-    await record(tx, { teamId, action: 'credit.disputed', target: blockId, details, at });
-    return true;
-  });
+  const isKnown = await onDispute(
+    db,
+    opened,
+    async (tx, { id: blockId, teamId }, { heldCents, hasEnded }) => {
+      if (heldCents > 0 || hasEnded) return true;
+      const { dispute: source, cents: disputedCents, at, eventId } = opened;
+      const cents = Math.min(disputedCents, await leftOf(tx.sql, blockId));
+      if (cents <= 0) return true;
+      await take(tx, { teamId, kind: 'dispute', to: 'disputed', source, cents, blockId, at });
+      await tellIfLow(tx, { teamId, at });
+      const details = { state: 'opened', amountCents: cents, disputedCents, source, eventId };
+      await record(tx, { teamId, action: 'credit.disputed', target: blockId, details, at });
+      return true;
+    },
+  );
   return isKnown ?? false;
 }
 
 /** Gives back what was held. False: no such purchase is known (yet). */
 export async function disputeWon(db: Database, won: Omit<Dispute, 'cents'>): Promise<boolean> {
-  const isKnown = await onHeld(
+  const isKnown = await onDispute(
     db,
     won,
     async (tx, { id: blockId, teamId }, { heldCents: cents, hasEnded }) => {
@@ -157,7 +161,7 @@ export async function disputeWon(db: Database, won: Omit<Dispute, 'cents'>): Pro
  * the dispute. Undefined: no such purchase is known (yet).
  */
 export async function disputeLost(db: Database, lost: Dispute): Promise<TakenBack | undefined> {
-  return await onHeld(db, lost, async (tx, block, { heldCents, hasEnded }) => {
+  return await onDispute(db, lost, async (tx, block, { heldCents, hasEnded }) => {
     if (hasEnded) return NOTHING;
     const { id: blockId, teamId } = block;
     const { dispute: source, at, eventId } = lost;

@@ -11,7 +11,7 @@ import { startTestServer, type TestResponse, type TestServer, type TestServerOpt
 export interface OwnServer {
   /** Its fields are there once the hooks before the tests have run. */
   readonly server: TestServer;
-  /** What calls are made with: the first key, or with `inPerson` a session of its account. */
+  /** Calls are made with this one: the first key, or with `inPerson` a session of its account. */
   key(): string;
   /** A call with it, unless `as` is another one. */
   call(route: string, body?: unknown, as?: string): Promise<TestResponse>;

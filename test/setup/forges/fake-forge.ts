@@ -35,11 +35,11 @@ export interface Route {
 export type FakeForge = Awaited<ReturnType<typeof startFakeForge>>;
 
 /** A request for which no route has been found yet. */
-type Asked = Omit<ForgeRequest, 'groups'>;
+type UnroutedRequest = Omit<ForgeRequest, 'groups'>;
 
 export async function startFakeForge(routes: readonly Route[]) {
   const asked: ForgeRequest[] = [];
-  const instead: Array<(one: Asked) => Answer | undefined> = [];
+  const instead: Array<(one: UnroutedRequest) => Answer | undefined> = [];
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
@@ -62,7 +62,7 @@ export async function startFakeForge(routes: readonly Route[]) {
       response.end(body === undefined ? undefined : bytes ? body : JSON.stringify(body));
     });
   });
-  const answerOf = (one: Asked): Answer => {
+  const answerOf = (one: UnroutedRequest): Answer => {
     const first = instead.map((answer) => answer(one)).find((answer) => answer !== undefined);
     for (const { method, path, answer } of routes) {
       const match = method === one.method ? path.exec(one.path) : null;
@@ -79,7 +79,7 @@ export async function startFakeForge(routes: readonly Route[]) {
     url,
     asked,
     /** Answers in place of the routes while it gives something; the newest first. */
-    instead: (answer: (one: Asked) => Answer | undefined) => void instead.unshift(answer),
+    instead: (answer: (one: UnroutedRequest) => Answer | undefined) => void instead.unshift(answer),
     close,
   };
 }

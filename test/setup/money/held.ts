@@ -1,13 +1,13 @@
 /** A transaction that stays open until a test ends it. */
 import type { Database } from '../../../server/base/db/index.ts';
 
-export interface Held {
+export interface OpenTransaction {
   /** Resolves when its work is done, and it is not committed. */
   readonly began: Promise<void>;
   end(): Promise<void>;
 }
 
-export function held(db: Database, work: (tx: Database) => Promise<void>): Held {
+export function held(db: Database, work: (tx: Database) => Promise<void>): OpenTransaction {
   const { promise: told, resolve: end } = deferred();
   const { promise: began, resolve: begin } = deferred();
   const ended = db.transact(async (tx) => {
