@@ -1,38 +1,30 @@
 /** Defines every setting of the gateway as a process of its own, one record each. */
 import {
-  bindHost,
-  choice,
   expected,
-  flag,
   number,
-  optional,
   parts,
-  ranges,
   readSettings,
   required,
   secret,
-  text,
-  webAddresses,
   Wrong,
   type Environment,
   type SettingsOf,
 } from '@svc/proto/process/settings.ts';
+import {
+  host,
+  listenPort,
+  logLevel,
+  metricsToken,
+  publicUrls,
+  runnersEnabled,
+  stopGrace,
+  trustedProxies,
+} from '@svc/proto/process/shared-settings.ts';
 import { brokerUrl } from '@svc/proto/queue/address.ts';
 
 export const SETTINGS = {
-  host: text('HOST', {
-    about:
-      'Address that is listened on. The default is this machine alone; `0.0.0.0` or `::` is every address of the machine.',
-    type: 'address',
-    fallback: '127.0.0.1',
-    parse: bindHost,
-  }),
-  port: number('PORT', {
-    about: 'Port of the machine endpoints. 0 takes any free one.',
-    fallback: 8081,
-    min: 0,
-    max: 65_535,
-  }),
+  host,
+  port: listenPort('PORT', 'Port of the machine endpoints. 0 takes any free one.', 8_081),
   dispatchUrls: required('DISPATCH_URLS', {
     about: 'Internal gRPC of the servers.',
     type: 'grpc://host:port, separated by commas',
@@ -52,40 +44,12 @@ export const SETTINGS = {
     what: 'amqp://… of the broker that the servers use',
     parse: brokerUrl,
   }),
-  publicUrls: optional('PUBLIC_URLS', {
-    about: 'Addresses at which runners reach the gateways; they sign for them.',
-    type: 'http(s) addresses, separated by commas',
-    absent: 'the loopback names at `PORT`',
-    parse: webAddresses,
-  }),
-  trustedProxies: text('TRUSTED_PROXIES', {
-    about: 'Addresses and ranges of proxies in front of this gateway.',
-    type: 'addresses and ranges, separated by commas',
-    fallback: '',
-    parse: ranges,
-  }),
-  logLevel: choice('LOG_LEVEL', {
-    about: 'Least level of the lines that are logged.',
-    values: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
-    fallback: 'info',
-  }),
-  metricsToken: optional('METRICS_TOKEN', {
-    about: 'Bearer credential of whoever reads `/metrics`, at least 16 characters.',
-    type: 'secret',
-    absent: 'nobody reads it',
-    parse: secret(16),
-  }),
-  runnersEnabled: flag('RUNNERS_ENABLED', {
-    about: 'Off, runners receive no work. Set it at servers and gateways alike.',
-    fallback: true,
-  }),
-  stopGraceMs: number('STOP_GRACE_MS', {
-    about: 'How long a stop waits for claims under way and open requests.',
-    unit: 'ms',
-    fallback: 10_000,
-    min: 0,
-    max: 300_000,
-  }),
+  publicUrls: publicUrls('Addresses at which runners reach the gateways; they sign for them.'),
+  trustedProxies: trustedProxies('Addresses and ranges of proxies in front of this gateway.'),
+  logLevel,
+  metricsToken: metricsToken('nobody reads it'),
+  runnersEnabled,
+  stopGraceMs: stopGrace('How long a stop waits for claims under way and open requests.'),
   signatureFailuresBurst: number('SIGNATURE_FAILURES_BURST', {
     about: 'Refused signatures of one address before it has to wait; one comes back each second.',
     fallback: 60,

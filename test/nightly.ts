@@ -21,6 +21,7 @@ export const NIGHTLY: ReadonlyArray<{
     what: 'stories that catch a planted mistake',
   },
   { path: 'test/e2e/broker-cluster.test.ts', seconds: 45, what: 'three nodes of a broker' },
+  { path: 'test/e2e/survivors.test.ts', seconds: 10, what: 'bytes that a request leaves on the heap' },
   {
     path: 'test/tidy/resource.test.ts',
     seconds: 50,

@@ -38,7 +38,7 @@ export interface BuildSettings {
   deployAddress: string;
   deployLimits: AppLimits;
   /** Authorities to trust besides the usual ones, as PEM text. */
-  ca?: string;
+  ca: string | undefined;
 }
 
 export interface BuildsOptions {

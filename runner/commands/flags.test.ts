@@ -62,14 +62,14 @@ describe('settings of run', () => {
 
   it('reads times with units', () => {
     expect([
-      timeMs('t', '90'),
-      timeMs('t', '90s'),
-      timeMs('t', '15m'),
-      timeMs('t', '3h'),
-      timeMs('t', '250ms'),
-      timeMs('t', '0'),
+      timeMs('90', 't'),
+      timeMs('90s', 't'),
+      timeMs('15m', 't'),
+      timeMs('3h', 't'),
+      timeMs('250ms', 't'),
+      timeMs('0', 't'),
     ]).toEqual([90_000, 90_000, 900_000, 10_800_000, 250, 0]);
     for (const text of ['', 'soon', '-1', '1d', '169h', '1.5h'])
-      expect(() => timeMs('t', text), text).toThrow('expected a time like');
+      expect(() => timeMs(text, 't'), text).toThrow('expected a time like');
   });
 });

@@ -7,7 +7,7 @@ import { detectExecutor } from '../executor/detect.ts';
 import { flagsHelp, readFlags, type FlagSpec } from './flags.ts';
 import { dataPaths, defaultDataDir, requireConfig } from '../disk/identity.ts';
 import { createLog, type Log } from '../platform/log.ts';
-import { EXECUTORS, RUN_FLAGS, runSettings } from './settings.ts';
+import { EXECUTORS, RUN_FLAGS, runSettings, SETTING_KEYS } from './settings.ts';
 import type { RunSettings } from '../daemon/run-settings.ts';
 import { createProblems } from '../daemon/problems.ts';
 import { readState } from '../daemon/state-file.ts';
@@ -22,8 +22,7 @@ the queue. Results that could not be delivered wait in the data folder for the n
 
 ${flagsHelp(FLAGS)}
 
-A flag wins over its environment variable, that over the same setting in <data-dir>/config.json (slots, buildSlots, deployAddress, deployMemoryMb, deployCpus, deployPids, allowInsecureGit, allowEgress, allowRegistry, allowUncontainedBuilds, allowUncontainedApps, appNetwork, maxStoreMb, executor, defaultImage, caFile, drainTimeout,
-minFreeMb, maxSpoolMb, maxOutbox, metricsFile, exitWhenOutdated, logLevel), that over the default. HTTPS_PROXY, HTTP_PROXY and NO_PROXY are honoured.
+A flag wins over its environment variable, that over the same setting in <data-dir>/config.json (${SETTING_KEYS.join(', ')}), that over the default. HTTPS_PROXY, HTTP_PROXY and NO_PROXY are honoured.
 Exit codes: 0 drained, 1 failed, 2 wrong command line, 5 revoked, 6 another process took this runner over, 7 idle and outdated (--exit-when-outdated).
 `;
 

@@ -59,7 +59,7 @@ export async function service(io: CommandIo): Promise<number> {
 
 function unitOf(flags: Flags): string {
   const drainTimeout = flags.text('drain-timeout') ?? '1h';
-  const watchdogSeconds = Math.ceil(timeMs('watchdog', flags.text('watchdog') ?? '3m') / 1000);
+  const watchdogSeconds = Math.ceil(timeMs(flags.text('watchdog') ?? '3m', 'watchdog') / 1000);
   if (watchdogSeconds < WATCHDOG_SECONDS_MIN)
     throw new UsageError(
       `--watchdog is ${watchdogSeconds} s, at least ${WATCHDOG_SECONDS_MIN} s: heartbeats may be 70 s apart while the control plane serves no runners`,
@@ -82,7 +82,7 @@ function unitOf(flags: Flags): string {
     exec: flags.text('exec') === undefined || isNodeScript(exec) ? [process.execPath, exec] : [exec],
     dataDir,
     drainTimeout,
-    drainTimeoutMs: timeMs('drain-timeout', drainTimeout),
+    drainTimeoutMs: timeMs(drainTimeout, 'drain-timeout'),
     watchdogSeconds,
     user: name === undefined ? undefined : { name, uid: uidOf(name) },
     flags: [...passed, ...(flags.on('exit-when-outdated') ? ['--exit-when-outdated'] : [])],

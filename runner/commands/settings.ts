@@ -1,6 +1,6 @@
 /**
- * This file reads the settings of `svc-runner run`: each is taken from the flag, else the environment
- * variable, else the config file, else the default, and checked here.
+ * This file defines the settings of `svc-runner run`, one record each: it is taken from the flag, else the
+ * environment variable, else the config file, else the default, and checked here.
  */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -12,185 +12,207 @@ import type { RunnerConfig } from '../disk/identity.ts';
 import { LOG_LEVELS } from '../platform/log.ts';
 import { errorText } from '../platform/errors.ts';
 
-/** Makes a setting of `run`: a flag, and the variable of its name. */
-function setting(name: string, help: string, more: Partial<FlagSpec> = {}): FlagSpec {
-  return { name, env: `SVC_RUNNER_${name.toUpperCase().replaceAll('-', '_')}`, help, ...more };
+/** A setting, but for its name: the key that it has in the config file, which its flag and variable follow. */
+interface Setting<T> extends Omit<FlagSpec, 'name' | 'env'> {
+  /** Reads what was given, if anything was. */
+  readonly read: (given: unknown, flag: string) => T;
 }
 
-export const DATA_DIR_FLAG = setting('data-dir', 'where key, config and journal live', {
+export const EXECUTORS: readonly ExecutorName[] = ['podman', 'docker', 'namespaces'];
+const APP_NETWORKS = ['contained', 'open'] as const;
+
+const SETTINGS = {
+  slots: whole('runs at a time', [1, 256], 1),
+  buildSlots: whole('builds at a time where a container engine works, none with 0', [0, 64], 1),
+  deployAddress: text('address of this machine that deployed containers are bound to', {
+    value: 'ip',
+    fallback: '127.0.0.1',
+    read: ipAddress,
+  }),
+  deployMemoryMb: whole('memory of each deployed container, without swap', [16, 4_194_304], 1_024),
+  deployCpus: whole('processors of each deployed container, at most what the machine has', [1, 1_024], 1),
+  deployPids: whole('processes and threads of each deployed container', [4, 4_194_304], 512),
+  allowInsecureGit: onOff('clone by plain http, from loopback addresses only'),
+  allowEgress: endpoints(
+    "what builds, deployed apps, and git on the service's pool reach besides public addresses, such as a mirror of packages of this site",
+  ),
+  allowRegistry: endpoints(
+    'registries on private addresses that pulls and pushes of builds reach, and steps of builds do not',
+  ),
+  allowUncontainedBuilds: onOff(
+    'build for many teams although builds are not contained on this machine: a Dockerfile is then root on it',
+  ),
+  appNetwork: choice(
+    "network of deployed apps: one of their own that leads to public addresses alone, or open, the engine's, from which they reach this machine and its site; the service's pool does not honour open",
+    APP_NETWORKS,
+    'contained',
+  ),
+  allowUncontainedApps: onOff(
+    'deploy for many teams although apps are not contained on this machine: they then reach it and each other',
+  ),
+  maxStoreMb: whole(
+    'images and caches of all builds together; beyond it those of the teams that built least lately go',
+    [1, 104_857_600],
+    20_480,
+  ),
+  executor: {
+    help: 'only this one',
+    value: EXECUTORS.join('|'),
+    fallback: 'the first that works here',
+    read: (given: unknown, flag: string) => (given === undefined ? undefined : oneOf(flag, given, EXECUTORS)),
+  },
+  defaultImage: optional('for runs that name none', {
+    value: 'image',
+    fallback: "made from this machine's own tools",
+  }),
+  caFile: optional('authorities to trust besides the usual ones', { value: 'pem' }),
+  drainTimeout: text('how long SIGTERM waits for running work, such as 90s, 15m or 3h, at most 168h', {
+    value: 'time',
+    fallback: '1h',
+    read: timeMs,
+  }),
+  minFreeMb: whole(
+    'takes no work below this much free disk, and goes on a tenth above it',
+    [0, 1_048_576],
+    1_024,
+  ),
+  maxSpoolMb: whole('takes no work while more output than this waits to be delivered', [1, 1_048_576], 4_096),
+  maxOutbox: whole('takes no work while more results than this wait to be delivered', [1, 100_000], 200),
+  metricsFile: optional(
+    "rewritten every 15 s in Prometheus' text format, for node_exporter's textfile collector; its name ends with .prom",
+    { value: 'path' },
+    promFile,
+  ),
+  exitWhenOutdated: onOff(
+    'once idle, end with exit code 7 when the control plane gives this version no work any more',
+  ),
+  logLevel: choice('least level of what is logged', LOG_LEVELS, 'info'),
+} as const satisfies Record<string, Setting<unknown>>;
+
+type Settings = { readonly [Key in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Key]['read']> };
+
+/** The keys of the settings in the config file. */
+export const SETTING_KEYS = Object.keys(SETTINGS);
+
+const flagName = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+function flagOf(
+  name: string,
+  { read: _read, ...more }: Omit<FlagSpec, 'name' | 'env'> & { read?: unknown },
+): FlagSpec {
+  return { name, env: `SVC_RUNNER_${name.toUpperCase().replaceAll('-', '_')}`, ...more };
+}
+
+export const DATA_DIR_FLAG = flagOf('data-dir', {
+  help: 'where key, config and journal live',
   value: 'dir',
   fallback: '/var/lib/svc-runner for root, else ~/.local/state/svc-runner',
 });
-
-export const CA_FILE_FLAG = setting('ca-file', 'authorities to trust besides the usual ones', {
-  value: 'pem',
-});
-
-export const EXECUTOR_FLAG = setting('executor', 'only this one', {
-  value: 'podman|docker|namespaces',
-  fallback: 'the first that works here',
-});
-
-export const DEFAULT_IMAGE_FLAG = setting('default-image', 'for runs that name none', {
-  value: 'image',
-  fallback: "made from this machine's own tools",
-});
-
-/** Whole numbers, by their keys in the config file. */
-const NUMBERS = {
-  slots: { help: 'runs at a time', bounds: [1, 256], fallback: '1' },
-  buildSlots: {
-    help: 'builds at a time where a container engine works, none with 0',
-    bounds: [0, 64],
-    fallback: '1',
-  },
-  deployMemoryMb: {
-    help: 'memory of each deployed container, without swap',
-    bounds: [16, 4_194_304],
-    fallback: '1024',
-  },
-  deployCpus: {
-    help: 'processors of each deployed container, at most what the machine has',
-    bounds: [1, 1_024],
-    fallback: '1',
-  },
-  deployPids: {
-    help: 'processes and threads of each deployed container',
-    bounds: [4, 4_194_304],
-    fallback: '512',
-  },
-  maxStoreMb: {
-    help: 'images and caches of all builds together; beyond it those of the teams that built least lately go',
-    bounds: [1, 104_857_600],
-    fallback: '20480',
-  },
-  minFreeMb: {
-    help: 'takes no work below this much free disk, and goes on a tenth above it',
-    bounds: [0, 1_048_576],
-    fallback: '1024',
-  },
-  maxSpoolMb: {
-    help: 'takes no work while more output than this waits to be delivered',
-    bounds: [1, 1_048_576],
-    fallback: '4096',
-  },
-  maxOutbox: {
-    help: 'takes no work while more results than this wait to be delivered',
-    bounds: [1, 100_000],
-    fallback: '200',
-  },
-} as const satisfies Record<string, { help: string; bounds: readonly [number, number]; fallback: string }>;
-
-/** Makes the name of the flag of a key in the config file. */
-const flagName = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
-function numberFlag(key: keyof typeof NUMBERS): FlagSpec {
-  const { help, ...more } = NUMBERS[key];
-  return setting(flagName(key), help, { value: 'n', ...more });
-}
-
-const DEPLOY_ADDRESS = '127.0.0.1';
-const DRAIN_TIMEOUT = '1h';
-const APP_NETWORKS = ['contained', 'open'] as const;
+export const CA_FILE_FLAG = flagOf('ca-file', SETTINGS.caFile);
+export const EXECUTOR_FLAG = flagOf('executor', SETTINGS.executor);
+export const DEFAULT_IMAGE_FLAG = flagOf('default-image', SETTINGS.defaultImage);
 
 export const RUN_FLAGS: readonly FlagSpec[] = [
-  numberFlag('slots'),
-  numberFlag('buildSlots'),
-  setting('deploy-address', 'address of this machine that deployed containers are bound to', {
-    value: 'ip',
-    fallback: DEPLOY_ADDRESS,
-  }),
-  numberFlag('deployMemoryMb'),
-  numberFlag('deployCpus'),
-  numberFlag('deployPids'),
-  setting('allow-insecure-git', 'clone by plain http, from loopback addresses only'),
-  setting(
-    'allow-egress',
-    "what builds, deployed apps, and git on the service's pool reach besides public addresses, such as a mirror of packages of this site",
-    { value: 'host:port,…' },
-  ),
-  setting(
-    'allow-registry',
-    'registries on private addresses that pulls and pushes of builds reach, and steps of builds do not',
-    { value: 'host:port,…' },
-  ),
-  setting(
-    'allow-uncontained-builds',
-    'build for many teams although builds are not contained on this machine: a Dockerfile is then root on it',
-  ),
-  setting(
-    'app-network',
-    "network of deployed apps: one of their own that leads to public addresses alone, or open, the engine's, from which they reach this machine and its site; the service's pool does not honour open",
-    { value: APP_NETWORKS.join('|'), fallback: 'contained' },
-  ),
-  setting(
-    'allow-uncontained-apps',
-    'deploy for many teams although apps are not contained on this machine: they then reach it and each other',
-  ),
-  numberFlag('maxStoreMb'),
-  EXECUTOR_FLAG,
-  DEFAULT_IMAGE_FLAG,
   DATA_DIR_FLAG,
-  CA_FILE_FLAG,
-  setting('drain-timeout', 'how long SIGTERM waits for running work, such as 90s, 15m or 3h, at most 168h', {
-    value: 'time',
-    fallback: DRAIN_TIMEOUT,
-  }),
-  numberFlag('minFreeMb'),
-  numberFlag('maxSpoolMb'),
-  numberFlag('maxOutbox'),
-  setting(
-    'metrics-file',
-    "rewritten every 15 s in Prometheus' text format, for node_exporter's textfile collector; its name ends with .prom",
-    { value: 'path' },
-  ),
-  setting(
-    'exit-when-outdated',
-    'once idle, end with exit code 7 when the control plane gives this version no work any more',
-  ),
-  setting('log-level', 'least level of what is logged', { value: LOG_LEVELS.join('|'), fallback: 'info' }),
+  ...Object.entries(SETTINGS).map(([key, setting]) => flagOf(flagName(key), setting)),
 ];
 
-export const EXECUTORS: readonly ExecutorName[] = ['podman', 'docker', 'namespaces'];
-
 export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSettings {
-  const caFile = flags.text('ca-file') ?? config.caFile;
-  const executor = oneOf('executor', flags.text('executor') ?? config.executor, EXECUTORS);
-  const defaultImage = flags.text('default-image') ?? config.defaultImage;
-  const metricsFile = promFile(flags.text('metrics-file') ?? config.metricsFile);
-  const number = (key: keyof typeof NUMBERS): number =>
-    wholeNumber(key, flags.text(flagName(key)) ?? config[key] ?? NUMBERS[key].fallback);
-  return {
-    slots: number('slots'),
-    buildSlots: number('buildSlots'),
-    deployAddress: ipAddress(flags.text('deploy-address') ?? config.deployAddress ?? DEPLOY_ADDRESS),
-    deployLimits: {
-      memoryMb: number('deployMemoryMb'),
-      cpus: number('deployCpus'),
-      pids: number('deployPids'),
-    },
-    allowInsecureGit: flags.on('allow-insecure-git') || config.allowInsecureGit === true,
-    allowEgress: endpoints('allow-egress', flags.text('allow-egress') ?? config.allowEgress ?? ''),
-    allowRegistry: endpoints('allow-registry', flags.text('allow-registry') ?? config.allowRegistry ?? ''),
-    allowUncontainedBuilds: flags.on('allow-uncontained-builds') || config.allowUncontainedBuilds === true,
-    allowUncontainedApps: flags.on('allow-uncontained-apps') || config.allowUncontainedApps === true,
-    appNetwork:
-      oneOf('app-network', flags.text('app-network') ?? config.appNetwork, APP_NETWORKS) ?? 'contained',
-    maxStoreMb: number('maxStoreMb'),
-    ...(executor === undefined ? {} : { executor }),
-    ...(defaultImage === undefined ? {} : { defaultImage }),
-    ...(caFile === undefined ? {} : { caFile, ca: readCa(caFile) }),
-    drainTimeoutMs: timeMs(
-      'drain-timeout',
-      flags.text('drain-timeout') ?? config.drainTimeout ?? DRAIN_TIMEOUT,
-    ),
-    minFreeMb: number('minFreeMb'),
-    maxSpoolMb: number('maxSpoolMb'),
-    maxOutbox: number('maxOutbox'),
-    ...(metricsFile === undefined ? {} : { metricsFile }),
-    exitWhenOutdated: flags.on('exit-when-outdated') || config.exitWhenOutdated === true,
-    logLevel: oneOf('log-level', flags.text('log-level') ?? config.logLevel, LOG_LEVELS) ?? 'info',
+  const valueOf = ([key, { value, read }]: readonly [string, Setting<unknown>]) => {
+    const flag = flagName(key);
+    const given =
+      value === undefined ? flags.on(flag) || config[key] : (flags.text(flag) ?? config[key] ?? undefined);
+    return [key, read(given, flag)] as const;
   };
+  // Each key has what its `read` returns.
+  const read = Object.fromEntries(Object.entries(SETTINGS).map(valueOf)) as Settings;
+  const {
+    deployMemoryMb: memoryMb,
+    deployCpus: cpus,
+    deployPids: pids,
+    drainTimeout,
+    caFile,
+    ...more
+  } = read;
+  return {
+    ...more,
+    deployLimits: { memoryMb, cpus, pids },
+    drainTimeoutMs: drainTimeout,
+    caFile,
+    ca: caFile === undefined ? undefined : readCa(caFile),
+  };
+}
+
+function whole(help: string, bounds: readonly [min: number, max: number], fallback: number): Setting<number> {
+  const [min, max] = bounds;
+  const read = (given: unknown, flag: string): number => {
+    const number = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : (given ?? fallback);
+    if (typeof number !== 'number' || !Number.isInteger(number) || number < min || number > max)
+      throw wrong(flag, given, `a whole number from ${min} to ${max}`);
+    return number;
+  };
+  return { help, value: 'n', bounds, fallback: String(fallback), read };
+}
+
+function onOff(help: string): Setting<boolean> {
+  return { help, read: (given) => given === true };
+}
+
+function text<T>(
+  help: string,
+  { value, fallback, read }: { value: string; fallback: string; read: (given: string, flag: string) => T },
+): Setting<T> {
+  return { help, value, fallback, read: (given, flag) => read(String(given ?? fallback), flag) };
+}
+
+function choice<T extends string>(help: string, allowed: readonly T[], fallback: T): Setting<T> {
+  const read = (given: string, flag: string): T => oneOf(flag, given, allowed);
+  return text(help, { value: allowed.join('|'), fallback, read });
+}
+
+function optional(
+  help: string,
+  more: { readonly value: string; readonly fallback?: string },
+  check = (given: string, _flag: string): string => given,
+): Setting<string | undefined> {
+  const read = (given: unknown, flag: string) =>
+    given === undefined ? undefined : check(String(given), flag);
+  return { help, ...more, read };
+}
+
+/** Makes the setting of a list of addresses; the port of registries and mirrors is commonly left out. */
+function endpoints(help: string): Setting<readonly Endpoint[]> {
+  const read = (given: unknown, flag: string): Endpoint[] =>
+    String(given ?? '')
+      .split(/[\s,]+/)
+      .filter((part) => part !== '')
+      .map((part) => {
+        const endpoint = endpointOf(part, 443);
+        if (endpoint !== undefined) return endpoint;
+        throw new UsageError(`--${flag} holds ${JSON.stringify(part)}, expected host or host:port`);
+      });
+  return { help, value: 'host:port,…', read };
+}
+
+function wrong(flag: string, given: unknown, expected: string): UsageError {
+  return new UsageError(`--${flag} is ${JSON.stringify(given)}, expected ${expected}`);
+}
+
+function oneOf<T extends string>(flag: string, given: unknown, allowed: readonly T[]): T {
+  const found = allowed.find((known) => known === given);
+  if (found === undefined) throw wrong(flag, given, `one of ${allowed.join(', ')}`);
+  return found;
+}
+
+function ipAddress(given: string, flag: string): string {
+  if (isIP(given) === 0) throw wrong(flag, given, 'an address like 127.0.0.1');
+  return given;
+}
+
+/** node_exporter reads files with this suffix only. */
+function promFile(given: string, flag: string): string {
+  if (!given.endsWith('.prom')) throw wrong(flag, given, 'a name that ends with .prom');
+  return given;
 }
 
 export function readCa(path: string): string {
@@ -205,66 +227,14 @@ export function readCa(path: string): string {
   return text;
 }
 
-function ipAddress(value: string): string {
-  if (isIP(value) === 0)
-    throw new UsageError(`--deploy-address is ${JSON.stringify(value)}, expected an address like 127.0.0.1`);
-  return value;
-}
-
-/** The port of registries and mirrors is commonly left out. */
-function endpoints(name: string, text: string): Endpoint[] {
-  return text
-    .split(/[\s,]+/)
-    .filter((part) => part !== '')
-    .map((part) => {
-      const endpoint = endpointOf(part, 443);
-      if (endpoint === undefined)
-        throw new UsageError(`--${name} holds ${JSON.stringify(part)}, expected host or host:port`);
-      return endpoint;
-    });
-}
-
-/** node_exporter reads files with this suffix only. */
-function promFile(path: string | undefined): string | undefined {
-  if (path !== undefined && !path.endsWith('.prom'))
-    throw new UsageError(`--metrics-file is ${JSON.stringify(path)}, expected a name that ends with .prom`);
-  return path;
-}
-
-function wholeNumber(key: keyof typeof NUMBERS, value: string | number): number {
-  const [min, max] = NUMBERS[key].bounds;
-  const number = typeof value === 'number' ? value : /^\d+$/.test(value) ? Number(value) : Number.NaN;
-  if (!Number.isInteger(number) || number < min || number > max) {
-    throw new UsageError(
-      `--${flagName(key)} is ${JSON.stringify(value)}, expected a whole number from ${min} to ${max}`,
-    );
-  }
-  return number;
-}
-
-function oneOf<T extends string>(
-  name: string,
-  value: string | undefined,
-  allowed: readonly T[],
-): T | undefined {
-  if (value === undefined) return undefined;
-  const found = allowed.find((known) => known === value);
-  if (found === undefined)
-    throw new UsageError(`--${name} is ${JSON.stringify(value)}, expected one of ${allowed.join(', ')}`);
-  return found;
-}
-
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 /** Timers fire at once beyond 2^31 ms. */
 const TIME_MS_MAX = 7 * 24 * 3_600_000;
 
-export function timeMs(name: string, text: string): number {
-  const [, amount, unit = 's'] = /^(\d+)(ms|s|m|h)?$/.exec(text) ?? [];
+export function timeMs(given: string, flag: string): number {
+  const [, amount, unit = 's'] = /^(\d+)(ms|s|m|h)?$/.exec(given) ?? [];
   const ms = Number(amount) * (UNIT_MS[unit] ?? Number.NaN);
-  if (amount === undefined || !(ms <= TIME_MS_MAX)) {
-    throw new UsageError(
-      `--${name} is ${JSON.stringify(text)}, expected a time like 90s, 15m or 3h, at most 168h`,
-    );
-  }
+  if (amount === undefined || !(ms <= TIME_MS_MAX))
+    throw wrong(flag, given, 'a time like 90s, 15m or 3h, at most 168h');
   return ms;
 }

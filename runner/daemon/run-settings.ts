@@ -5,15 +5,15 @@ import type { LogLevel } from '../platform/log.ts';
 
 export interface RunSettings extends BuildSettings {
   slots: number;
-  executor?: ExecutorName;
-  defaultImage?: string;
+  executor: ExecutorName | undefined;
+  defaultImage: string | undefined;
   /** Path of the file that holds `ca`. */
-  caFile?: string;
+  caFile: string | undefined;
   drainTimeoutMs: number;
   minFreeMb: number;
   maxSpoolMb: number;
   maxOutbox: number;
-  metricsFile?: string;
+  metricsFile: string | undefined;
   exitWhenOutdated: boolean;
   logLevel: LogLevel;
 }

@@ -27,29 +27,7 @@ export interface RunnerConfig {
   labels: Record<string, string>;
   intervals?: WireIntervals;
   enrolledAt: string;
-  slots?: number;
-  buildSlots?: number;
-  deployAddress?: string;
-  deployMemoryMb?: number;
-  deployCpus?: number;
-  deployPids?: number;
-  allowInsecureGit?: boolean;
-  allowEgress?: string;
-  allowRegistry?: string;
-  allowUncontainedBuilds?: boolean;
-  allowUncontainedApps?: boolean;
-  appNetwork?: string;
-  maxStoreMb?: number;
-  executor?: string;
-  defaultImage?: string;
-  caFile?: string;
-  drainTimeout?: string;
-  minFreeMb?: number;
-  maxSpoolMb?: number;
-  maxOutbox?: number;
-  metricsFile?: string;
-  exitWhenOutdated?: boolean;
-  logLevel?: string;
+  [setting: string]: unknown;
 }
 
 /** This machine is not set up as it must be; the message says what to do. Exit code 1. */

@@ -1,51 +1,40 @@
 /** The settings of the process itself, which belong to no feature, and what must hold between them. */
 import { resolve } from 'node:path';
 import {
-  bindHost,
   choice,
   expected,
   flag,
   number,
   optional,
   parts,
-  ranges,
   secret,
   text,
-  webAddresses,
   Wrong,
   type SettingsOf,
 } from '@svc/proto/process/settings.ts';
+import {
+  host,
+  listenHost,
+  listenPort,
+  logLevel,
+  metricsToken,
+  publicUrls,
+  stopGrace,
+  trustedProxies,
+} from '@svc/proto/process/shared-settings.ts';
 import { brokerUrl } from '@svc/proto/queue/address.ts';
 import { readAddress } from './db/index.ts';
 import { isDnsServer } from './dns.ts';
 import { limits } from './limits.settings.ts';
 
 export const PROCESS_SETTINGS = {
-  host: text('HOST', {
-    about:
-      'Address that is listened on. The default is this machine alone; `0.0.0.0` or `::` is every address of the machine.',
-    type: 'address',
-    fallback: '127.0.0.1',
-    parse: bindHost,
-  }),
-  port: number('PORT', {
-    about: 'Port of REST, Connect, gRPC and the console. 0 takes any free one.',
-    fallback: 8080,
-    min: 0,
-    max: 65_535,
-  }),
-  internalHost: text('INTERNAL_HOST', {
-    about: 'Address of the internal gRPC for gateways, where they are processes of their own.',
-    type: 'address',
-    fallback: '127.0.0.1',
-    parse: bindHost,
-  }),
-  internalPort: number('INTERNAL_PORT', {
-    about: 'Port of the internal gRPC.',
-    fallback: 8081,
-    min: 0,
-    max: 65_535,
-  }),
+  host,
+  port: listenPort('PORT', 'Port of REST, Connect, gRPC and the console. 0 takes any free one.', 8_080),
+  internalHost: listenHost(
+    'INTERNAL_HOST',
+    'Address of the internal gRPC for gateways, where they are processes of their own.',
+  ),
+  internalPort: listenPort('INTERNAL_PORT', 'Port of the internal gRPC.', 8_081),
   internalToken: optional('INTERNAL_TOKEN', {
     about:
       'Secret that servers and gateways share, at least 16 characters. `openssl rand -base64 32` makes one.',
@@ -112,30 +101,12 @@ export const PROCESS_SETTINGS = {
     absent: 'a queue in this process',
     parse: brokerUrl,
   }),
-  publicUrls: optional('PUBLIC_URLS', {
-    about: 'Addresses at which clients and runners reach the platform; runners sign for them.',
-    type: 'http(s) addresses, separated by commas',
-    absent: 'the loopback names at `PORT`',
-    parse: webAddresses,
-  }),
-  trustedProxies: text('TRUSTED_PROXIES', {
-    about:
-      'Addresses and ranges of proxies in front of this server. Without it all who come through a proxy are counted as one client.',
-    type: 'addresses and ranges, separated by commas',
-    fallback: '',
-    parse: ranges,
-  }),
-  logLevel: choice('LOG_LEVEL', {
-    about: 'Least level of the lines that are logged.',
-    values: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
-    fallback: 'info',
-  }),
-  metricsToken: optional('METRICS_TOKEN', {
-    about: 'Bearer credential of whoever reads `/metrics`, at least 16 characters.',
-    type: 'secret',
-    absent: 'one is made from the key-encryption key, in `DATA_DIR/metrics.token`',
-    parse: secret(16),
-  }),
+  publicUrls: publicUrls('Addresses at which clients and runners reach the platform; runners sign for them.'),
+  trustedProxies: trustedProxies(
+    'Addresses and ranges of proxies in front of this server. Without it all who come through a proxy are counted as one client.',
+  ),
+  logLevel,
+  metricsToken: metricsToken('one is made from the key-encryption key, in `DATA_DIR/metrics.token`'),
   secretsKey: optional('SECRETS_KEY', {
     about: 'Key-encryption key, 32 bytes. `openssl rand -base64 32` makes one.',
     type: 'base64',
@@ -154,13 +125,7 @@ export const PROCESS_SETTINGS = {
     fallback: '',
     parse: readDnsServers,
   }),
-  stopGraceMs: number('STOP_GRACE_MS', {
-    about: 'How long a stop waits for what is under way.',
-    unit: 'ms',
-    fallback: 10_000,
-    min: 0,
-    max: 300_000,
-  }),
+  stopGraceMs: stopGrace('How long a stop waits for what is under way.'),
   limits,
 };
 
