@@ -2,6 +2,16 @@
 import type { PrintedCommand } from '../command.ts';
 
 export const commands: Readonly<Record<string, PrintedCommand>> = {
+  list: {
+    operation: { method: 'GET', path: '/admin/teams', items: 'teams' },
+    flags: [
+      { name: 'cursor', description: '`nextCursor` of the page before.' },
+      { name: 'limit', type: 'integer', description: 'Teams a page, 1 to 200. Default: 50.' },
+      { name: 'name', description: 'Only teams whose names begin with this, upper and lower case alike.' },
+    ],
+    columns: ['id', 'name', 'kind', 'regionId', 'operator', 'createdAt'],
+    auth: 'staff',
+  },
   'set-region': {
     operation: { method: 'PUT', path: '/admin/teams/{teamId}/region', body: '*' },
     positionals: [

@@ -66,6 +66,16 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     description: 'Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no cursor and is empty past the end. Errors: `not_found` (404, the environment), `validation_failed` (400, a page and a cursor).',
     columns: ['id', 'state', 'phase', 'commit', 'branch', 'runnerName', 'address', 'createdAt'],
   },
+  'list-for-team': {
+    operation: { method: 'GET', path: '/teams/{teamId}/builds', items: 'builds' },
+    flags: [
+      { name: 'teamId', flag: 'team', required: true },
+      { name: 'cursor', description: '`nextCursor` of the page before.' },
+      { name: 'limit', type: 'integer', description: 'Builds a page, 1 to 200. Default: 50.' },
+      { name: 'state', values: ['queued', 'running', 'publishing', 'deploying', 'awaiting_approval', 'succeeded', 'failed', 'cancelled'], description: 'State of the builds that are listed. Default: any.' },
+    ],
+    columns: ['id', 'environmentId', 'state', 'phase', 'commit', 'branch', 'runnerName', 'createdAt'],
+  },
   logs: {
     operation: { method: 'GET', path: '/environments/{environmentId}/builds/{buildId}/logs', stream: { resume: 'after' } },
     positionals: [

@@ -210,6 +210,17 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     description: 'Lists runs of a pipeline, newest first. Errors: `not_found` (404).',
     columns: ['id', 'externalRunId', 'externalAttempt', 'status', 'blocked', 'reason', 'branch', 'mergeQueue', 'commitSha', 'durationMs', 'createdAt'],
   },
+  'runs list-for-team': {
+    operation: { method: 'GET', path: '/teams/{teamId}/ci/runs', items: 'runs' },
+    flags: [
+      { name: 'teamId', flag: 'team', required: true },
+      { name: 'cursor', description: '`nextCursor` of the page before.' },
+      { name: 'limit', type: 'integer', description: 'Runs per page, 1 to 200. Default: 50.' },
+      { name: 'status', values: ['queued', 'running', 'success', 'failed', 'cancelled', 'unknown'], description: 'Status of the runs that are listed. Default: any.' },
+    ],
+    description: 'Lists runs of a team, of all its connections, newest first: those that stand in no timeline too.',
+    columns: ['id', 'pipelineName', 'externalRunId', 'status', 'reason', 'branch', 'commitSha', 'createdAt'],
+  },
   'runs report-jobs': {
     operation: { method: 'POST', path: '/ci/runs/{runId}/jobs', body: '*', returns: 'jobs' },
     positionals: [

@@ -62,6 +62,17 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     description: 'Lists promotions that an environment had, newest first. Errors: `not_found` (404).',
     columns: ['id', 'state', 'version', 'waitingFor.code', 'buildId', 'createdAt'],
   },
+  'list-for-team': {
+    operation: { method: 'GET', path: '/teams/{teamId}/promotions', items: 'promotions' },
+    flags: [
+      { name: 'teamId', flag: 'team', required: true },
+      { name: 'cursor', description: '`nextCursor` of the page before.' },
+      { name: 'limit', type: 'integer', description: 'Promotions a page, 1 to 200. Default: 50.' },
+      { name: 'state', values: ['pending', 'approved', 'deployed', 'rejected', 'failed'], description: 'State of the promotions that are listed. Default: any.' },
+    ],
+    description: 'Lists all promotions of a team, newest first. A pending promotion comes without approvals, `fingerprint` and `missingApprovals`. For a moment after its build has ended it is found in the state before.',
+    columns: ['id', 'state', 'version', 'environmentName', 'waitingFor.code', 'createdAt'],
+  },
   preview: {
     operation: { method: 'GET', path: '/environments/{environmentId}/promotions/{promotionId}/preview' },
     positionals: [

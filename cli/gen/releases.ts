@@ -36,4 +36,13 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     description: 'Lists releases of a project, newest first. Errors: `not_found` (404).',
     columns: ['id', 'version', 'digest', 'createdAt'],
   },
+  'list-for-team': {
+    operation: { method: 'GET', path: '/teams/{teamId}/releases', items: 'releases' },
+    flags: [
+      { name: 'teamId', flag: 'team', required: true },
+      { name: 'cursor', description: '`nextCursor` of the page before.' },
+      { name: 'limit', type: 'integer', description: 'Releases a page, 1 to 200. Default: 50.' },
+    ],
+    columns: ['id', 'projectName', 'version', 'digest', 'createdAt'],
+  },
 };

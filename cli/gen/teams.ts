@@ -35,6 +35,14 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     ],
     description: 'Returns one team. Errors: `not_found` (404).',
   },
+  inbox: {
+    operation: { method: 'GET', path: '/teams/{teamId}/inbox', returns: 'items' },
+    positionals: [
+      { name: 'teamId' },
+    ],
+    description: 'Lists what of a team waits for the caller, newest first, at most 100: deploys and promotions that the caller may approve, people who wait to be let in, builds that the caller submitted and that failed within 7 days, and unread notifications.',
+    columns: ['kind', 'text', 'since', 'id'],
+  },
   'invites accept': {
     operation: { method: 'POST', path: '/invites/accept', body: '*' },
     positionals: [
@@ -123,6 +131,19 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'teamId', required: true },
     ],
     description: 'Changes the role that a member has. Nobody can give a role above the own one, owners and admins are made with a session, an API key gives a role only when it holds all of its scopes, and a team keeps at least one owner. Open invitations that the member made and may not make with the new role end. Errors: `not_found` (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403), `last_owner` (409).',
+  },
+  search: {
+    operation: { method: 'GET', path: '/teams/{teamId}/search', returns: 'hits' },
+    positionals: [
+      { name: 'text', description: 'Part of a name, or beginning of an id.' },
+    ],
+    flags: [
+      { name: 'teamId', required: true },
+      { name: 'limit', type: 'integer', description: 'Things at most, 1 to 50. Default: 20.' },
+    ],
+    description: 'Finds what a team has and the caller may see. Projects, environments, runners, members, connections, policies and the like are found by a part of the name, in any case, and by the id; runs, builds, releases, artifacts, promotions and CI runs by the beginning of the id; releases also by their version. The closest come first.',
+    columns: ['kind', 'id', 'name', 'projectId', 'environmentId'],
+    examples: [{ title: 'What is called web', cli: 'teams search web --team team_01' }],
   },
   update: {
     operation: { method: 'PATCH', path: '/teams/{teamId}', body: '*' },

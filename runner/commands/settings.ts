@@ -12,7 +12,7 @@ import type { RunnerConfig } from '../disk/identity.ts';
 import { LOG_LEVELS } from '../platform/log.ts';
 import { errorText } from '../platform/errors.ts';
 
-/** A setting, but for its name: the key that it has in the config file, which its flag and variable follow. */
+/** A setting has its key in the config file for a name, which its flag and its variable follow. */
 interface Setting<T> extends Omit<FlagSpec, 'name' | 'env'> {
   /** Reads what was given, if anything was. */
   readonly read: (given: unknown, flag: string) => T;

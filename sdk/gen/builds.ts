@@ -43,6 +43,28 @@ export class Builds {
   }
 
   /**
+   * Lists builds of a team, of all its environments, newest first.
+   *
+   * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
+   *
+   * Needs: scope `project:read`.
+   */
+  listForTeam(teamId: string, params?: BuildsListForTeamParams & CallOptions, options?: CallOptions): PagePromise<Build> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/builds', items: 'builds' }, ...withParams({ teamId }, params, options));
+  }
+
+  /**
+   * Lists builds of a team, of all its environments, newest first.
+   *
+   * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
+   *
+   * Needs: scope `project:read`.
+   */
+  listForTeamPage(teamId: string, params?: BuildsListForTeamPageParams & CallOptions, options?: CallOptions): ApiPromise<BuildsListResponse> {
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/builds' }, ...withParams({ teamId }, params, options));
+  }
+
+  /**
    * Returns one build. Errors: `not_found` (404).
    *
    * Needs: scope `project:read`.
@@ -143,6 +165,20 @@ export class Builds {
 /** Parameters of `builds.listPage`. */
 export interface BuildsListPageParams {
   /** Builds per page, 1 to 200. Default: 50. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+/** Parameters of `builds.listForTeam`. */
+export interface BuildsListForTeamParams {
+  /** State of the builds that are listed. Default: any. */
+  state?: BuildState;
+}
+
+/** Parameters of `builds.listForTeamPage`. */
+export interface BuildsListForTeamPageParams extends BuildsListForTeamParams {
+  /** Builds a page, 1 to 200. Default: 50. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;

@@ -267,6 +267,28 @@ export class Ci {
   }
 
   /**
+   * Lists runs of a team, of all its connections, newest first: those that stand in no timeline too.
+   *
+   * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
+   *
+   * Needs: scope `ci:read`, the platform feature `host.ci`.
+   */
+  listRunsForTeam(teamId: string, params?: CiListRunsForTeamParams & CallOptions, options?: CallOptions): PagePromise<CiRun> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/ci/runs', items: 'runs' }, ...withParams({ teamId }, params, options));
+  }
+
+  /**
+   * Lists runs of a team, of all its connections, newest first: those that stand in no timeline too.
+   *
+   * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
+   *
+   * Needs: scope `ci:read`, the platform feature `host.ci`.
+   */
+  listRunsForTeamPage(teamId: string, params?: CiListRunsForTeamPageParams & CallOptions, options?: CallOptions): ApiPromise<CiListRunsForPipelineResponse> {
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/ci/runs' }, ...withParams({ teamId }, params, options));
+  }
+
+  /**
    * Returns one run. Errors: `not_found` (404).
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
@@ -456,6 +478,20 @@ export interface CiListRunsForPipelinePageParams {
 
 /** Parameters of `ci.listRunsForConnectionPage`. */
 export interface CiListRunsForConnectionPageParams {
+  /** Runs per page, 1 to 200. Default: 50. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+/** Parameters of `ci.listRunsForTeam`. */
+export interface CiListRunsForTeamParams {
+  /** Status of the runs that are listed. Default: any. */
+  status?: CiStatus;
+}
+
+/** Parameters of `ci.listRunsForTeamPage`. */
+export interface CiListRunsForTeamPageParams extends CiListRunsForTeamParams {
   /** Runs per page, 1 to 200. Default: 50. */
   limit?: number;
   /** `nextCursor` of the page before. */

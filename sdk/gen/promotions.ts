@@ -48,6 +48,30 @@ export class Promotions {
   }
 
   /**
+   * Lists all promotions of a team, newest first. A pending promotion comes without approvals, `fingerprint`
+   * and `missingApprovals`. For a moment after its build has ended it is found in the state before.
+   *
+   * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
+   *
+   * Needs: scope `release:read`.
+   */
+  listForTeam(teamId: string, params?: PromotionsListForTeamParams & CallOptions, options?: CallOptions): PagePromise<Promotion> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/promotions', items: 'promotions' }, ...withParams({ teamId }, params, options));
+  }
+
+  /**
+   * Lists all promotions of a team, newest first. A pending promotion comes without approvals, `fingerprint`
+   * and `missingApprovals`. For a moment after its build has ended it is found in the state before.
+   *
+   * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
+   *
+   * Needs: scope `release:read`.
+   */
+  listForTeamPage(teamId: string, params?: PromotionsListForTeamPageParams & CallOptions, options?: CallOptions): ApiPromise<PromotionsListResponse> {
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/promotions' }, ...withParams({ teamId }, params, options));
+  }
+
+  /**
    * Returns one promotion. Errors: `not_found` (404).
    *
    * Needs: scope `release:read`.
@@ -136,6 +160,20 @@ export class Promotions {
 
 /** Parameters of `promotions.listPage`. */
 export interface PromotionsListPageParams {
+  /** Promotions a page, 1 to 200. Default: 50. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+/** Parameters of `promotions.listForTeam`. */
+export interface PromotionsListForTeamParams {
+  /** State of the promotions that are listed. Default: any. */
+  state?: PromotionState;
+}
+
+/** Parameters of `promotions.listForTeamPage`. */
+export interface PromotionsListForTeamPageParams extends PromotionsListForTeamParams {
   /** Promotions a page, 1 to 200. Default: 50. */
   limit?: number;
   /** `nextCursor` of the page before. */

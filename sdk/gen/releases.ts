@@ -39,6 +39,28 @@ export class Releases {
   }
 
   /**
+   * Lists releases of a team, of all its projects, newest first.
+   *
+   * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
+   *
+   * Needs: scope `release:read`.
+   */
+  listForTeam(teamId: string, options?: CallOptions): PagePromise<Release> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/releases', items: 'releases' }, { teamId }, options);
+  }
+
+  /**
+   * Lists releases of a team, of all its projects, newest first.
+   *
+   * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
+   *
+   * Needs: scope `release:read`.
+   */
+  listForTeamPage(teamId: string, params?: ReleasesListForTeamPageParams & CallOptions, options?: CallOptions): ApiPromise<ReleasesListResponse> {
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/releases' }, ...withParams({ teamId }, params, options));
+  }
+
+  /**
    * Finds one release with its artifacts. Errors: `not_found` (404).
    *
    * Needs: scope `release:read`.
@@ -64,6 +86,14 @@ export class Releases {
 
 /** Parameters of `releases.listPage`. */
 export interface ReleasesListPageParams {
+  /** Releases a page, 1 to 200. Default: 50. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+/** Parameters of `releases.listForTeamPage`. */
+export interface ReleasesListForTeamPageParams {
   /** Releases a page, 1 to 200. Default: 50. */
   limit?: number;
   /** `nextCursor` of the page before. */

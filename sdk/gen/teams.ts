@@ -67,6 +67,32 @@ export class Teams {
   }
 
   /**
+   * Finds what a team has and the caller may see. Projects, environments, runners, members, connections,
+   * policies and the like are found by a part of the name, in any case, and by the id; runs, builds,
+   * releases, artifacts, promotions and CI runs by the beginning of the id; releases also by their version.
+   * The closest come first.
+   *
+   * Needs: scope `team:read`.
+   *
+   * @example What is called web
+   * await sdk.teams.search('team_01', 'web');
+   */
+  search(teamId: string, text: string, params?: TeamsSearchParams & CallOptions, options?: CallOptions): ApiPromise<SearchHit[]> {
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/search', returns: 'hits' }, ...withParams({ teamId, text }, params, options));
+  }
+
+  /**
+   * Lists what of a team waits for the caller, newest first, at most 100: deploys and promotions that the
+   * caller may approve, people who wait to be let in, builds that the caller submitted and that failed within
+   * 7 days, and unread notifications.
+   *
+   * Needs: scope `team:read`.
+   */
+  inbox(teamId: string, options?: CallOptions): ApiPromise<InboxItem[]> {
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/inbox', returns: 'items' }, { teamId }, options);
+  }
+
+  /**
    * Returns plan, payer, standing and statements of a team.
    *
    * Needs: scope `billing:read`.
@@ -175,6 +201,12 @@ export interface TeamsUpdateParams {
   kind?: TeamKind;
 }
 
+/** Parameters of `teams.search`. */
+export interface TeamsSearchParams {
+  /** Things at most, 1 to 50. Default: 20. */
+  limit?: number;
+}
+
 /** Parameters of `teams.acceptInvite`. */
 export interface TeamsAcceptInviteParams {
   /** User name of the new account; rules as in `account.updateUsername`. */
@@ -191,6 +223,25 @@ export interface Awaiting {
   readonly username: string;
   /** Time since which the person waits. */
   readonly since: string;
+}
+
+/** One thing that waits for a person. */
+export interface InboxItem {
+  /**
+   * Reason: `deploy_approval`, `promotion_approval`, `membership_confirmation`, `build_failed` or
+   * `notification`.
+   */
+  readonly kind: string;
+  /** Id of what waits: a build, a promotion, an invitation, a notification. */
+  readonly id: string;
+  /** One line that says what it is. */
+  readonly text: string;
+  /** Time since which it waits, or at which it happened. */
+  readonly since: string;
+  /** Project that it belongs to. */
+  readonly projectId?: string;
+  /** Environment that it belongs to. */
+  readonly environmentId?: string;
 }
 
 /** One open invitation. */
@@ -245,6 +296,23 @@ export interface Payer {
   readonly userId: string;
   /** Name of the account; absent if it is gone. */
   readonly username?: string;
+}
+
+/** One thing that a team has. */
+export interface SearchHit {
+  /** Kind of the thing, such as `project`, `environment`, `runner`, `run`, `build` or `CI connection`. */
+  readonly kind: string;
+  /** Id of the thing. */
+  readonly id: string;
+  /**
+   * Name, or what stands for one: the version of a release, the number of a build. Absent where there is
+   * none.
+   */
+  readonly name?: string;
+  /** Project that it belongs to. */
+  readonly projectId?: string;
+  /** Environment that it belongs to. */
+  readonly environmentId?: string;
 }
 
 /** Result of one team's UTC month. Its figures never change; what is corrected stands on the next one. */

@@ -2,10 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { survivors } from '../bench/survivors.ts';
 import { has } from '../setup/needs.ts';
 
-/**
- * What is over must not stay alive until a major collection: it was 7,100 bytes a request when sets churned.
- * The bench asks for 500 of a quiet machine.
- */
+/** A request left 7,100 bytes while sets churned; the bench asks for 500. */
 const BYTES_MAX = 1_000;
 
 describe.skipIf(!(await has('postgres')))('a server under 32 GETs at once', () => {

@@ -1,11 +1,18 @@
 /** The feature keeps teams, their members and invitations. */
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
-import { AdminTeamsService, InviteSchema, TeamsService } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import {
+  AdminTeamsService,
+  SearchHitSchema,
+  InboxItemSchema,
+  InviteSchema,
+  TeamsService,
+} from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { accountsFeature, teamsOfAccount } from '../accounts/index.ts';
 import { apiKeysFeature } from '../apikeys/index.ts';
 import { regionOf, regionsFeature } from '../../engine/regions/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
+import { closePage, openPage } from '../../kit/paging.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { roleName } from '../../kit/scopes.ts';
 import { acceptInvite } from './accept-invite.ts';
@@ -26,8 +33,20 @@ import {
 } from './acts.ts';
 import { ofAccount } from './hand-over.ts';
 import { listInvites } from './invites.ts';
-import { findTeam, listMembers, listTeams, lockTeam, showMember, showTeam, updateTeam } from './store.ts';
+import {
+  findTeam,
+  listMembers,
+  listTeams,
+  lockTeam,
+  pageOfTeams,
+  showMember,
+  showTeam,
+  updateTeam,
+} from './store.ts';
+import { foundMembers, inbox, search, waitingMembers } from './search.ts';
+import { waitings } from '../../kit/inbox.ts';
 import { settings } from './teams.settings.ts';
+import { findables } from '../../kit/search.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 
@@ -53,6 +72,12 @@ function createTeams(deps: TeamsDeps): Handlers<Ctx> {
       await removeTeam(deps, ctx, teamId);
       return {};
     },
+    search: async (request, ctx: Ctx) => ({
+      hits: (await search(ctx, deps.findables(), request)).map((row) => shown(SearchHitSchema, row)),
+    }),
+    inbox: async ({ teamId }, ctx: Ctx) => ({
+      items: (await inbox(ctx, deps.waitings(), teamId)).map((row) => shown(InboxItemSchema, row)),
+    }),
     billing: async ({ teamId }, ctx: Ctx) => await deps.billing().ofTeam(ctx, teamId),
     listMembers: async ({ teamId }, ctx: Ctx) => ({
       members: (await listMembers(ctx.db, teamId)).map(showMember),
@@ -98,17 +123,26 @@ export const teamsFeature = declareFeature({
       work: () => filledOnce(system, teamWork),
       credit: () => filledOnce(system, teamCredit),
       billing: () => filledOnce(system, teamBillingPort),
+      findables: () => system.filled(findables),
+      waitings: () => system.filled(waitings),
     };
     return {
       teamsMax,
       services: [createTeams(deps), createAdminTeams(deps)],
-      fills: [fill(teamsOfAccount, ofAccount)],
+      fills: [fill(teamsOfAccount, ofAccount), foundMembers, fill(waitings, waitingMembers)],
     };
   },
 });
 
 export function createAdminTeams({ work }: Pick<TeamsDeps, 'work'>): Handlers<Ctx> {
   return implement(AdminTeamsService, {
+    list: async ({ name, ...asked }, ctx: Ctx) => {
+      const page = openPage(ctx, name?.toLowerCase() ?? '', asked);
+      const after = page.after && { name: String(page.after[0]), id: String(page.after[1]) };
+      const rows = await pageOfTeams(ctx.db, { name, take: page.take, after });
+      const { items, ...next } = closePage(page, rows, (team) => [team.name, team.id]);
+      return { ...next, teams: items.map((team) => showTeam(team, ctx.teams.role(team.id))) };
+    },
     setRegion: async ({ teamId, regionId }, ctx: Ctx) =>
       await ctx.db.transact(async (db) => {
         await lockTeam(db, teamId);

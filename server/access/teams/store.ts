@@ -1,6 +1,6 @@
 /** This file reads and writes teams and their members in the database. */
 // No TeamScope: memberships and invitations, which a TeamScope is made of.
-import { and, asc, eq, getTableColumns, type SQL } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, sql, type SQL } from 'drizzle-orm';
 import type { Role, TeamScope } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { inTeams, shown } from '../../kit/resource/index.ts';
@@ -42,6 +42,28 @@ export async function listTeams(db: Database, scope: TeamScope): Promise<Team[]>
     .where(inTeams({ teamId: teams.id }, scope))
     .orderBy(asc(teams.name), asc(teams.id))
     .limit(LIST_MAX);
+}
+
+/** Teams whose names begin with the text, by name; `after` is the last one of the page before. */
+export async function pageOfTeams(
+  db: Database,
+  {
+    name,
+    take,
+    after,
+  }: {
+    readonly name: string | undefined;
+    readonly take: number;
+    readonly after: Pick<Team, 'name' | 'id'> | undefined;
+  },
+): Promise<Team[]> {
+  const key = sql`lower(${teams.name}) collate "C"`;
+  const first = sql`lower(${name})`;
+  // The greatest character there is bounds what begins so.
+  const begins =
+    name === undefined ? undefined : sql`${key} >= ${first} and ${key} < ${first} || chr(1114111)`;
+  const behind = after && sql`(${key}, ${teams.id}) > (lower(${after.name}), ${after.id})`;
+  return await selectTeams(db).where(and(begins, behind)).orderBy(key, asc(teams.id)).limit(take);
 }
 
 export async function findTeam(db: Database, teamId: string): Promise<Team | undefined> {

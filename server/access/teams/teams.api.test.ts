@@ -222,6 +222,25 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
     });
   });
 
+  it('are found by staff by the beginnings of their names', async () => {
+    const made = new Map<string, string>();
+    for (const name of ['Zebra one', 'zebra two', 'ZEBRA 3', 'zeb%', 'a zebra'])
+      made.set(name, await newTeam(name));
+    const staff = server.first.staffApiKey;
+    const page = async (query: string) => {
+      const { body } = await call(staff, `GET /admin/teams?${query}`);
+      const names = (body['teams'] as Array<{ name: string }>).map(({ name }) => name);
+      return { names, next: body['nextCursor'] as string | undefined };
+    };
+    const one = await page('name=ZEBRA%20&limit=2');
+    expect(one.names).toEqual(['ZEBRA 3', 'Zebra one']);
+    expect(await page(`name=zebra%20&limit=2&cursor=${one.next}`)).toEqual({ names: ['zebra two'] });
+    expect((await page('name=zeb%25')).names).toEqual(['zeb%']);
+    expect((await page('name=nobody')).names).toEqual([]);
+    expect((await page('limit=200')).names).toEqual(expect.arrayContaining([...made.keys()]));
+    expect(await codeOf(owner, 'GET /admin/teams')).toBe('scope_missing');
+  });
+
   it('move their queued work when staff assign a region', async () => {
     const teamId = await newTeam('moving');
     const run = await call(owner, `POST /teams/${teamId}/sandbox-runs`, {

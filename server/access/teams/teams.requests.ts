@@ -5,6 +5,7 @@ import { ROLES } from '../../kit/scopes.ts';
 const email = (role: string): string => `${ATTEMPT}-${role}@example.com`;
 
 export const requests: Requests = {
+  'svc.teams.v1.AdminTeamsService/List': { gives: 'nothing', fields: nothing },
   'svc.teams.v1.AdminTeamsService/SetRegion': {
     gives: 'nothing',
     fields: ({ teamId, regionId }) => ({ teamId, regionId }),
@@ -52,6 +53,11 @@ export const requests: Requests = {
       attempts: ({ teamId }) => ROLES.map((role) => ({ teamId, email: email(role), role })),
     },
     fields: ({ teamId }) => ({ teamId, email: 'guest@example.com' }),
+  },
+  'svc.teams.v1.TeamsService/Inbox': { gives: 'nothing', fields: team },
+  'svc.teams.v1.TeamsService/Search': {
+    gives: 'nothing',
+    fields: (world) => ({ ...team(world), text: 'a' }),
   },
   'svc.teams.v1.TeamsService/List': { gives: 'nothing', fields: nothing },
   'svc.teams.v1.TeamsService/ListInvites': { gives: 'nothing', fields: team },

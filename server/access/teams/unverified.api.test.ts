@@ -97,6 +97,8 @@ describe.skipIf(!(await has('postgres')))('an address that nobody proved', () =>
       const { body } = await call(other.token, `GET /teams/${other.teamId}/invites`);
       const shown = (body['invites'] as Array<{ id: string }>).find((each) => each.id === id);
       expect(shown).toMatchObject({ awaiting: { userId: squatter.userId, username: squatter.username } });
+      const inbox = await call(other.token, `GET /teams/${other.teamId}/inbox`);
+      expect(inbox.body).toMatchObject({ items: [{ kind: 'membership_confirmation', id }] });
 
       expect((await confirm(other.teamId, id, squatter.token)).status).toBe(404);
       expect((await confirm(other.teamId, id, session)).status).toBe(404); // staff, and not of this team

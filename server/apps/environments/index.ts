@@ -1,4 +1,5 @@
 /** An environment says where a project's branch is built and deployed. */
+import { described, findsByName } from '../../kit/search.ts';
 import { eq } from 'drizzle-orm';
 import { wrongField } from '../../kit/wrong-field.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
@@ -245,7 +246,10 @@ export const environmentsFeature = declareFeature({
       guards,
       missingRegistry,
       services: [createEnvironments(deps)],
-      fills: [fill(contentsOfProject, contents)],
+      fills: [
+        findsByName(described(environments, 'project:read', environments.name)),
+        fill(contentsOfProject, contents),
+      ],
     };
   },
 });

@@ -1,4 +1,5 @@
 /** The feature keeps the projects of teams. */
+import { described, findsByName } from '../../kit/search.ts';
 import { and, eq, sql, type SQL } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
@@ -99,6 +100,7 @@ export const projectsFeature = declareFeature({
   on: { teams: teamsFeature },
   reads: ['projects'],
   start: (system) => ({
+    fills: [findsByName(described(projects, 'project:read', projects.name))],
     services: [
       createProjects({
         inSpace: async (ctx, spaceId) => await filledOnce(system, projectsInSpace)(ctx, spaceId),

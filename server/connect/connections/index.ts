@@ -2,6 +2,7 @@
  * Connections join repositories at CI systems to teams, with tokens, webhooks and jobs at the repositories'
  * hosts.
  */
+import { described, findsByName } from '../../kit/search.ts';
 import { environmentGuards, environmentsFeature } from '../../apps/environments/index.ts';
 import { projectsFeature } from '../../apps/projects/index.ts';
 import { declareFeature, fill, port } from '../../kit/feature.ts';
@@ -22,6 +23,7 @@ export {
   readConnection,
 } from './rows.ts';
 export type { Connection } from './rows.ts';
+import { ciConnections } from './schema.ts';
 export type { OidcPolicy } from './schema.ts';
 export { detailsOf, refuseWhenPaused, shownConnection } from './shown.ts';
 export {
@@ -55,7 +57,10 @@ export const connectionsFeature = declareFeature({
     return {
       services: [createConnections({ ...system, followers }), createTokens({ ...system, allowPrivate })],
       jobs: [subscribeJob({ ...system, allowPrivate }), unsubscribeJob({ ...system, allowPrivate })],
-      fills: [fill(environmentGuards, connectionGuards)],
+      fills: [
+        findsByName(described(ciConnections, 'ci:read', ciConnections.repositoryPath)),
+        fill(environmentGuards, connectionGuards),
+      ],
     };
   },
 });

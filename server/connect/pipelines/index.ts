@@ -1,7 +1,9 @@
 /** Pipelines of connections are known by their runs, and defined by what a search finds. */
+import { described, findsByName } from '../../kit/search.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { connectionsFeature } from '../connections/index.ts';
 import { providersFeature } from '../providers/index.ts';
+import { pipelineRows } from './store.ts';
 
 export { definePipelines, ensurePipeline, pipelineRows } from './store.ts';
 export type { Pipeline, Recording } from './store.ts';
@@ -10,5 +12,8 @@ export const pipelinesFeature = declareFeature({
   name: 'pipelines',
   on: { connections: connectionsFeature, providers: providersFeature },
   reads: ['ci_pipelines'],
-  start: () => ({}),
+  start: () => {
+    const { table } = pipelineRows;
+    return { fills: [findsByName(described(table, 'ci:read', table.name))] };
+  },
 });

@@ -2,6 +2,7 @@
  * Jobs and webhooks report runs of external CI and their jobs; providers are asked about those that are
  * silent.
  */
+import { described, findsById } from '../../kit/search.ts';
 import { environmentsFeature } from '../../apps/environments/index.ts';
 import { declareFeature, fill, port } from '../../kit/feature.ts';
 import { connectionFollowers, connectionsFeature, type ConnectionFollower } from '../connections/index.ts';
@@ -12,6 +13,7 @@ import { pollJob, startCiHealth } from './health.ts';
 import { createReads } from './reads.ts';
 import { createReports, reportedRun } from './reports.ts';
 import type { RunFollower } from './run.ts';
+import { ciRuns } from './schema.ts';
 
 export type { Settled } from './accept.ts';
 export { buildsPullRequest, definitionFile, isForStrangers, refOf, commitOf } from './ci-job.ts';
@@ -52,7 +54,10 @@ export const runsFeature = declareFeature({
       services: [createReads(), createReports(follow)],
       loops: [() => startCiHealth({ ...system, follow })],
       jobs: [pollJob({ ...system, follow })],
-      fills: [fill(connectionFollowers, followProject)],
+      fills: [
+        findsById(described(ciRuns, 'ci:read', ciRuns.externalRunId)),
+        fill(connectionFollowers, followProject),
+      ],
     };
   },
 });

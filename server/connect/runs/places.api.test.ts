@@ -195,5 +195,17 @@ describe.skipIf(!(await has('postgres')))('a run stands', () => {
     expect(runs.map(({ externalRunId }) => externalRunId)).toEqual(['c', 'b', 'a']);
     const stranger = await w.stranger();
     await expect(stranger.sdk.ci.listRunsForConnection(connectionId)).rejects.toMatchObject({ status: 404 });
+
+    const ofTeam = async (params: { status?: 'running' | 'success'; limit?: number; cursor?: string }) => {
+      const page = await sdk.ci.listRunsForTeamPage(w.teamId, params);
+      const here = page.runs.filter((run) => run.ciConnectionId === connectionId);
+      return { ids: here.map(({ externalRunId }) => externalRunId), next: page.nextCursor };
+    };
+    const newest = await ofTeam({ limit: 2 });
+    expect(newest.ids).toEqual(['c', 'b']);
+    expect((await ofTeam({ limit: 1, cursor: newest.next ?? '' })).ids).toEqual(['a']);
+    expect((await ofTeam({ status: 'success' })).ids).toEqual(['a']);
+    expect((await ofTeam({ status: 'running' })).ids).not.toContain('a');
+    await expect(stranger.sdk.ci.listRunsForTeam(w.teamId)).rejects.toMatchObject({ status: 404 });
   });
 });

@@ -1,13 +1,13 @@
 /** Pipelines, runs and jobs as people read them. */
 import { implementPart, type Handlers } from '@svc/proto/http/implement.ts';
-import { CiJobSchema, CiPipelineSchema, CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import { CiJobSchema, CiPipelineSchema, CiService, CiStatusSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { closePage, openPage, type Page } from '../../kit/paging.ts';
-import { shown } from '../../kit/resource/index.ts';
+import { enumWord, shown } from '../../kit/resource/index.ts';
 import { connectionRows } from '../connections/index.ts';
 import { pipelineRows, type Pipeline } from '../pipelines/index.ts';
-import type { RunName } from '../providers/index.ts';
+import { CI_STATUSES, type RunName } from '../providers/index.ts';
 import { listJobs } from './jobs-store.ts';
 import { whyUnplaced } from './unplaced.ts';
 import { findNamedRun, findRun, listPipelines, listRuns, type After, type RunsOf } from './runs-store.ts';
@@ -31,6 +31,10 @@ export function createReads(): Handlers<Ctx> {
       const { id } = await connectionRows.find(ctx, connectionId);
       return await pageOfRuns(ctx, { connectionId: id }, page);
     },
+    listRunsForTeam: async ({ teamId, status, ...page }, ctx) => {
+      const statuses = status === undefined ? CI_STATUSES : [enumWord(CiStatusSchema, status)];
+      return await pageOfRuns(ctx, { teamId, statuses }, page);
+    },
     getRun: async ({ runId }, ctx) => {
       const run = await runOf(ctx, runId);
       const connection = await connectionRows.find(ctx, run.connectionId);
@@ -47,7 +51,7 @@ export function createReads(): Handlers<Ctx> {
 }
 
 async function pageOfRuns(ctx: Ctx, of: RunsOf, asked: Parameters<typeof openPage>[2]) {
-  const page = openPage(ctx, 'pipelineId' in of ? of.pipelineId : of.connectionId, asked);
+  const page = openPage(ctx, Object.values(of).join('|'), asked);
   const rows = await listRuns(ctx.db, ctx.teams, { of, take: page.take, after: behind(page) });
   const { items, ...next } = closePage(page, rows, (row) => [row.occurredAt.toISOString(), row.id]);
   return { runs: items.map((run) => shownRun(run)), ...next };

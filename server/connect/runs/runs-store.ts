@@ -1,6 +1,7 @@
 /** Runs for callers: every statement is limited to the teams of a TeamScope. */
-import { and, asc, eq, exists, or, sql } from 'drizzle-orm';
+import { and, asc, eq, exists, or, sql, type SQL } from 'drizzle-orm';
 import type { Database } from '../../base/db/index.ts';
+import { requireTeam } from '../../kit/authorise.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import { inTeams } from '../../kit/resource/index.ts';
 import { pipelineRows, type Pipeline } from '../pipelines/index.ts';
@@ -38,7 +39,10 @@ export interface After {
   readonly id: string;
 }
 
-export type RunsOf = { readonly pipelineId: string } | { readonly connectionId: string };
+export type RunsOf =
+  | { readonly pipelineId: string }
+  | { readonly connectionId: string }
+  | { readonly teamId: string; readonly statuses: readonly string[] };
 
 /** Returns runs, newest first. */
 export async function listRuns(
@@ -46,12 +50,27 @@ export async function listRuns(
   scope: TeamScope,
   { of, take, after }: { of: RunsOf; take: number; after: After | undefined },
 ): Promise<readonly Run[]> {
-  const { occurredAt: at, id, pipelineId, connectionId } = ciRuns;
-  const which = 'pipelineId' in of ? eq(pipelineId, of.pipelineId) : eq(connectionId, of.connectionId);
+  const { occurredAt: at, id } = ciRuns;
   const behind = after && sql`(${at}, ${id}) < (${sql.param(after.at, at)}, ${after.id})`;
-  return await selectRuns(db, and(which, inTeams(ciRuns, scope), behind))
+  return await selectRuns(db, and(isOf(of, scope, { take, behind }), behind))
     .orderBy(sql`${at} desc nulls last`, sql`${id} desc nulls last`)
     .limit(take);
+}
+
+/** Those of a team are looked for by their statuses, each of which has its newest in one index. */
+function isOf(
+  of: RunsOf,
+  scope: TeamScope,
+  { take, behind }: { readonly take: number; readonly behind: SQL | undefined },
+): SQL | undefined {
+  const { occurredAt: at, id, teamId, status } = ciRuns;
+  if ('pipelineId' in of) return and(eq(ciRuns.pipelineId, of.pipelineId), inTeams(ciRuns, scope));
+  if ('connectionId' in of) return and(eq(ciRuns.connectionId, of.connectionId), inTeams(ciRuns, scope));
+  return sql`${id} in (
+    select n.id from unnest(${sql.param([...of.statuses])}::text[]) as s (status) cross join lateral (
+      select ${id} from ${ciRuns} where ${and(eq(teamId, requireTeam(scope, of.teamId)), sql`${status} = s.status`, behind)}
+      order by ${at} desc nulls last, ${id} desc nulls last limit ${take}
+    ) n)`;
 }
 
 /** Lists pipelines by name, without those that are neither defined any more nor have runs. */

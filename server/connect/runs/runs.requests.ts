@@ -1,5 +1,5 @@
 /** The tests of the contract send these requests, one for each RPC. */
-import type { Requests } from '../../../test/contract/requests.ts';
+import { team, type Requests } from '../../../test/contract/requests.ts';
 import type { World } from '../../../test/contract/world.ts';
 import { ciConnection } from '../connections/connections.requests.ts';
 
@@ -19,6 +19,7 @@ export const requests: Requests = {
     gives: 'nothing',
     fields: ({ ciPipelineId }) => ({ pipelineId: ciPipelineId }),
   },
+  'svc.ci.v1.CiService/ListRunsForTeam': { gives: 'nothing', fields: team },
   'svc.ci.v1.CiService/Report': {
     gives: 'nothing',
     guards: 'nothing',

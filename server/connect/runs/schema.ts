@@ -84,6 +84,7 @@ export const ciRuns = teamTable(
     index('ci_runs_of_environment')
       .on(t.environmentId, t.occurredAt.desc(), t.id.desc())
       .where(sql`${t.environmentId} is not null`),
+    index('ci_runs_of_team').on(t.teamId, t.status, t.occurredAt.desc(), t.id.desc()),
     index('ci_runs_of_connection').on(t.connectionId, t.occurredAt.desc(), t.id.desc()),
     // The graph's way from a commit.
     index('ci_runs_of_commit')

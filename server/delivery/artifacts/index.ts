@@ -1,4 +1,5 @@
 /** Artifacts say what was built, of what, by whom, and what is stated about it. */
+import { described, findsById } from '../../kit/search.ts';
 import { and, desc, eq, inArray } from 'drizzle-orm';
 import { implement, type Handlers, type Implementation } from '@svc/proto/http/implement.ts';
 import {
@@ -310,6 +311,7 @@ export const artifactsFeature = declareFeature({
     const reader = createSbomReader();
     return {
       services: [createArtifacts({ signer, root, typeBase, reader, localRegistry, reportedRun, use })],
+      fills: [findsById(described(artifacts, 'artifact:read', artifacts.name))],
       effects: [catalogued],
       jobs: [catalogueJob({ db, signer, reader, publicUrl, typeBase }), rereadJob({ db, reader })],
       stop: async () => await reader.stop(),

@@ -2,6 +2,7 @@
  * Policies are rules that acts of a team must keep; here are the gates where they are judged, and what was
  * decided there.
  */
+import { described, findsByName } from '../../kit/search.ts';
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '@bufbuild/protobuf';
 import canonicalize from 'canonicalize';
@@ -287,7 +288,11 @@ export const policiesFeature = declareFeature({
       gates,
       services: [createPolicies(createReplay())],
       purges: [async (nowMs) => await purgeGates(db.sql, nowMs)],
-      fills: [fill(buildGate, createBuildGate(gates)), fill(environmentGuards, policyGuards)],
+      fills: [
+        findsByName(described(policies, 'policy:read', policies.name)),
+        fill(buildGate, createBuildGate(gates)),
+        fill(environmentGuards, policyGuards),
+      ],
       stop: async () => close(),
     };
   },

@@ -1,17 +1,20 @@
 /** Promotions are releases on their way to environments, and deployments are what runs there, and ran. */
-import { eq } from 'drizzle-orm';
+import { waitings } from '../../kit/inbox.ts';
+import { described, findsById } from '../../kit/search.ts';
+import { and, eq, sql } from 'drizzle-orm';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   CompletionStatus,
   PromotionPolicyPreviewSchema,
   PromotionPreviewSchema,
+  PromotionStateSchema,
   PromotionsService,
   RunningImageSchema,
   type Promotion as PromotionMessage,
 } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import { environmentRows, environmentsFeature } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { declareFeature, type EventEffect } from '../../kit/feature.ts';
+import { declareFeature, fill, type EventEffect } from '../../kit/feature.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import { variablesFeature } from '../../apps/variables/index.ts';
 import { artifactsFeature } from '../artifacts/index.ts';
@@ -19,11 +22,12 @@ import { policiesFeature } from '../policies/index.ts';
 import { releasesFeature } from '../releases/index.ts';
 import { buildsFeature } from '../../engine/builds/index.ts';
 import { events } from './promotions.events.ts';
-import { shown } from '../../kit/resource/index.ts';
+import { enumWord, shown } from '../../kit/resource/index.ts';
 import { approve, complete, create, reject, type PromotionsDeps } from './acts.ts';
 import { deployed } from './deployed.ts';
 import { ended, endedJob, expire } from './ended.ts';
-import { present, presentOne } from './present.ts';
+import { present, presentForTeam, presentOne } from './present.ts';
+import { pendingPromotions } from './found.ts';
 import { preview } from './preview.ts';
 import { running } from './running.ts';
 import { promotions } from './schema.ts';
@@ -53,6 +57,15 @@ export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
       const where = eq(promotions.environmentId, id);
       const { items, ...page } = await promotionRows.page(ctx, { ...request, of: id }, { where });
       return { ...page, promotions: await present(ctx, environment, items) };
+    },
+    listForTeam: async (request, ctx: Ctx) => {
+      const { teamId } = request;
+      const state = request.state === undefined ? undefined : enumWord(PromotionStateSchema, request.state);
+      const ofState = state === undefined ? undefined : sql`${promotions.state} = ${state}`;
+      const where = and(eq(promotions.teamId, teamId), ofState);
+      const of = `${teamId}|${state ?? ''}`;
+      const { items, ...page } = await promotionRows.page(ctx, { ...request, of }, { where });
+      return { ...page, promotions: await presentForTeam(ctx, items) };
     },
     get: async (which, ctx: Ctx) => await answer(ctx, which),
     preview: async (which, ctx: Ctx) => {
@@ -107,6 +120,10 @@ export const promotionsFeature = declareFeature({
   reads: ['deployments', 'deployment_heads', 'promotions', 'promotion_approvals'],
   start: ({ db, clock }, { policies: { gates }, builds: { deployImage } }) => ({
     services: [createPromotions({ gates, deployImage })],
+    fills: [
+      findsById(described(promotions, 'release:read', promotions.version)),
+      fill(waitings, pendingPromotions),
+    ],
     effects: promotionEffects,
     jobs: [endedJob({ db, clock }), toldJob(db)],
     purges: [async (nowMs) => await expire({ db }, nowMs)],

@@ -56,8 +56,10 @@ const HELD: Readonly<Record<HeldFor, Waiting>> = {
   },
 };
 
+const WAITS_FOR_APPROVALS: Waiting = { code: Code.APPROVAL, text: 'it waits for approvals' };
+
 export function waitingFor(
-  { state, held }: Promotion,
+  promotion: Promotion,
   { requiredApprovals }: Pick<Environment, 'requiredApprovals'>,
   {
     approvals,
@@ -67,12 +69,16 @@ export function waitingFor(
     readonly build: Build | undefined;
   },
 ): Waiting | undefined {
-  if (state === 'pending') {
+  if (promotion.state === 'pending') {
     const count = approvals.filter(({ voidReason }) => voidReason === null).length;
     const others = approvals.length - count;
     const text = `it has ${count} of ${requiredApprovals} approvals`;
     return { code: Code.APPROVAL, text: others === 0 ? text : `${text}, and ${others} that count no longer` };
   }
+  return waitingForBuild(promotion, build);
+}
+
+function waitingForBuild({ state, held }: Promotion, build: Build | undefined): Waiting | undefined {
   if (state !== 'approved') return undefined;
   if (held !== null) return HELD[held];
   if (build === undefined) return { code: Code.RUNNER, text: 'its build is gone' };
@@ -88,18 +94,16 @@ export async function present(
   environment: Environment,
   promotions: readonly Promotion[],
 ): Promise<PromotionMessage[]> {
-  const open = promotions.filter(({ state }) => state === 'approved').flatMap(({ buildId }) => buildId ?? []);
-  const ids = promotions.map(({ id }) => id);
-  const [builds, all] = await Promise.all([findBuilds(who.db.sql, who.teams, open), approvalsOf(who, ids)]);
   const pending = promotions.filter(({ state }) => state === 'pending');
-  const subjects = await subjectsOf(who, environment, pending);
-  const of = new Map(promotions.map(({ id }): [string, Approval[]] => [id, []]));
-  for (const approval of all) of.get(approval.promotionId)?.push(approval);
+  const [{ builds, approvals: all }, subjects] = await Promise.all([
+    whatStandsBeside(who, promotions),
+    subjectsOf(who, environment, pending),
+  ]);
   return promotions.map((row) => {
     const build = builds.get(row.buildId ?? '');
     const promotion = settledBy(row, build);
     const subject = subjects.get(row.id);
-    const approvals = standingOf(row, of.get(row.id) ?? [], subject);
+    const approvals = standingOf(row, all.get(row.id) ?? [], subject);
     const missing = environment.requiredApprovals - counted(approvals).length;
     return shown(PromotionSchema, {
       ...promotion,
@@ -109,6 +113,39 @@ export async function present(
       waitingFor: waitingFor(promotion, environment, { approvals, build }),
     });
   });
+}
+
+/**
+ * Presents promotions to many environments. Which approvals of a pending one count, and what they would be
+ * given for, is left out: only the state of its environment tells that.
+ */
+export async function presentForTeam(
+  who: Who,
+  promotions: readonly Promotion[],
+): Promise<PromotionMessage[]> {
+  const { builds, approvals } = await whatStandsBeside(who, promotions);
+  return promotions.map((row) => {
+    const build = builds.get(row.buildId ?? '');
+    const promotion = settledBy(row, build);
+    const isPending = promotion.state === 'pending';
+    return shown(PromotionSchema, {
+      ...promotion,
+      approvals: isPending ? [] : standingOf(row, approvals.get(row.id) ?? [], undefined),
+      fingerprint: row.approvedAt === null ? null : row.fingerprint,
+      missingApprovals: null,
+      waitingFor: isPending ? WAITS_FOR_APPROVALS : waitingForBuild(promotion, build),
+    });
+  });
+}
+
+/** The builds of those that are open, and approvals by promotion. */
+async function whatStandsBeside(who: Who, promotions: readonly Promotion[]) {
+  const open = promotions.filter(({ state }) => state === 'approved').flatMap(({ buildId }) => buildId ?? []);
+  const ids = promotions.map(({ id }) => id);
+  const [builds, all] = await Promise.all([findBuilds(who.db.sql, who.teams, open), approvalsOf(who, ids)]);
+  const approvals = new Map(ids.map((id): [string, Approval[]] => [id, []]));
+  for (const approval of all) approvals.get(approval.promotionId)?.push(approval);
+  return { builds, approvals };
 }
 
 export async function presentOne(

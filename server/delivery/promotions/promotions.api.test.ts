@@ -244,6 +244,17 @@ describe.skipIf(!(await has('postgres')))('promotions', () => {
       { id: older.id, state: 'rejected', rejection: 'superseded' },
       { id: oldest.id, state: 'rejected', rejection: 'superseded' },
     ]);
+    const ofTeam = async (state: 'pending' | 'approved' | 'rejected') =>
+      (await sdk.promotions.listForTeam(teamId, { state })).filter(
+        (each) => each.environmentId === environmentId,
+      );
+    const waits = async (as: SvcSDK) => (await as.teams.inbox(teamId)).filter(({ id }) => id === newer.id);
+    expect(await waits(admin)).toMatchObject([{ kind: 'promotion_approval', environmentId }]);
+    expect(await waits(developer)).toEqual([]);
+    const [pending] = await ofTeam('pending');
+    expect(pending).toMatchObject({ id: newer.id, waitingFor: { code: 'approval' }, approvals: [] });
+    expect(await ofTeam('approved')).toEqual([await sdk.promotions.get(environmentId, approved.id)]);
+    expect((await ofTeam('rejected')).map(({ id }) => id)).toEqual([older.id, oldest.id]);
     expect(await refused(admin.promotions.approve(environmentId, older.id))).toBe(DECIDED);
     expect(await actions(older.id)).toEqual(['promotion.created', 'promotion.rejected']);
   });
@@ -339,6 +350,8 @@ describe.skipIf(!(await has('postgres')))('promotions', () => {
     const { sdk: theirs, teamId: theirTeam } = await w.stranger();
     const promotion = await promoted();
     expect(await refused(theirs.promotions.list(environmentId))).toBe(MISSING);
+    expect(await refused(theirs.promotions.listForTeam(teamId))).toBe(MISSING);
+    expect(await theirs.promotions.listForTeam(theirTeam)).toEqual([]);
     expect(await refused(theirs.promotions.approve(environmentId, promotion.id))).toBe(MISSING);
     const project = (await theirs.projects.create({ name: 'web', teamId: theirTeam })).id;
     const theirEnvironment = (await theirs.environments.create(project, { name: 'production' })).id;

@@ -1,10 +1,11 @@
 /** Gives a valid request of each RPC to the tests of the contract. */
-import { environment, type Requests } from '../../../test/contract/requests.ts';
+import { environment, team, type Requests } from '../../../test/contract/requests.ts';
 import type { World } from '../../../test/contract/world.ts';
 
 const promotion = ({ environmentId, promotionId }: World) => ({ environmentId, promotionId });
 
 export const requests: Requests = {
+  'svc.promotions.v1.PromotionsService/ListForTeam': { fields: team, gives: 'nothing' },
   'svc.promotions.v1.PromotionsService/List': { statements: 8, fields: environment, gives: 'nothing' },
   'svc.promotions.v1.PromotionsService/Get': { fields: promotion, gives: 'nothing' },
   'svc.promotions.v1.PromotionsService/Preview': { statements: 7, fields: promotion, gives: 'nothing' },

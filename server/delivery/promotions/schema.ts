@@ -44,6 +44,8 @@ export const promotions = teamTable(
   },
   (t) => [
     index('promotions_newest').on(t.environmentId, t.id),
+    // Lists of a team, by state.
+    index('promotions_of_team').on(t.teamId, t.state, t.id),
     // Lineage and graph read the promotions of a release.
     index('promotions_release').on(t.releaseId, t.id),
     // These are superseded by a newer one, or expire.

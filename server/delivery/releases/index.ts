@@ -1,4 +1,5 @@
 /** Releases: versions of a project, each of fixed artifacts. */
+import { described, findables, findsById } from '../../kit/search.ts';
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
@@ -12,7 +13,7 @@ import { refuseOthersImage, registriesFeature } from '../../engine/registries/in
 import type { Ctx } from '../../kit/context.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
 import { addEvent } from '../../kit/events/index.ts';
-import { declareFeature } from '../../kit/feature.ts';
+import { declareFeature, fill } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, shown } from '../../kit/resource/index.ts';
@@ -21,6 +22,7 @@ import { policiesFeature, type Gates } from '../policies/index.ts';
 import { signingKeysFeature } from '../signingkeys/index.ts';
 import { digestOf } from './digest.ts';
 import { releaseArtifacts, releases } from './schema.ts';
+import { foundByVersion } from './found.ts';
 import { addStatement, statementJob } from './statement.ts';
 import { artifactsOf, artifactsOfTeam, releaseRows as rows, type Release } from './store.ts';
 
@@ -43,6 +45,15 @@ export function createReleases(deps: ReleasesDeps): Handlers<Ctx> {
         ctx,
         { ...request, of: id },
         { where: eq(releases.projectId, id) },
+      );
+      return { ...page, releases: items.map((row) => shown(ReleaseSchema, row)) };
+    },
+    listForTeam: async (request, ctx: Ctx) => {
+      const { teamId } = request;
+      const { items, ...page } = await rows.page(
+        ctx,
+        { ...request, of: teamId },
+        { where: eq(releases.teamId, teamId) },
       );
       return { ...page, releases: items.map((row) => shown(ReleaseSchema, row)) };
     },
@@ -139,6 +150,10 @@ export const releasesFeature = declareFeature({
     { registries: { localRegistry }, policies: { gates }, signingKeys: { signer } },
   ) => ({
     services: [createReleases({ localRegistry, gates })],
+    fills: [
+      findsById(described(releases, 'release:read', releases.version)),
+      fill(findables, foundByVersion),
+    ],
     jobs: [statementJob({ db, signer, clock })],
   }),
 });

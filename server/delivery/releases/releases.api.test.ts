@@ -158,4 +158,16 @@ describe.skipIf(!(await has('postgres')))('releases', () => {
     expect(second.releases.map(({ id }) => id)).toEqual([made[0]]);
     expect(second.nextCursor).toBeUndefined();
   });
+
+  it('are listed over all projects of a team', async () => {
+    const other = (await sdk.projects.create({ name: 'other', teamId })).id;
+    const made = [projectId, other, projectId].entries();
+    const ids: string[] = [];
+    for (const [version, of] of made) ids.push((await sdk.releases.create(of, { version: `${version}` })).id);
+    const page = await sdk.releases.listForTeamPage(teamId, { limit: 2 });
+    expect(page.releases.map(({ id }) => id)).toEqual(ids.slice(1).toReversed());
+    const rest = await sdk.releases.listForTeamPage(teamId, { cursor: page.nextCursor ?? '' });
+    expect(rest.releases[0]).toMatchObject({ id: ids[0], projectName: 'web', version: '0' });
+    expect(await refused((await w.stranger()).sdk.releases.listForTeam(teamId))).toBe('404 not_found');
+  });
 });

@@ -1,11 +1,12 @@
 /** Gives a valid request of each RPC to the tests of the contract. */
-import type { Requests } from '../../../test/contract/requests.ts';
+import { team, type Requests } from '../../../test/contract/requests.ts';
 import type { World } from '../../../test/contract/world.ts';
 
 const project = ({ projectId }: World) => ({ projectId });
 
 export const requests: Requests = {
   'svc.releases.v1.ReleasesService/List': { fields: project, gives: 'nothing' },
+  'svc.releases.v1.ReleasesService/ListForTeam': { fields: team, gives: 'nothing' },
   'svc.releases.v1.ReleasesService/Get': {
     fields: ({ projectId, releaseId }) => ({ projectId, releaseId }),
     gives: 'nothing',

@@ -29,6 +29,17 @@ interface Shown {
   readonly attempt: number;
 }
 
+const STATES = [
+  'queued',
+  'running',
+  'publishing',
+  'deploying',
+  'awaiting_approval',
+  'succeeded',
+  'failed',
+  'cancelled',
+];
+
 describe.skipIf(!(await has('postgres')))('builds', () => {
   // No lease ends by itself here, however slow the machine: the tests end those that they mean.
   const env = { SWEEP_EVERY_MS: '50', LEASE_MS: '3600000', OFFER_MS: '3600000' };
@@ -56,6 +67,18 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
   };
   const submit = async (body: object = {}): Promise<Shown> => await ok<Shown>(`POST ${path}/builds`, body);
   const get = async (id: string): Promise<Shown> => await ok<Shown>(`GET ${path}/builds/${id}`);
+  /** The same, which is in the list of the team's builds of the state that it shows, and of no other. */
+  const getListed = async (id: string): Promise<Shown> => {
+    const build = await get(id);
+    const lists = STATES.map(async (state) => {
+      const { builds } = await ok<{ builds: Shown[] }>(
+        `GET /teams/${teamId}/builds?state=${state}&limit=200`,
+      );
+      return builds.some((each) => each.id === id) ? [state] : [];
+    });
+    expect((await Promise.all(lists)).flat()).toEqual([build.state]);
+    return build;
+  };
   const cancel = async (id: string): Promise<Shown> =>
     await ok<Shown>(`POST ${path}/builds/${id}/cancel`, {});
   const decide = async (id: string, decision: 'approve' | 'reject'): Promise<Shown> =>
@@ -102,7 +125,7 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
     const states: string[] = [];
     for (const phase of ['cloning', 'building', 'publishing']) {
       expect(await runner.beat(offer, phase)).toBe('ok');
-      const { state, phase: shown } = await get(build.id);
+      const { state, phase: shown } = await getListed(build.id);
       states.push(`${shown} ${state}`);
     }
     expect(states).toEqual(['cloning running', 'building running', 'publishing publishing']);
@@ -117,7 +140,7 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
       },
     });
     expect(done).toMatchObject({ status: 200, body: { accepted: true } });
-    const ended = await get(build.id);
+    const ended = await getListed(build.id);
     expect(ended).toMatchObject({
       state: 'succeeded',
       phase: 'publishing',
@@ -249,6 +272,24 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
     for (const { id } of [...one.builds, ...two.builds]) await cancel(id);
   });
 
+  it('are listed over all environments of a team, in pages', async () => {
+    const first = await submit();
+    await cancel(first.id);
+    await use();
+    const [second, third] = [await submit(), await submit()];
+    type Page = { builds: Shown[]; nextCursor?: string };
+    const all = `GET /teams/${teamId}/builds`;
+    const one = await ok<Page>(`${all}?limit=2`);
+    expect(one.builds.map(({ id }) => id)).toEqual([third.id, second.id]);
+    const two = await ok<Page>(`${all}?limit=1&cursor=${one.nextCursor}`);
+    expect(two.builds.map(({ id }) => id)).toEqual([first.id]);
+    const misused = await call(`${all}?state=queued&cursor=${one.nextCursor}`);
+    expect([misused.status, misused.code]).toEqual([400, 'validation_failed']);
+    const { token } = await stranger(server);
+    expect((await call(all, undefined, token)).status).toBe(404);
+    for (const { id } of [second, third]) await cancel(id);
+  });
+
   it('are refused as succeeded when no digest was published', async () => {
     const build = await submit();
     const offer = await runner.take();
@@ -367,11 +408,15 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
       const offer = await runner.take();
       expect(offer.deploy).toBeUndefined();
       await runner.finish(offer);
-      expect(await get(build.id)).toMatchObject({ state: 'awaiting_approval', digest: DIGEST });
+      expect(await getListed(build.id)).toMatchObject({ state: 'awaiting_approval', digest: DIGEST });
       expect((await get(build.id)).message).toBeUndefined();
+      const { items } = await ok<{ items: object[] }>(`GET /teams/${teamId}/inbox`);
+      expect(items).toContainEqual(
+        expect.objectContaining({ kind: 'deploy_approval', id: build.id, projectId, environmentId }),
+      );
       expect(await runner.poll()).toBeUndefined();
       await decide(build.id, 'approve');
-      expect(await get(build.id)).toMatchObject({ state: 'queued' });
+      expect(await getListed(build.id)).toMatchObject({ state: 'queued' });
       const deploy = await runner.take();
       expect(deploy).toMatchObject({
         deploy: { kind: 'container', app: 'web', containerPort: 8080, environmentId },
@@ -381,7 +426,7 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
       expect(deploy.source).toBeUndefined();
       expect(deploy.id).not.toBe(build.id);
       await runner.beat(deploy, 'deploying');
-      expect(await get(build.id)).toMatchObject({ state: 'deploying', phase: 'deploying' });
+      expect(await getListed(build.id)).toMatchObject({ state: 'deploying', phase: 'deploying' });
       await runner.finish(deploy);
       const ended = await get(build.id);
       expect(ended).toMatchObject({ state: 'succeeded', address: 'http://10.0.0.7:32768', attempt: 2 });

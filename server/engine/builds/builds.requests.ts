@@ -1,5 +1,5 @@
 /** The tests of the contract send these requests, one for each RPC. */
-import { environment, type Requests } from '../../../test/contract/requests.ts';
+import { environment, team, type Requests } from '../../../test/contract/requests.ts';
 import type { World } from '../../../test/contract/world.ts';
 
 const build = ({ environmentId, buildId }: World) => ({ environmentId, buildId });
@@ -22,6 +22,7 @@ export const requests: Requests = {
   },
   'svc.builds.v1.BuildsService/Get': { gives: 'nothing', fields: build },
   'svc.builds.v1.BuildsService/List': { gives: 'nothing', fields: environment },
+  'svc.builds.v1.BuildsService/ListForTeam': { gives: 'nothing', fields: team },
   'svc.builds.v1.BuildsService/Rollback': { gives: 'nothing', guards: 'nothing', fields: build, status: 409 },
   'svc.builds.v1.BuildsService/StreamLogs': {
     statements: 9,

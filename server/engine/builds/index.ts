@@ -1,9 +1,18 @@
 /** Builds: a commit of an environment made into an image, published and deployed. */
 import { isDeepStrictEqual } from 'node:util';
 import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
+import { waitings } from '../../kit/inbox.ts';
+import { enumWord } from '../../kit/resource/index.ts';
+import { deployApprovals, failedBuilds, foundBuilds } from './found.ts';
 import { createBuildOffers } from './offer.ts';
 import { settings } from './builds.settings.ts';
-import { BuildsService, DeployDecision, type ListRequest } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
+import {
+  BuildsService,
+  BuildStateSchema,
+  DeployDecision,
+  type ListForTeamRequest,
+  type ListRequest,
+} from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import { buildStepsFeature } from '../../apps/buildsteps/index.ts';
@@ -35,7 +44,7 @@ import {
 } from './acts.ts';
 import { placementIn } from './submit-item.ts';
 import type { BuildGate } from './gate.ts';
-import { findBuild, listBuilds, stateOf, toMessage, type BuildRow } from './row.ts';
+import { findBuild, listBuilds, listTeamBuilds, stateOf, toMessage, type BuildRow } from './row.ts';
 import { openBuilds } from './store.ts';
 import { followBuild } from './stream.ts';
 
@@ -79,6 +88,15 @@ function numbered(limit: number, { page = 1, cursor }: Pick<ListRequest, 'page' 
   throw apiError('validation_failed', message, { details: { fields } });
 }
 
+async function listForTeam(ctx: Ctx, { teamId, state: number, ...asked }: ListForTeamRequest) {
+  const state = number === undefined ? undefined : enumWord(BuildStateSchema, number);
+  const page = openPage(ctx, `${teamId}|${state ?? ''}`, asked);
+  const before = page.after && String(page.after[0]);
+  const rows = await listTeamBuilds(ctx.db.sql, ctx.teams, { teamId, state, take: page.take, before });
+  const { items, ...next } = closePage(page, rows, ({ id }) => [id]);
+  return { ...next, builds: items.map((row) => toMessage(row)) };
+}
+
 export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
   const { guards, wake } = deps;
   const answer = async (ctx: Ctx, which: BuildRef) => toMessage(await readBuild(ctx, which));
@@ -95,6 +113,7 @@ export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
       const { items, ...next } = closePage(page, rows, ({ number }) => [number]);
       return { ...next, builds: items.map((row) => toMessage(row)) };
     },
+    listForTeam: async (request, ctx: Ctx) => await listForTeam(ctx, request),
     get: async (which, ctx: Ctx) => {
       const { build } = await buildOf(ctx, which);
       const asked = [{ id: build.workId, environmentBusy: build.environmentBusy }];
@@ -180,6 +199,9 @@ export const buildsFeature = declareFeature({
       deployImage: async (ctx: Ctx, image: ImageDeploy) => await deployImage(deps, ctx, image),
       services: [createBuilds({ ...deps, guards, traceViewerUrl })],
       fills: [
+        foundBuilds,
+        fill(waitings, deployApprovals),
+        fill(waitings, failedBuilds),
         fill(
           buildOfferPort,
           createBuildOffers({ ...registries, builderImage, missingRegistry, sql: db.sql, secrets }),

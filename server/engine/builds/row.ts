@@ -1,6 +1,7 @@
 /** A build as its rows have it, and as callers see it. The only file of the feature that reads them. */
 // No TeamScope: fragments of statements that take a TeamScope.
 import { BuildSchema, type Build } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
+import { requireTeam } from '../../kit/authorise.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { shown } from '../../kit/resource/index.ts';
@@ -120,6 +121,40 @@ export async function listBuilds(
     where b.environment_id = ${id} and b.team_id = ${teamId} ${behind}
     order by b.number desc limit ${take}::int offset ${skip}::bigint`;
 }
+
+/** Returns builds of a team, of all its environments, that are in the state, newest first. */
+export async function listTeamBuilds(
+  sql: SqlTag,
+  scope: TeamScope,
+  { teamId, state, take, before }: TeamBuilds,
+): Promise<readonly BuildRow[]> {
+  const isOpen = state !== undefined && isStateOfItem(state);
+  const ofRow = state === undefined ? sql`` : sql`and b.state = ${isOpen ? 'open' : state}`;
+  const ofItem = isOpen ? sql`and ${stateOfItem(sql)} = ${state}` : sql``;
+  const behind = before === undefined ? sql`` : sql`and b.id < ${before}`;
+  return await sql<BuildRow[]>`
+    ${selectBuilds(sql)}
+    where b.team_id = ${requireTeam(scope, teamId)} ${ofRow} ${ofItem} ${behind}
+    order by b.id desc limit ${take}::int`;
+}
+
+interface TeamBuilds {
+  readonly teamId: string;
+  /** Default: any. */
+  readonly state: string | undefined;
+  readonly take: number;
+  /** Id of the last build of the page before. */
+  readonly before: string | undefined;
+}
+
+/** Its item says it; there are few such builds, as limits of waiting and running work bound them. */
+const isStateOfItem = (state: string): boolean =>
+  ['queued', 'running', 'publishing', 'deploying'].includes(state);
+
+/** The state of an open build, as `stateOf` finds it. */
+const stateOfItem = (sql: SqlTag) => sql`
+  case when w.state is distinct from 'running' then 'queued' when w.phase = ${DEPLOYING}::int then 'deploying'
+    when w.phase = ${PUBLISHING}::int then 'publishing' else 'running' end`;
 
 /**
  * Finds out where a build stands. Its row says it when it waits for a person or has ended, its item

@@ -70,6 +70,8 @@ export const builds = pgTable(
     uniqueIndex('builds_number').on(t.environmentId, t.number),
     // The timeline's way through them.
     index('builds_newest').on(t.environmentId, t.createdAt.desc(), t.id.desc()),
+    // Lists of a team, by state.
+    index('builds_of_team').on(t.teamId, t.state, t.id),
     // The graph's way from a commit.
     index('builds_of_commit')
       .on(t.teamId, t.commit, t.createdAt.desc(), t.id.desc())

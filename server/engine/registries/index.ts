@@ -2,6 +2,7 @@
  * Registries that teams bring themselves: where images of their builds go. Credentials leave the server in
  * the offer of a build, and nowhere else.
  */
+import { described, findsByName } from '../../kit/search.ts';
 import { eq } from 'drizzle-orm';
 import {
   RegistriesService,
@@ -227,6 +228,7 @@ export const registriesFeature = declareFeature({
       services: [createRegistries({ ...reach, secrets })],
       endpoints: () => local.endpoints,
       fills: [
+        findsByName(described(registries, 'runner:read', registries.host)),
         fill(missingRegistryOfTeam, async (teamId) =>
           localRegistry === '' && !(await targets.hasDefault(teamId)) ? WITHOUT_REGISTRY : undefined,
         ),

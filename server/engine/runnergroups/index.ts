@@ -2,6 +2,7 @@
  * A team puts its runners into groups. Which routes their runners have follows from names and labels by
  * triggers of the database (see work/routes.ts), in the transaction of the change.
  */
+import { described, findsByName } from '../../kit/search.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
@@ -87,7 +88,10 @@ async function update(ctx: Ctx, request: UpdateRequest): Promise<Group> {
 export const runnerGroupsFeature = declareFeature({
   name: 'runnergroups',
   on: { teams: teamsFeature, work: workFeature },
-  start: () => ({ services: [createRunnerGroups()] }),
+  start: () => ({
+    services: [createRunnerGroups()],
+    fills: [findsByName(described(runnerGroups, 'runner:read', runnerGroups.name))],
+  }),
 });
 
 interface GroupRef {

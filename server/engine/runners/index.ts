@@ -1,4 +1,5 @@
 /** Runners as their team sees them. */
+import { foundRunners } from './found.ts';
 import { apiKeysFeature } from '../../access/apikeys/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import type { ProcessSettings } from '../../base/settings.ts';
@@ -197,7 +198,7 @@ export const runnersFeature = declareFeature({
       ],
       loops: [() => startWatch({ sql: db.sql, clock, settings, onError })],
       purges: [async () => await purgeTokens(db.sql)],
-      fills: [fill(enrollPort, createEnroll({ ...system, settings, runnersPerTeamMax }))],
+      fills: [foundRunners, fill(enrollPort, createEnroll({ ...system, settings, runnersPerTeamMax }))],
     };
   },
 });

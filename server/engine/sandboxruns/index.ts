@@ -1,4 +1,5 @@
 /** Sandbox runs as their team sees them. */
+import { foundRuns } from './found.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import {
   LogEventSchema,
@@ -106,6 +107,7 @@ export const sandboxRunsFeature = declareFeature({
   },
   start: (system, { work: { engine }, registries: { localRegistry } }) => ({
     services: [createSandboxRuns({ ...system, ...engine, localRegistry })],
+    fills: [foundRuns],
   }),
 });
 

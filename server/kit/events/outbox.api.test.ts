@@ -376,7 +376,14 @@ describe.skipIf(!there)('events on their way out', () => {
       expect(await other.notifications.markAllRead()).toEqual({ marked: 0 });
       expect(await refused(other.notifications.markRead(told!.id!))).toBe('404 not_found');
       expect((await reader.notifications.list()).map(({ id }) => id)).toContain(told!.id);
+      const seer = sdkOf(
+        (await newKey(server, admin.token, { scopes: ['team:read', 'runner:read'] })).secret,
+      );
+      const blind = sdkOf((await newKey(server, admin.token, { scopes: ['team:read', 'ci:read'] })).secret);
+      expect((await seer.teams.inbox(teamId)).map(({ id }) => id)).toContain(told!.id);
+      expect(await blind.teams.inbox(teamId)).toEqual([]);
       expect(await reader.notifications.markRead(told!.id!)).toMatchObject({ id: told!.id });
+      expect((await seer.teams.inbox(teamId)).map(({ id }) => id)).not.toContain(told!.id);
     });
 
     it('are read one by one and all at once, by limit and offset, each by its own account', async () => {

@@ -3,7 +3,7 @@
  * area `access` owns teams, area `engine` owns regions.
  */
 import { sql } from 'drizzle-orm';
-import { boolean, check, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { boolean, check, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { id, instant } from '../../base/db/columns.ts';
 
 export const regions = pgTable(
@@ -38,6 +38,8 @@ export const teams = pgTable(
   },
   (t) => [
     check('teams_kind', sql`${t.kind} in ('personal', 'organization')`),
+    // Staff find teams by the beginnings of names.
+    index('teams_by_name').on(sql`lower(${t.name}) collate "C"`, t.id),
     uniqueIndex('teams_one_service_pool')
       .on(t.servicePool)
       .where(sql`${t.servicePool}`),

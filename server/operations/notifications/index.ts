@@ -10,12 +10,14 @@ import {
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { eventsSeenBy } from '../../kit/events/index.ts';
-import { declareFeature } from '../../kit/feature.ts';
+import { declareFeature, fill } from '../../kit/feature.ts';
+import { waitings } from '../../kit/inbox.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { inTeams, rowsOf, shown } from '../../kit/resource/index.ts';
 import { accountsFeature } from '../../access/accounts/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
+import { unread } from './found.ts';
 import { notified } from './notified.ts';
 import { notifications } from './schema.ts';
 
@@ -69,6 +71,7 @@ export const notificationsFeature = declareFeature({
       async (nowMs) =>
         await db.orm.delete(notifications).where(lt(notifications.id, newId('ntf', nowMs - KEPT_MS))),
     ],
+    fills: [fill(waitings, unread)],
     effects: [notified],
   }),
 });

@@ -1,4 +1,5 @@
 /** A team has outgoing webhooks. A secret leaves the server once: when it is made. */
+import { described, findsByName } from '../../kit/search.ts';
 import { and, eq, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import {
@@ -106,6 +107,7 @@ export const webhookEndpointsFeature = declareFeature({
     return {
       services: [createWebhookEndpoints({ ...system, allowPrivate: config.webhooksAllowPrivate })],
       jobs: [deliveryJob({ ...system, sql: db.sql })],
+      fills: [findsByName(described(webhookEndpoints, 'team:read', webhookEndpoints.url))],
       purges: [async (nowMs) => await purgeDeliveries(db.sql, nowMs)],
       effects: [deliveriesMade],
     };

@@ -234,6 +234,7 @@ export const ABUSE_CASES: readonly SandboxAbuseCase[] = [
     x64Only: true,
     async act(bench) {
       const run = await bench.run(probeScript(CAPABILITY_CALLS));
+      expect(run).toMatchObject({ reason: 'exit', exitCode: 0 });
       const answers = Object.values(readAnswers(CAPABILITY_CALLS, run.bytes));
       expect(answers).toEqual(CAPABILITY_CALLS.map(() => EPERM));
     },

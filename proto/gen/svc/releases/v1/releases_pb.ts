@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/releases/v1/releases.proto.
  */
 export const file_svc_releases_v1_releases: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zdmMvcmVsZWFzZXMvdjEvcmVsZWFzZXMucHJvdG8SD3N2Yy5yZWxlYXNlcy52MSJpCg9SZWxlYXNlQXJ0aWZhY3QSCgoCaWQYASABKAkSDgoGZGlnZXN0GAIgASgJEiwKBGtpbmQYAyABKA4yHi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0S2luZBIMCgRuYW1lGAQgASgJIvkBCgdSZWxlYXNlEgoKAmlkGAEgASgJEg8KB3RlYW1faWQYAiABKAkSEgoKcHJvamVjdF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkSDwoHdmVyc2lvbhgFIAEoCRINCgVub3RlcxgGIAEoCRIOCgZkaWdlc3QYByABKAkSEgoKY3JlYXRlZF9ieRgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCglhcnRpZmFjdHMYCiADKAsyIC5zdmMucmVsZWFzZXMudjEuUmVsZWFzZUFydGlmYWN0IoYBCgtMaXN0UmVxdWVzdBIhCgpwcm9qZWN0X2lkGAEgASgJQg2KtRgJEgdwcm9qZWN0Eh4KBWxpbWl0GAIgASgNQgq6SAcqBRjIASgBSACIAQESHwoGY3Vyc29yGAMgASgJQgq6SAdyBRABGIAESAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiZAoMTGlzdFJlc3BvbnNlEioKCHJlbGVhc2VzGAEgAygLMhguc3ZjLnJlbGVhc2VzLnYxLlJlbGVhc2USGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiQwoKR2V0UmVxdWVzdBIhCgpwcm9qZWN0X2lkGAEgASgJQg2KtRgJEgdwcm9qZWN0EhIKCnJlbGVhc2VfaWQYAiABKAki3QEKDUNyZWF0ZVJlcXVlc3QSIQoKcHJvamVjdF9pZBgBIAEoCUINirUYCRIHcHJvamVjdBJQCgd2ZXJzaW9uGAIgASgJQj+6SCdyJTIjXlswLTlBLVphLXpdWzAtOUEtWmEtei4rXy1dezAsMTI3fSSKtRgREg9yZWxlYXNlLXZlcnNpb24SIwoFbm90ZXMYAyABKAlCD7pIBnIEKICABIq1GAJQAUgAiAEBEigKDGFydGlmYWN0X2lkcxgEIAMoCUISukgPkgEMEGQYASIGcgQQARhHQggKBl9ub3RlczKEBQoPUmVsZWFzZXNTZXJ2aWNlEpcBCgRMaXN0Ehwuc3ZjLnJlbGVhc2VzLnYxLkxpc3RSZXF1ZXN0Gh0uc3ZjLnJlbGVhc2VzLnYxLkxpc3RSZXNwb25zZSJSkAIBirUYJKoBAmlkqgEHdmVyc2lvbqoBBmRpZ2VzdKoBCWNyZWF0ZWRBdILT5JMCIRIfL3Byb2plY3RzL3twcm9qZWN0X2lkfS9yZWxlYXNlcxJ1CgNHZXQSGy5zdmMucmVsZWFzZXMudjEuR2V0UmVxdWVzdBoYLnN2Yy5yZWxlYXNlcy52MS5SZWxlYXNlIjeQAgGC0+STAi4SLC9wcm9qZWN0cy97cHJvamVjdF9pZH0vcmVsZWFzZXMve3JlbGVhc2VfaWR9EqECCgZDcmVhdGUSHi5zdmMucmVsZWFzZXMudjEuQ3JlYXRlUmVxdWVzdBoYLnN2Yy5yZWxlYXNlcy52MS5SZWxlYXNlItwBirUYrQEqB3ZlcnNpb26aAaABChZBIHZlcnNpb24gb2Ygb25lIGltYWdlEjxyZWxlYXNlcyBjcmVhdGUgMS40LjAgLS1wcm9qZWN0IHByal8wMSAtLWFydGlmYWN0LWlkcyBhcnRfMDEaSHJlbGVhc2VzLmNyZWF0ZSgncHJqXzAxJywgeyB2ZXJzaW9uOiAnMS40LjAnLCBhcnRpZmFjdElkczogWydhcnRfMDEnXSB9KYLT5JMCJDoBKiIfL3Byb2plY3RzL3twcm9qZWN0X2lkfS9yZWxlYXNlcxo8irUYOBouVmVyc2lvbnMgb2YgYSBwcm9qZWN0LCBlYWNoIG9mIGZpeGVkIGFydGlmYWN0cygBMAU4EUASYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_svc_artifacts_v1_artifacts, file_svc_options_v1_options]);
+  fileDesc("Ch5zdmMvcmVsZWFzZXMvdjEvcmVsZWFzZXMucHJvdG8SD3N2Yy5yZWxlYXNlcy52MSJpCg9SZWxlYXNlQXJ0aWZhY3QSCgoCaWQYASABKAkSDgoGZGlnZXN0GAIgASgJEiwKBGtpbmQYAyABKA4yHi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0S2luZBIMCgRuYW1lGAQgASgJIvkBCgdSZWxlYXNlEgoKAmlkGAEgASgJEg8KB3RlYW1faWQYAiABKAkSEgoKcHJvamVjdF9pZBgDIAEoCRIUCgxwcm9qZWN0X25hbWUYBCABKAkSDwoHdmVyc2lvbhgFIAEoCRINCgVub3RlcxgGIAEoCRIOCgZkaWdlc3QYByABKAkSEgoKY3JlYXRlZF9ieRgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCglhcnRpZmFjdHMYCiADKAsyIC5zdmMucmVsZWFzZXMudjEuUmVsZWFzZUFydGlmYWN0IoYBCgtMaXN0UmVxdWVzdBIhCgpwcm9qZWN0X2lkGAEgASgJQg2KtRgJEgdwcm9qZWN0Eh4KBWxpbWl0GAIgASgNQgq6SAcqBRjIASgBSACIAQESHwoGY3Vyc29yGAMgASgJQgq6SAdyBRABGIAESAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiewoSTGlzdEZvclRlYW1SZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSHgoFbGltaXQYAiABKA1CCrpIByoFGMgBKAFIAIgBARIfCgZjdXJzb3IYAyABKAlCCrpIB3IFEAEYgARIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJkCgxMaXN0UmVzcG9uc2USKgoIcmVsZWFzZXMYASADKAsyGC5zdmMucmVsZWFzZXMudjEuUmVsZWFzZRIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciJDCgpHZXRSZXF1ZXN0EiEKCnByb2plY3RfaWQYASABKAlCDYq1GAkSB3Byb2plY3QSEgoKcmVsZWFzZV9pZBgCIAEoCSLdAQoNQ3JlYXRlUmVxdWVzdBIhCgpwcm9qZWN0X2lkGAEgASgJQg2KtRgJEgdwcm9qZWN0ElAKB3ZlcnNpb24YAiABKAlCP7pIJ3IlMiNeWzAtOUEtWmEtel1bMC05QS1aYS16LitfLV17MCwxMjd9JIq1GBESD3JlbGVhc2UtdmVyc2lvbhIjCgVub3RlcxgDIAEoCUIPukgGcgQogIAEirUYAlABSACIAQESKAoMYXJ0aWZhY3RfaWRzGAQgAygJQhK6SA+SAQwQZBgBIgZyBBABGEdCCAoGX25vdGVzMsMGCg9SZWxlYXNlc1NlcnZpY2USlwEKBExpc3QSHC5zdmMucmVsZWFzZXMudjEuTGlzdFJlcXVlc3QaHS5zdmMucmVsZWFzZXMudjEuTGlzdFJlc3BvbnNlIlKQAgGKtRgkqgECaWSqAQd2ZXJzaW9uqgEGZGlnZXN0qgEJY3JlYXRlZEF0gtPkkwIhEh8vcHJvamVjdHMve3Byb2plY3RfaWR9L3JlbGVhc2VzErwBCgtMaXN0Rm9yVGVhbRIjLnN2Yy5yZWxlYXNlcy52MS5MaXN0Rm9yVGVhbVJlcXVlc3QaHS5zdmMucmVsZWFzZXMudjEuTGlzdFJlc3BvbnNlImmQAgGKtRhBIg1saXN0LWZvci10ZWFtqgECaWSqAQtwcm9qZWN0TmFtZaoBB3ZlcnNpb26qAQZkaWdlc3SqAQljcmVhdGVkQXSC0+STAhsSGS90ZWFtcy97dGVhbV9pZH0vcmVsZWFzZXMSdQoDR2V0Ehsuc3ZjLnJlbGVhc2VzLnYxLkdldFJlcXVlc3QaGC5zdmMucmVsZWFzZXMudjEuUmVsZWFzZSI3kAIBgtPkkwIuEiwvcHJvamVjdHMve3Byb2plY3RfaWR9L3JlbGVhc2VzL3tyZWxlYXNlX2lkfRKhAgoGQ3JlYXRlEh4uc3ZjLnJlbGVhc2VzLnYxLkNyZWF0ZVJlcXVlc3QaGC5zdmMucmVsZWFzZXMudjEuUmVsZWFzZSLcAYq1GK0BKgd2ZXJzaW9umgGgAQoWQSB2ZXJzaW9uIG9mIG9uZSBpbWFnZRI8cmVsZWFzZXMgY3JlYXRlIDEuNC4wIC0tcHJvamVjdCBwcmpfMDEgLS1hcnRpZmFjdC1pZHMgYXJ0XzAxGkhyZWxlYXNlcy5jcmVhdGUoJ3Byal8wMScsIHsgdmVyc2lvbjogJzEuNC4wJywgYXJ0aWZhY3RJZHM6IFsnYXJ0XzAxJ10gfSmC0+STAiQ6ASoiHy9wcm9qZWN0cy97cHJvamVjdF9pZH0vcmVsZWFzZXMaPIq1GDgaLlZlcnNpb25zIG9mIGEgcHJvamVjdCwgZWFjaCBvZiBmaXhlZCBhcnRpZmFjdHMoATAFOBFAEmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_svc_artifacts_v1_artifacts, file_svc_options_v1_options]);
 
 /**
  * An artifact of a release.
@@ -184,6 +184,41 @@ export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
   messageDesc(file_svc_releases_v1_releases, 2);
 
 /**
+ * Selects a team and a page.
+ *
+ * @generated from message svc.releases.v1.ListForTeamRequest
+ */
+export type ListForTeamRequest = Message<"svc.releases.v1.ListForTeamRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Releases a page, 1 to 200. Default: 50.
+   *
+   * @generated from field: optional uint32 limit = 2;
+   */
+  limit?: number | undefined;
+
+  /**
+   * `nextCursor` of the page before.
+   *
+   * @generated from field: optional string cursor = 3;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.releases.v1.ListForTeamRequest.
+ * Use `create(ListForTeamRequestSchema)` to create a new message.
+ */
+export const ListForTeamRequestSchema: GenMessage<ListForTeamRequest> = /*@__PURE__*/
+  messageDesc(file_svc_releases_v1_releases, 3);
+
+/**
  * A page of releases.
  *
  * @generated from message svc.releases.v1.ListResponse
@@ -209,7 +244,7 @@ export type ListResponse = Message<"svc.releases.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_svc_releases_v1_releases, 3);
+  messageDesc(file_svc_releases_v1_releases, 4);
 
 /**
  * Selects a release.
@@ -237,7 +272,7 @@ export type GetRequest = Message<"svc.releases.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_releases_v1_releases, 4);
+  messageDesc(file_svc_releases_v1_releases, 5);
 
 /**
  * The new release.
@@ -280,7 +315,7 @@ export type CreateRequest = Message<"svc.releases.v1.CreateRequest"> & {
  * Use `create(CreateRequestSchema)` to create a new message.
  */
 export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_releases_v1_releases, 5);
+  messageDesc(file_svc_releases_v1_releases, 6);
 
 /**
  * Makes releases of a project. A release names artifacts under a version and never changes: there is no
@@ -299,6 +334,16 @@ export const ReleasesService: GenService<{
   list: {
     methodKind: "unary";
     input: typeof ListRequestSchema;
+    output: typeof ListResponseSchema;
+  },
+  /**
+   * Lists releases of a team, of all its projects, newest first.
+   *
+   * @generated from rpc svc.releases.v1.ReleasesService.ListForTeam
+   */
+  listForTeam: {
+    methodKind: "unary";
+    input: typeof ListForTeamRequestSchema;
     output: typeof ListResponseSchema;
   },
   /**

@@ -23,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/teams/v1/teams.proto.
  */
 export const file_svc_teams_v1_teams: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvdGVhbXMvdjEvdGVhbXMucHJvdG8SDHN2Yy50ZWFtcy52MSKkAgoEVGVhbRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhcKCmF2YXRhcl91cmwYBCABKAlIAIgBARIkCgRraW5kGAUgASgOMhYuc3ZjLnRlYW1zLnYxLlRlYW1LaW5kEhEKCXJlZ2lvbl9pZBgGIAEoCRIqCghvcGVyYXRvchgHIAEoDjIYLnN2Yy5yZWdpb25zLnYxLk9wZXJhdG9yEicKBHJvbGUYCCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlSAGIAQESLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDQoLX2F2YXRhcl91cmxCBwoFX3JvbGUipQEKBk1lbWJlchIPCgd1c2VyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhAKCHVzZXJuYW1lGAMgASgJEiIKBHJvbGUYBCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlEi0KCWpvaW5lZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOZW1haWxfdmVyaWZpZWQYBiABKAgi4wEKBkludml0ZRIKCgJpZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIiCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZRIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCghhd2FpdGluZxgGIAEoCzIWLnN2Yy50ZWFtcy52MS5Bd2FpdGluZ0gAiAEBQgsKCV9hd2FpdGluZyJYCghBd2FpdGluZxIPCgd1c2VyX2lkGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCINCgtMaXN0UmVxdWVzdCIxCgxMaXN0UmVzcG9uc2USIQoFdGVhbXMYASADKAsyEi5zdmMudGVhbXMudjEuVGVhbSIdCgpHZXRSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkiZwoJTmV3TWVtYmVyEhwKBWVtYWlsGAEgASgJQg3gQQK6SAdyBRj+AWABEjMKBHJvbGUYAiABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAASACIAQFCBwoFX3JvbGUiXAoNQ3JlYXRlUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGGQSMgoHbWVtYmVycxgCIAMoCzIXLnN2Yy50ZWFtcy52MS5OZXdNZW1iZXJCCLpIBZIBAhAyIv8BCg1VcGRhdGVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSHAoEbmFtZRgCIAEoCUIJukgGcgQQARhkSACIAQESIgoLZGVzY3JpcHRpb24YAyABKAlCCLpIBXIDGOgHSAGIAQESMwoKYXZhdGFyX3VybBgEIAEoCUIaukgXchUY9AMyEF5odHRwczovL1teXHNdKyRIAogBARI1CgRraW5kGAUgASgOMhYuc3ZjLnRlYW1zLnYxLlRlYW1LaW5kQgq6SAeCAQQQASAASAOIAQFCBwoFX25hbWVCDgoMX2Rlc2NyaXB0aW9uQg0KC19hdmF0YXJfdXJsQgcKBV9raW5kIiAKDURlbGV0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSIlChJMaXN0TWVtYmVyc1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSI8ChNMaXN0TWVtYmVyc1Jlc3BvbnNlEiUKB21lbWJlcnMYASADKAsyFC5zdmMudGVhbXMudjEuTWVtYmVyImsKF1VwZGF0ZU1lbWJlclJvbGVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIuCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUIKukgHggEEEAEgACI3ChNSZW1vdmVNZW1iZXJSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSIlChJMaXN0SW52aXRlc1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSI8ChNMaXN0SW52aXRlc1Jlc3BvbnNlEiUKB2ludml0ZXMYASADKAsyFC5zdmMudGVhbXMudjEuSW52aXRlIn8KE0ludml0ZU1lbWJlclJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIZCgVlbWFpbBgCIAEoCUIKukgHcgUY/gFgARIzCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUIKukgHggEEEAEgAEgAiAEBQgcKBV9yb2xlIlMKFEludml0ZU1lbWJlclJlc3BvbnNlEiQKBmludml0ZRgBIAEoCzIULnN2Yy50ZWFtcy52MS5JbnZpdGUSFQoFdG9rZW4YAiABKAlCBoq1GAIIASI5ChNSZXZva2VJbnZpdGVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEQoJaW52aXRlX2lkGAIgASgJIrUBChNBY2NlcHRJbnZpdGVSZXF1ZXN0Eh8KBXRva2VuGAEgASgJQhC6SAdyBRABGMgBirUYAggBEjoKCHVzZXJuYW1lGAIgASgJQiO6SCByHhACGCcyGF5bYS16MC05XSsoLVthLXowLTldKykqJEgAiAEBEicKCHBhc3N3b3JkGAMgASgJQhC6SAdyBRAMKIACirUYAggBSAGIAQFCCwoJX3VzZXJuYW1lQgsKCV9wYXNzd29yZCI6ChRDb25maXJtSW52aXRlUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhEKCWludml0ZV9pZBgCIAEoCSJJChRBY2NlcHRJbnZpdGVSZXNwb25zZRIgCgR0ZWFtGAEgASgLMhIuc3ZjLnRlYW1zLnYxLlRlYW0SDwoHcGVuZGluZxgCIAEoCCJBChBTZXRSZWdpb25SZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSHAoJcmVnaW9uX2lkGAIgASgJQgm6SAZyBBABGCgiIQoOQmlsbGluZ1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSKLAwoJU3RhdGVtZW50EgoKAmlkGAEgASgJEg4KBnBlcmlvZBgCIAEoCRIQCghjdXJyZW5jeRgDIAEoCRIMCgRwbGFuGAQgASgJEhIKCmxpc3RfY2VudHMYBSABKAESFgoOaW5jbHVkZWRfY2VudHMYBiABKAESEQoJbmV0X2NlbnRzGAcgASgBEhQKDGNyZWRpdF9jZW50cxgIIAEoARIRCglkdWVfY2VudHMYCSABKAESKwoFc3RhdGUYCiABKA4yHC5zdmMudGVhbXMudjEuU3RhdGVtZW50U3RhdGUSLQoJY2xvc2VkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgtpbnZvaWNlX3VybBgMIAEoCUgAiAEBEioKBWxpbmVzGA0gAygLMhsuc3ZjLnRlYW1zLnYxLlN0YXRlbWVudExpbmUSFgoOcmVmdW5kZWRfY2VudHMYDiABKAESEAoIZGVjaW1hbHMYDyABKA1CDgoMX2ludm9pY2VfdXJsIqABCg1TdGF0ZW1lbnRMaW5lEg0KBW1ldGVyGAEgASgJEhAKCHByaWNlX2lkGAIgASgJEhIKCm1ldGVyZWRfbXMYAyABKAESEwoLaW5jbHVkZWRfbXMYBCABKAESDAoEbGlzdBgFIAEoCRIQCghpbmNsdWRlZBgGIAEoCRISCgpsaXN0X2NlbnRzGAcgASgBEhEKCW5ldF9jZW50cxgIIAEoASI8CgVQYXllchIPCgd1c2VyX2lkGAEgASgJEhUKCHVzZXJuYW1lGAIgASgJSACIAQFCCwoJX3VzZXJuYW1lIqcDCgtUZWFtQmlsbGluZxIPCgd0ZWFtX2lkGAEgASgJEgwKBHBsYW4YAiABKAkSMQoIc3RhbmRpbmcYAyABKA4yHy5zdmMuYWNjb3VudC52MS5CaWxsaW5nU3RhbmRpbmcSJwoFcGF5ZXIYBCABKAsyEy5zdmMudGVhbXMudjEuUGF5ZXJIAIgBARIOCgZwZXJpb2QYBSABKAkSEAoIY3VycmVuY3kYBiABKAkSGAoQaW5jbHVkZWRfc2Vjb25kcxgHIAEoARIUCgx1c2VkX3NlY29uZHMYCCABKAESCwoDbmV0GAkgASgJEhwKFGNyZWRpdF9iYWxhbmNlX2NlbnRzGAogASgBEhUKDXBlbmRpbmdfY2VudHMYCyABKAESMgoJY2FuY2VsX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEisKCnN0YXRlbWVudHMYDSADKAsyFy5zdmMudGVhbXMudjEuU3RhdGVtZW50EhAKCGRlY2ltYWxzGA4gASgNQggKBl9wYXllckIMCgpfY2FuY2VsX2F0KlkKCFRlYW1LaW5kEhkKFVRFQU1fS0lORF9VTlNQRUNJRklFRBAAEhYKElRFQU1fS0lORF9QRVJTT05BTBABEhoKFlRFQU1fS0lORF9PUkdBTklaQVRJT04QAiraAQoOU3RhdGVtZW50U3RhdGUSHwobU1RBVEVNRU5UX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWU1RBVEVNRU5UX1NUQVRFX0NMT1NFRBABEhsKF1NUQVRFTUVOVF9TVEFURV9TRVRUTEVEEAISHAoYU1RBVEVNRU5UX1NUQVRFX0lOVk9JQ0VEEAMSGAoUU1RBVEVNRU5UX1NUQVRFX1BBSUQQBBIaChZTVEFURU1FTlRfU1RBVEVfRkFJTEVEEAUSGgoWU1RBVEVNRU5UX1NUQVRFX1ZPSURFRBAGMugPCgxUZWFtc1NlcnZpY2UScgoETGlzdBIZLnN2Yy50ZWFtcy52MS5MaXN0UmVxdWVzdBoaLnN2Yy50ZWFtcy52MS5MaXN0UmVzcG9uc2UiM5ACAYq1GB6qAQJpZKoBBG5hbWWqAQRyb2xlqgEIb3BlcmF0b3KC0+STAggSBi90ZWFtcxJQCgNHZXQSGC5zdmMudGVhbXMudjEuR2V0UmVxdWVzdBoSLnN2Yy50ZWFtcy52MS5UZWFtIhuQAgGC0+STAhISEC90ZWFtcy97dGVhbV9pZH0SbgoGQ3JlYXRlEhsuc3ZjLnRlYW1zLnYxLkNyZWF0ZVJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSIzirUYHhIEbmFtZRIHbWVtYmVycxoHbWVtYmVycyoEbmFtZYLT5JMCCzoBKiIGL3RlYW1zElYKBlVwZGF0ZRIbLnN2Yy50ZWFtcy52MS5VcGRhdGVSZXF1ZXN0GhIuc3ZjLnRlYW1zLnYxLlRlYW0iG4LT5JMCFToBKjIQL3RlYW1zL3t0ZWFtX2lkfRJdCgZEZWxldGUSGy5zdmMudGVhbXMudjEuRGVsZXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIeirUYAkAEgtPkkwISKhAvdGVhbXMve3RlYW1faWR9Em0KB0JpbGxpbmcSHC5zdmMudGVhbXMudjEuQmlsbGluZ1JlcXVlc3QaGS5zdmMudGVhbXMudjEuVGVhbUJpbGxpbmciKZACAYq1GAI4GILT5JMCGhIYL3RlYW1zL3t0ZWFtX2lkfS9iaWxsaW5nErwBCgtMaXN0TWVtYmVycxIgLnN2Yy50ZWFtcy52MS5MaXN0TWVtYmVyc1JlcXVlc3QaIS5zdmMudGVhbXMudjEuTGlzdE1lbWJlcnNSZXNwb25zZSJokAIBirUYQSIMbWVtYmVycyBsaXN0qgEGdXNlcklkqgEIdXNlcm5hbWWqAQVlbWFpbKoBDWVtYWlsVmVyaWZpZWSqAQRyb2xlgtPkkwIaEhgvdGVhbXMve3RlYW1faWR9L21lbWJlcnMSuwEKEFVwZGF0ZU1lbWJlclJvbGUSJS5zdmMudGVhbXMudjEuVXBkYXRlTWVtYmVyUm9sZVJlcXVlc3QaFC5zdmMudGVhbXMudjEuTWVtYmVyImqKtRg5Egd0ZWFtX2lkEgd1c2VyX2lkEgRyb2xlIhBtZW1iZXJzIHNldC1yb2xlKgd1c2VyX2lkKgRyb2xlgtPkkwInOgEqMiIvdGVhbXMve3RlYW1faWR9L21lbWJlcnMve3VzZXJfaWR9EokBCgxSZW1vdmVNZW1iZXISIS5zdmMudGVhbXMudjEuUmVtb3ZlTWVtYmVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI+irUYECIObWVtYmVycyByZW1vdmWC0+STAiQqIi90ZWFtcy97dGVhbV9pZH0vbWVtYmVycy97dXNlcl9pZH0SvwEKC0xpc3RJbnZpdGVzEiAuc3ZjLnRlYW1zLnYxLkxpc3RJbnZpdGVzUmVxdWVzdBohLnN2Yy50ZWFtcy52MS5MaXN0SW52aXRlc1Jlc3BvbnNlImuQAgGKtRhEIgxpbnZpdGVzIGxpc3Q4AqoBAmlkqgEFZW1haWyqAQRyb2xlqgEJZXhwaXJlc0F0qgERYXdhaXRpbmcudXNlcm5hbWWC0+STAhoSGC90ZWFtcy97dGVhbV9pZH0vaW52aXRlcxK2AQoMSW52aXRlTWVtYmVyEiEuc3ZjLnRlYW1zLnYxLkludml0ZU1lbWJlclJlcXVlc3QaIi5zdmMudGVhbXMudjEuSW52aXRlTWVtYmVyUmVzcG9uc2UiX4q1GDgSB3RlYW1faWQSBWVtYWlsEgRyb2xlGgRyb2xlIg5pbnZpdGVzIGNyZWF0ZSoFZW1haWxQBFjJAYLT5JMCHToBKiIYL3RlYW1zL3t0ZWFtX2lkfS9pbnZpdGVzEosBCgxSZXZva2VJbnZpdGUSIS5zdmMudGVhbXMudjEuUmV2b2tlSW52aXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJAirUYECIOaW52aXRlcyByZXZva2WC0+STAiYqJC90ZWFtcy97dGVhbV9pZH0vaW52aXRlcy97aW52aXRlX2lkfRKZAQoNQ29uZmlybUludml0ZRIiLnN2Yy50ZWFtcy52MS5Db25maXJtSW52aXRlUmVxdWVzdBoULnN2Yy50ZWFtcy52MS5NZW1iZXIiToq1GBMiD2ludml0ZXMgY29uZmlybXABgtPkkwIxOgEqIiwvdGVhbXMve3RlYW1faWR9L2ludml0ZXMve2ludml0ZV9pZH0vY29uZmlybRKfAQoMQWNjZXB0SW52aXRlEiEuc3ZjLnRlYW1zLnYxLkFjY2VwdEludml0ZVJlcXVlc3QaIi5zdmMudGVhbXMudjEuQWNjZXB0SW52aXRlUmVzcG9uc2UiSIq1GCoSBXRva2VuIg5pbnZpdGVzIGFjY2VwdCoFdG9rZW4wAlAEigEFbG9naW6C0+STAhQ6ASoiDy9pbnZpdGVzL2FjY2VwdBosirUYKBoeVGVhbXMsIG1lbWJlcnMgYW5kIGludml0YXRpb25zKAEwATgBQAIy1wEKEUFkbWluVGVhbXNTZXJ2aWNlEpkBCglTZXRSZWdpb24SHi5zdmMudGVhbXMudjEuU2V0UmVnaW9uUmVxdWVzdBoSLnN2Yy50ZWFtcy52MS5UZWFtIliKtRgsEgd0ZWFtX2lkEglyZWdpb25faWQqB3RlYW1faWQqCXJlZ2lvbl9pZDAFOAyC0+STAiI6ASoaHS9hZG1pbi90ZWFtcy97dGVhbV9pZH0vcmVnaW9uGiaKtRgiGhxTdGFmZjogdGVhbXMgb2YgdGhlIHBsYXRmb3JtKAEwAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_account_v1_account, file_svc_options_v1_options, file_svc_regions_v1_regions]);
+  fileDesc("ChhzdmMvdGVhbXMvdjEvdGVhbXMucHJvdG8SDHN2Yy50ZWFtcy52MSKkAgoEVGVhbRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhcKCmF2YXRhcl91cmwYBCABKAlIAIgBARIkCgRraW5kGAUgASgOMhYuc3ZjLnRlYW1zLnYxLlRlYW1LaW5kEhEKCXJlZ2lvbl9pZBgGIAEoCRIqCghvcGVyYXRvchgHIAEoDjIYLnN2Yy5yZWdpb25zLnYxLk9wZXJhdG9yEicKBHJvbGUYCCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlSAGIAQESLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDQoLX2F2YXRhcl91cmxCBwoFX3JvbGUipQEKBk1lbWJlchIPCgd1c2VyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhAKCHVzZXJuYW1lGAMgASgJEiIKBHJvbGUYBCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlEi0KCWpvaW5lZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOZW1haWxfdmVyaWZpZWQYBiABKAgi4wEKBkludml0ZRIKCgJpZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIiCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZRIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCghhd2FpdGluZxgGIAEoCzIWLnN2Yy50ZWFtcy52MS5Bd2FpdGluZ0gAiAEBQgsKCV9hd2FpdGluZyJYCghBd2FpdGluZxIPCgd1c2VyX2lkGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCINCgtMaXN0UmVxdWVzdCIxCgxMaXN0UmVzcG9uc2USIQoFdGVhbXMYASADKAsyEi5zdmMudGVhbXMudjEuVGVhbSIdCgpHZXRSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkiZwoJTmV3TWVtYmVyEhwKBWVtYWlsGAEgASgJQg3gQQK6SAdyBRj+AWABEjMKBHJvbGUYAiABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAASACIAQFCBwoFX3JvbGUiXAoNQ3JlYXRlUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGGQSMgoHbWVtYmVycxgCIAMoCzIXLnN2Yy50ZWFtcy52MS5OZXdNZW1iZXJCCLpIBZIBAhAyIv8BCg1VcGRhdGVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSHAoEbmFtZRgCIAEoCUIJukgGcgQQARhkSACIAQESIgoLZGVzY3JpcHRpb24YAyABKAlCCLpIBXIDGOgHSAGIAQESMwoKYXZhdGFyX3VybBgEIAEoCUIaukgXchUY9AMyEF5odHRwczovL1teXHNdKyRIAogBARI1CgRraW5kGAUgASgOMhYuc3ZjLnRlYW1zLnYxLlRlYW1LaW5kQgq6SAeCAQQQASAASAOIAQFCBwoFX25hbWVCDgoMX2Rlc2NyaXB0aW9uQg0KC19hdmF0YXJfdXJsQgcKBV9raW5kIiAKDURlbGV0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSIlChJMaXN0TWVtYmVyc1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSI8ChNMaXN0TWVtYmVyc1Jlc3BvbnNlEiUKB21lbWJlcnMYASADKAsyFC5zdmMudGVhbXMudjEuTWVtYmVyImsKF1VwZGF0ZU1lbWJlclJvbGVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIuCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUIKukgHggEEEAEgACI3ChNSZW1vdmVNZW1iZXJSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSIlChJMaXN0SW52aXRlc1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSI8ChNMaXN0SW52aXRlc1Jlc3BvbnNlEiUKB2ludml0ZXMYASADKAsyFC5zdmMudGVhbXMudjEuSW52aXRlIn8KE0ludml0ZU1lbWJlclJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIZCgVlbWFpbBgCIAEoCUIKukgHcgUY/gFgARIzCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUIKukgHggEEEAEgAEgAiAEBQgcKBV9yb2xlIlMKFEludml0ZU1lbWJlclJlc3BvbnNlEiQKBmludml0ZRgBIAEoCzIULnN2Yy50ZWFtcy52MS5JbnZpdGUSFQoFdG9rZW4YAiABKAlCBoq1GAIIASI5ChNSZXZva2VJbnZpdGVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEQoJaW52aXRlX2lkGAIgASgJIrUBChNBY2NlcHRJbnZpdGVSZXF1ZXN0Eh8KBXRva2VuGAEgASgJQhC6SAdyBRABGMgBirUYAggBEjoKCHVzZXJuYW1lGAIgASgJQiO6SCByHhACGCcyGF5bYS16MC05XSsoLVthLXowLTldKykqJEgAiAEBEicKCHBhc3N3b3JkGAMgASgJQhC6SAdyBRAMKIACirUYAggBSAGIAQFCCwoJX3VzZXJuYW1lQgsKCV9wYXNzd29yZCI6ChRDb25maXJtSW52aXRlUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhEKCWludml0ZV9pZBgCIAEoCSJJChRBY2NlcHRJbnZpdGVSZXNwb25zZRIgCgR0ZWFtGAEgASgLMhIuc3ZjLnRlYW1zLnYxLlRlYW0SDwoHcGVuZGluZxgCIAEoCCKcAQocQWRtaW5UZWFtc1NlcnZpY2VMaXN0UmVxdWVzdBIdCgRuYW1lGAEgASgJQgq6SAdyBRABGMgBSACIAQESHgoFbGltaXQYAiABKA1CCrpIByoFGMgBKAFIAYgBARIfCgZjdXJzb3IYAyABKAlCCrpIB3IFEAEYgAhIAogBAUIHCgVfbmFtZUIICgZfbGltaXRCCQoHX2N1cnNvciJsCh1BZG1pblRlYW1zU2VydmljZUxpc3RSZXNwb25zZRIhCgV0ZWFtcxgBIAMoCzISLnN2Yy50ZWFtcy52MS5UZWFtEhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIkEKEFNldFJlZ2lvblJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIcCglyZWdpb25faWQYAiABKAlCCbpIBnIEEAEYKCJjCg1TZWFyY2hSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSGAoEdGV4dBgCIAEoCUIKukgHcgUQARjIARIdCgVsaW1pdBgDIAEoDUIJukgGKgQYMigBSACIAQFCCAoGX2xpbWl0IjcKDlNlYXJjaFJlc3BvbnNlEiUKBGhpdHMYASADKAsyFy5zdmMudGVhbXMudjEuU2VhcmNoSGl0IpkBCglTZWFyY2hIaXQSDAoEa2luZBgBIAEoCRIKCgJpZBgCIAEoCRIRCgRuYW1lGAMgASgJSACIAQESFwoKcHJvamVjdF9pZBgEIAEoCUgBiAEBEhsKDmVudmlyb25tZW50X2lkGAUgASgJSAKIAQFCBwoFX25hbWVCDQoLX3Byb2plY3RfaWRCEQoPX2Vudmlyb25tZW50X2lkIh8KDEluYm94UmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIjcKDUluYm94UmVzcG9uc2USJgoFaXRlbXMYASADKAsyFy5zdmMudGVhbXMudjEuSW5ib3hJdGVtIrYBCglJbmJveEl0ZW0SDAoEa2luZBgBIAEoCRIKCgJpZBgCIAEoCRIMCgR0ZXh0GAMgASgJEikKBXNpbmNlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCgpwcm9qZWN0X2lkGAUgASgJSACIAQESGwoOZW52aXJvbm1lbnRfaWQYBiABKAlIAYgBAUINCgtfcHJvamVjdF9pZEIRCg9fZW52aXJvbm1lbnRfaWQiIQoOQmlsbGluZ1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSKLAwoJU3RhdGVtZW50EgoKAmlkGAEgASgJEg4KBnBlcmlvZBgCIAEoCRIQCghjdXJyZW5jeRgDIAEoCRIMCgRwbGFuGAQgASgJEhIKCmxpc3RfY2VudHMYBSABKAESFgoOaW5jbHVkZWRfY2VudHMYBiABKAESEQoJbmV0X2NlbnRzGAcgASgBEhQKDGNyZWRpdF9jZW50cxgIIAEoARIRCglkdWVfY2VudHMYCSABKAESKwoFc3RhdGUYCiABKA4yHC5zdmMudGVhbXMudjEuU3RhdGVtZW50U3RhdGUSLQoJY2xvc2VkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgtpbnZvaWNlX3VybBgMIAEoCUgAiAEBEioKBWxpbmVzGA0gAygLMhsuc3ZjLnRlYW1zLnYxLlN0YXRlbWVudExpbmUSFgoOcmVmdW5kZWRfY2VudHMYDiABKAESEAoIZGVjaW1hbHMYDyABKA1CDgoMX2ludm9pY2VfdXJsIqABCg1TdGF0ZW1lbnRMaW5lEg0KBW1ldGVyGAEgASgJEhAKCHByaWNlX2lkGAIgASgJEhIKCm1ldGVyZWRfbXMYAyABKAESEwoLaW5jbHVkZWRfbXMYBCABKAESDAoEbGlzdBgFIAEoCRIQCghpbmNsdWRlZBgGIAEoCRISCgpsaXN0X2NlbnRzGAcgASgBEhEKCW5ldF9jZW50cxgIIAEoASI8CgVQYXllchIPCgd1c2VyX2lkGAEgASgJEhUKCHVzZXJuYW1lGAIgASgJSACIAQFCCwoJX3VzZXJuYW1lIqcDCgtUZWFtQmlsbGluZxIPCgd0ZWFtX2lkGAEgASgJEgwKBHBsYW4YAiABKAkSMQoIc3RhbmRpbmcYAyABKA4yHy5zdmMuYWNjb3VudC52MS5CaWxsaW5nU3RhbmRpbmcSJwoFcGF5ZXIYBCABKAsyEy5zdmMudGVhbXMudjEuUGF5ZXJIAIgBARIOCgZwZXJpb2QYBSABKAkSEAoIY3VycmVuY3kYBiABKAkSGAoQaW5jbHVkZWRfc2Vjb25kcxgHIAEoARIUCgx1c2VkX3NlY29uZHMYCCABKAESCwoDbmV0GAkgASgJEhwKFGNyZWRpdF9iYWxhbmNlX2NlbnRzGAogASgBEhUKDXBlbmRpbmdfY2VudHMYCyABKAESMgoJY2FuY2VsX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEisKCnN0YXRlbWVudHMYDSADKAsyFy5zdmMudGVhbXMudjEuU3RhdGVtZW50EhAKCGRlY2ltYWxzGA4gASgNQggKBl9wYXllckIMCgpfY2FuY2VsX2F0KlkKCFRlYW1LaW5kEhkKFVRFQU1fS0lORF9VTlNQRUNJRklFRBAAEhYKElRFQU1fS0lORF9QRVJTT05BTBABEhoKFlRFQU1fS0lORF9PUkdBTklaQVRJT04QAiraAQoOU3RhdGVtZW50U3RhdGUSHwobU1RBVEVNRU5UX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWU1RBVEVNRU5UX1NUQVRFX0NMT1NFRBABEhsKF1NUQVRFTUVOVF9TVEFURV9TRVRUTEVEEAISHAoYU1RBVEVNRU5UX1NUQVRFX0lOVk9JQ0VEEAMSGAoUU1RBVEVNRU5UX1NUQVRFX1BBSUQQBBIaChZTVEFURU1FTlRfU1RBVEVfRkFJTEVEEAUSGgoWU1RBVEVNRU5UX1NUQVRFX1ZPSURFRBAGMogTCgxUZWFtc1NlcnZpY2UScgoETGlzdBIZLnN2Yy50ZWFtcy52MS5MaXN0UmVxdWVzdBoaLnN2Yy50ZWFtcy52MS5MaXN0UmVzcG9uc2UiM5ACAYq1GB6qAQJpZKoBBG5hbWWqAQRyb2xlqgEIb3BlcmF0b3KC0+STAggSBi90ZWFtcxJQCgNHZXQSGC5zdmMudGVhbXMudjEuR2V0UmVxdWVzdBoSLnN2Yy50ZWFtcy52MS5UZWFtIhuQAgGC0+STAhISEC90ZWFtcy97dGVhbV9pZH0SbgoGQ3JlYXRlEhsuc3ZjLnRlYW1zLnYxLkNyZWF0ZVJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSIzirUYHhIEbmFtZRIHbWVtYmVycxoHbWVtYmVycyoEbmFtZYLT5JMCCzoBKiIGL3RlYW1zElYKBlVwZGF0ZRIbLnN2Yy50ZWFtcy52MS5VcGRhdGVSZXF1ZXN0GhIuc3ZjLnRlYW1zLnYxLlRlYW0iG4LT5JMCFToBKjIQL3RlYW1zL3t0ZWFtX2lkfRJdCgZEZWxldGUSGy5zdmMudGVhbXMudjEuRGVsZXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIeirUYAkAEgtPkkwISKhAvdGVhbXMve3RlYW1faWR9EpACCgZTZWFyY2gSGy5zdmMudGVhbXMudjEuU2VhcmNoUmVxdWVzdBocLnN2Yy50ZWFtcy52MS5TZWFyY2hSZXNwb25zZSLKAZACAYq1GKMBEgd0ZWFtX2lkEgR0ZXh0KgR0ZXh0mgFVChJXaGF0IGlzIGNhbGxlZCB3ZWISH3RlYW1zIHNlYXJjaCB3ZWIgLS10ZWFtIHRlYW1fMDEaHnRlYW1zLnNlYXJjaCgndGVhbV8wMScsICd3ZWInKaIBBGhpdHOqAQRraW5kqgECaWSqAQRuYW1lqgEJcHJvamVjdElkqgENZW52aXJvbm1lbnRJZILT5JMCGRIXL3RlYW1zL3t0ZWFtX2lkfS9zZWFyY2gSigEKBUluYm94Ehouc3ZjLnRlYW1zLnYxLkluYm94UmVxdWVzdBobLnN2Yy50ZWFtcy52MS5JbmJveFJlc3BvbnNlIkiQAgGKtRgjogEFaXRlbXOqAQRraW5kqgEEdGV4dKoBBXNpbmNlqgECaWSC0+STAhgSFi90ZWFtcy97dGVhbV9pZH0vaW5ib3gSbQoHQmlsbGluZxIcLnN2Yy50ZWFtcy52MS5CaWxsaW5nUmVxdWVzdBoZLnN2Yy50ZWFtcy52MS5UZWFtQmlsbGluZyIpkAIBirUYAjgYgtPkkwIaEhgvdGVhbXMve3RlYW1faWR9L2JpbGxpbmcSvAEKC0xpc3RNZW1iZXJzEiAuc3ZjLnRlYW1zLnYxLkxpc3RNZW1iZXJzUmVxdWVzdBohLnN2Yy50ZWFtcy52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlImiQAgGKtRhBIgxtZW1iZXJzIGxpc3SqAQZ1c2VySWSqAQh1c2VybmFtZaoBBWVtYWlsqgENZW1haWxWZXJpZmllZKoBBHJvbGWC0+STAhoSGC90ZWFtcy97dGVhbV9pZH0vbWVtYmVycxK7AQoQVXBkYXRlTWVtYmVyUm9sZRIlLnN2Yy50ZWFtcy52MS5VcGRhdGVNZW1iZXJSb2xlUmVxdWVzdBoULnN2Yy50ZWFtcy52MS5NZW1iZXIiaoq1GDkSB3RlYW1faWQSB3VzZXJfaWQSBHJvbGUiEG1lbWJlcnMgc2V0LXJvbGUqB3VzZXJfaWQqBHJvbGWC0+STAic6ASoyIi90ZWFtcy97dGVhbV9pZH0vbWVtYmVycy97dXNlcl9pZH0SiQEKDFJlbW92ZU1lbWJlchIhLnN2Yy50ZWFtcy52MS5SZW1vdmVNZW1iZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ij6KtRgQIg5tZW1iZXJzIHJlbW92ZYLT5JMCJCoiL3RlYW1zL3t0ZWFtX2lkfS9tZW1iZXJzL3t1c2VyX2lkfRK/AQoLTGlzdEludml0ZXMSIC5zdmMudGVhbXMudjEuTGlzdEludml0ZXNSZXF1ZXN0GiEuc3ZjLnRlYW1zLnYxLkxpc3RJbnZpdGVzUmVzcG9uc2Uia5ACAYq1GEQiDGludml0ZXMgbGlzdDgCqgECaWSqAQVlbWFpbKoBBHJvbGWqAQlleHBpcmVzQXSqARFhd2FpdGluZy51c2VybmFtZYLT5JMCGhIYL3RlYW1zL3t0ZWFtX2lkfS9pbnZpdGVzErYBCgxJbnZpdGVNZW1iZXISIS5zdmMudGVhbXMudjEuSW52aXRlTWVtYmVyUmVxdWVzdBoiLnN2Yy50ZWFtcy52MS5JbnZpdGVNZW1iZXJSZXNwb25zZSJfirUYOBIHdGVhbV9pZBIFZW1haWwSBHJvbGUaBHJvbGUiDmludml0ZXMgY3JlYXRlKgVlbWFpbFAEWMkBgtPkkwIdOgEqIhgvdGVhbXMve3RlYW1faWR9L2ludml0ZXMSiwEKDFJldm9rZUludml0ZRIhLnN2Yy50ZWFtcy52MS5SZXZva2VJbnZpdGVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkCKtRgQIg5pbnZpdGVzIHJldm9rZYLT5JMCJiokL3RlYW1zL3t0ZWFtX2lkfS9pbnZpdGVzL3tpbnZpdGVfaWR9EpkBCg1Db25maXJtSW52aXRlEiIuc3ZjLnRlYW1zLnYxLkNvbmZpcm1JbnZpdGVSZXF1ZXN0GhQuc3ZjLnRlYW1zLnYxLk1lbWJlciJOirUYEyIPaW52aXRlcyBjb25maXJtcAGC0+STAjE6ASoiLC90ZWFtcy97dGVhbV9pZH0vaW52aXRlcy97aW52aXRlX2lkfS9jb25maXJtEp8BCgxBY2NlcHRJbnZpdGUSIS5zdmMudGVhbXMudjEuQWNjZXB0SW52aXRlUmVxdWVzdBoiLnN2Yy50ZWFtcy52MS5BY2NlcHRJbnZpdGVSZXNwb25zZSJIirUYKhIFdG9rZW4iDmludml0ZXMgYWNjZXB0KgV0b2tlbjACUASKAQVsb2dpboLT5JMCFDoBKiIPL2ludml0ZXMvYWNjZXB0GiyKtRgoGh5UZWFtcywgbWVtYmVycyBhbmQgaW52aXRhdGlvbnMoATABOAFAAjKPAwoRQWRtaW5UZWFtc1NlcnZpY2UStQEKBExpc3QSKi5zdmMudGVhbXMudjEuQWRtaW5UZWFtc1NlcnZpY2VMaXN0UmVxdWVzdBorLnN2Yy50ZWFtcy52MS5BZG1pblRlYW1zU2VydmljZUxpc3RSZXNwb25zZSJUkAIBirUYOTAFOAyqAQJpZKoBBG5hbWWqAQRraW5kqgEIcmVnaW9uSWSqAQhvcGVyYXRvcqoBCWNyZWF0ZWRBdILT5JMCDhIML2FkbWluL3RlYW1zEpkBCglTZXRSZWdpb24SHi5zdmMudGVhbXMudjEuU2V0UmVnaW9uUmVxdWVzdBoSLnN2Yy50ZWFtcy52MS5UZWFtIliKtRgsEgd0ZWFtX2lkEglyZWdpb25faWQqB3RlYW1faWQqCXJlZ2lvbl9pZDAFOAyC0+STAiI6ASoaHS9hZG1pbi90ZWFtcy97dGVhbV9pZH0vcmVnaW9uGiaKtRgiGhxTdGFmZjogdGVhbXMgb2YgdGhlIHBsYXRmb3JtKAEwAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_account_v1_account, file_svc_options_v1_options, file_svc_regions_v1_regions]);
 
 /**
  * One team.
@@ -764,6 +764,69 @@ export const AcceptInviteResponseSchema: GenMessage<AcceptInviteResponse> = /*@_
   messageDesc(file_svc_teams_v1_teams, 22);
 
 /**
+ * Selects a page of teams.
+ *
+ * @generated from message svc.teams.v1.AdminTeamsServiceListRequest
+ */
+export type AdminTeamsServiceListRequest = Message<"svc.teams.v1.AdminTeamsServiceListRequest"> & {
+  /**
+   * Only teams whose names begin with this, upper and lower case alike.
+   *
+   * @generated from field: optional string name = 1;
+   */
+  name?: string | undefined;
+
+  /**
+   * Teams a page, 1 to 200. Default: 50.
+   *
+   * @generated from field: optional uint32 limit = 2;
+   */
+  limit?: number | undefined;
+
+  /**
+   * `nextCursor` of the page before.
+   *
+   * @generated from field: optional string cursor = 3;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.AdminTeamsServiceListRequest.
+ * Use `create(AdminTeamsServiceListRequestSchema)` to create a new message.
+ */
+export const AdminTeamsServiceListRequestSchema: GenMessage<AdminTeamsServiceListRequest> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 23);
+
+/**
+ * A page of teams.
+ *
+ * @generated from message svc.teams.v1.AdminTeamsServiceListResponse
+ */
+export type AdminTeamsServiceListResponse = Message<"svc.teams.v1.AdminTeamsServiceListResponse"> & {
+  /**
+   * Teams, by name.
+   *
+   * @generated from field: repeated svc.teams.v1.Team teams = 1;
+   */
+  teams: Team[];
+
+  /**
+   * Cursor of the next page; absent on the last one.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.AdminTeamsServiceListResponse.
+ * Use `create(AdminTeamsServiceListResponseSchema)` to create a new message.
+ */
+export const AdminTeamsServiceListResponseSchema: GenMessage<AdminTeamsServiceListResponse> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 24);
+
+/**
  * Selects a team and its new region.
  *
  * @generated from message svc.teams.v1.SetRegionRequest
@@ -789,7 +852,212 @@ export type SetRegionRequest = Message<"svc.teams.v1.SetRegionRequest"> & {
  * Use `create(SetRegionRequestSchema)` to create a new message.
  */
 export const SetRegionRequestSchema: GenMessage<SetRegionRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 23);
+  messageDesc(file_svc_teams_v1_teams, 25);
+
+/**
+ * Says what is looked for.
+ *
+ * @generated from message svc.teams.v1.SearchRequest
+ */
+export type SearchRequest = Message<"svc.teams.v1.SearchRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Part of a name, or beginning of an id.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * Things at most, 1 to 50. Default: 20.
+   *
+   * @generated from field: optional uint32 limit = 3;
+   */
+  limit?: number | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.SearchRequest.
+ * Use `create(SearchRequestSchema)` to create a new message.
+ */
+export const SearchRequestSchema: GenMessage<SearchRequest> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 26);
+
+/**
+ * Things that were found.
+ *
+ * @generated from message svc.teams.v1.SearchResponse
+ */
+export type SearchResponse = Message<"svc.teams.v1.SearchResponse"> & {
+  /**
+   * Things, the closest first.
+   *
+   * @generated from field: repeated svc.teams.v1.SearchHit hits = 1;
+   */
+  hits: SearchHit[];
+};
+
+/**
+ * Describes the message svc.teams.v1.SearchResponse.
+ * Use `create(SearchResponseSchema)` to create a new message.
+ */
+export const SearchResponseSchema: GenMessage<SearchResponse> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 27);
+
+/**
+ * One thing that a team has.
+ *
+ * @generated from message svc.teams.v1.SearchHit
+ */
+export type SearchHit = Message<"svc.teams.v1.SearchHit"> & {
+  /**
+   * Kind of the thing, such as `project`, `environment`, `runner`, `run`, `build` or `CI connection`.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Id of the thing.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * Name, or what stands for one: the version of a release, the number of a build. Absent where there is
+   * none.
+   *
+   * @generated from field: optional string name = 3;
+   */
+  name?: string | undefined;
+
+  /**
+   * Project that it belongs to.
+   *
+   * @generated from field: optional string project_id = 4;
+   */
+  projectId?: string | undefined;
+
+  /**
+   * Environment that it belongs to.
+   *
+   * @generated from field: optional string environment_id = 5;
+   */
+  environmentId?: string | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.SearchHit.
+ * Use `create(SearchHitSchema)` to create a new message.
+ */
+export const SearchHitSchema: GenMessage<SearchHit> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 28);
+
+/**
+ * Names the team.
+ *
+ * @generated from message svc.teams.v1.InboxRequest
+ */
+export type InboxRequest = Message<"svc.teams.v1.InboxRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+};
+
+/**
+ * Describes the message svc.teams.v1.InboxRequest.
+ * Use `create(InboxRequestSchema)` to create a new message.
+ */
+export const InboxRequestSchema: GenMessage<InboxRequest> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 29);
+
+/**
+ * Things that wait for the caller.
+ *
+ * @generated from message svc.teams.v1.InboxResponse
+ */
+export type InboxResponse = Message<"svc.teams.v1.InboxResponse"> & {
+  /**
+   * Things, newest first.
+   *
+   * @generated from field: repeated svc.teams.v1.InboxItem items = 1;
+   */
+  items: InboxItem[];
+};
+
+/**
+ * Describes the message svc.teams.v1.InboxResponse.
+ * Use `create(InboxResponseSchema)` to create a new message.
+ */
+export const InboxResponseSchema: GenMessage<InboxResponse> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 30);
+
+/**
+ * One thing that waits for a person.
+ *
+ * @generated from message svc.teams.v1.InboxItem
+ */
+export type InboxItem = Message<"svc.teams.v1.InboxItem"> & {
+  /**
+   * Reason: `deploy_approval`, `promotion_approval`, `membership_confirmation`, `build_failed` or
+   * `notification`.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Id of what waits: a build, a promotion, an invitation, a notification.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * One line that says what it is.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+
+  /**
+   * Time since which it waits, or at which it happened.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 4;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Project that it belongs to.
+   *
+   * @generated from field: optional string project_id = 5;
+   */
+  projectId?: string | undefined;
+
+  /**
+   * Environment that it belongs to.
+   *
+   * @generated from field: optional string environment_id = 6;
+   */
+  environmentId?: string | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.InboxItem.
+ * Use `create(InboxItemSchema)` to create a new message.
+ */
+export const InboxItemSchema: GenMessage<InboxItem> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 31);
 
 /**
  * Names the team.
@@ -810,7 +1078,7 @@ export type BillingRequest = Message<"svc.teams.v1.BillingRequest"> & {
  * Use `create(BillingRequestSchema)` to create a new message.
  */
 export const BillingRequestSchema: GenMessage<BillingRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 24);
+  messageDesc(file_svc_teams_v1_teams, 32);
 
 /**
  * Result of one team's UTC month. Its figures never change; what is corrected stands on the next one.
@@ -929,7 +1197,7 @@ export type Statement = Message<"svc.teams.v1.Statement"> & {
  * Use `create(StatementSchema)` to create a new message.
  */
 export const StatementSchema: GenMessage<Statement> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 25);
+  messageDesc(file_svc_teams_v1_teams, 33);
 
 /**
  * Time of one meter at one price.
@@ -1001,7 +1269,7 @@ export type StatementLine = Message<"svc.teams.v1.StatementLine"> & {
  * Use `create(StatementLineSchema)` to create a new message.
  */
 export const StatementLineSchema: GenMessage<StatementLine> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 26);
+  messageDesc(file_svc_teams_v1_teams, 34);
 
 /**
  * Account that pays.
@@ -1029,7 +1297,7 @@ export type Payer = Message<"svc.teams.v1.Payer"> & {
  * Use `create(PayerSchema)` to create a new message.
  */
 export const PayerSchema: GenMessage<Payer> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 27);
+  messageDesc(file_svc_teams_v1_teams, 35);
 
 /**
  * Billing of one team.
@@ -1141,7 +1409,7 @@ export type TeamBilling = Message<"svc.teams.v1.TeamBilling"> & {
  * Use `create(TeamBillingSchema)` to create a new message.
  */
 export const TeamBillingSchema: GenMessage<TeamBilling> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 28);
+  messageDesc(file_svc_teams_v1_teams, 36);
 
 /**
  * Purpose of a team.
@@ -1302,6 +1570,31 @@ export const TeamsService: GenService<{
     output: typeof EmptySchema;
   },
   /**
+   * Finds what a team has and the caller may see. Projects, environments, runners, members, connections,
+   * policies and the like are found by a part of the name, in any case, and by the id; runs, builds,
+   * releases, artifacts, promotions and CI runs by the beginning of the id; releases also by their version.
+   * The closest come first.
+   *
+   * @generated from rpc svc.teams.v1.TeamsService.Search
+   */
+  search: {
+    methodKind: "unary";
+    input: typeof SearchRequestSchema;
+    output: typeof SearchResponseSchema;
+  },
+  /**
+   * Lists what of a team waits for the caller, newest first, at most 100: deploys and promotions that the
+   * caller may approve, people who wait to be let in, builds that the caller submitted and that failed within
+   * 7 days, and unread notifications.
+   *
+   * @generated from rpc svc.teams.v1.TeamsService.Inbox
+   */
+  inbox: {
+    methodKind: "unary";
+    input: typeof InboxRequestSchema;
+    output: typeof InboxResponseSchema;
+  },
+  /**
    * Returns plan, payer, standing and statements of a team.
    *
    * @generated from rpc svc.teams.v1.TeamsService.Billing
@@ -1417,6 +1710,16 @@ export const TeamsService: GenService<{
  * @generated from service svc.teams.v1.AdminTeamsService
  */
 export const AdminTeamsService: GenService<{
+  /**
+   * Lists teams of the platform by name, upper and lower case alike.
+   *
+   * @generated from rpc svc.teams.v1.AdminTeamsService.List
+   */
+  list: {
+    methodKind: "unary";
+    input: typeof AdminTeamsServiceListRequestSchema;
+    output: typeof AdminTeamsServiceListResponseSchema;
+  },
   /**
    * Assigns a team's region. With a region whose operator is `customer` the team becomes customer-operated:
    * its queued work, and all that comes, goes to its own runners alone. Work that is offered or running stays

@@ -1,0 +1,35 @@
+/** Says which builds people find, and which wait for them. */
+// No TeamScope: fragments of statements that take a TeamScope.
+import { newId } from '../../base/ids.ts';
+import type { Waitings } from '../../kit/inbox.ts';
+import { findsById } from '../../kit/search.ts';
+
+export const deployApprovals: Waitings = {
+  scope: 'release:approve',
+  find: (sql, { teamId, take }) => sql`
+    select 'deploy_approval'::text as kind, b.id, 'build ' || b.number || ' of ' || e.name || ' waits for approval of its deploy' as text,
+      b.created_at as since, e.project_id as "projectId", e.id as "environmentId"
+    from builds b join environments e on e.team_id = b.team_id and e.id = b.environment_id
+    where b.team_id = ${teamId} and b.state = 'awaiting_approval' order by b.id desc limit ${take}::int`,
+};
+
+const FAILED_SHOWN_MS = 7 * 86_400_000;
+
+/** The builds that the person submitted lately: ids sort by time. */
+export const failedBuilds: Waitings = {
+  scope: 'project:read',
+  find: (sql, { teamId, caller, take, nowMs }) => sql`
+    select 'build_failed'::text as kind, b.id, 'build ' || b.number || ' of ' || e.name || ' failed' as text,
+      b.finished_at as since, e.project_id as "projectId", e.id as "environmentId"
+    from builds b join environments e on e.team_id = b.team_id and e.id = b.environment_id
+    where b.team_id = ${teamId} and b.state = 'failed' and b.created_by = ${caller.userId} and b.id > ${newId('bld', nowMs - FAILED_SHOWN_MS)}
+    order by b.id desc limit ${take}::int`,
+};
+
+export const foundBuilds = findsById({
+  kind: 'build',
+  prefix: 'bld',
+  scope: 'project:read',
+  rows: (sql) => sql`
+    select team_id as "teamId", id, number::text as name, null::text as "projectId", environment_id as "environmentId" from builds`,
+});

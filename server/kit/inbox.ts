@@ -1,0 +1,34 @@
+/** Each feature says what of its own waits for a person, and who can do something about it. */
+import type { SqlTag } from '../base/db/index.ts';
+import type { Fragment } from '../base/sql.ts';
+import type { Caller } from './context.ts';
+import { port } from './feature.ts';
+
+export interface WaitingOf {
+  readonly teamId: string;
+  /** Whoever asks. */
+  readonly caller: Pick<Caller, 'userId' | 'scopes'>;
+  readonly take: number;
+  readonly nowMs: number;
+}
+
+export interface Waitings {
+  /** Scope of those who can do something about it. */
+  readonly scope: string;
+  /** Selects the columns of `WaitingRow`, in this order. All of it is a constant but for its values. */
+  find(sql: SqlTag, of: WaitingOf): Fragment;
+}
+
+export interface WaitingRow {
+  /** Reason, such as `deploy_approval`. */
+  readonly kind: string;
+  /** Id of what waits. */
+  readonly id: string;
+  /** One line for people. */
+  readonly text: string;
+  readonly since: Date;
+  readonly projectId: string | null;
+  readonly environmentId: string | null;
+}
+
+export const waitings = port<Waitings>('what waits for people');
