@@ -258,6 +258,17 @@ describe('slow clients', () => {
     expect(wire.text).toContain('"code":"request_timeout"');
   });
 
+  it('whose head took its time are answered 408 too, and not cut off without a word', async () => {
+    const wire = dial(
+      await open({ ...quick, headersTimeoutMs: 250, sweepMs: 10 }),
+      'POST /teams/t/sandbox-runs',
+    );
+    const rest = ' HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{';
+    setTimeout(() => wire.socket.write(rest), 150);
+    await told(wire, '408');
+    expect(wire.text).toContain('"code":"request_timeout"');
+  });
+
   it('that send a body byte by byte over HTTP/2 are answered 408', async () => {
     const session = http2(await open(quick));
     const request = session.request({

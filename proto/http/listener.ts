@@ -84,7 +84,9 @@ function http1Server(limits: DoorLimits, onRequest: RequestHandler): Http1Server
     {
       maxHeaderSize: limits.headerBytesMax,
       headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.bodyTimeoutMs,
+      // It counts from the first byte and ends a client without an answer: whoever is late with a body has
+      // been answered before, and what such a client still sends is dropped meanwhile.
+      requestTimeout: limits.headersTimeoutMs + 2 * limits.bodyTimeoutMs,
       keepAliveTimeout: limits.keepAliveMs,
       connectionsCheckingInterval: limits.sweepMs,
       // The door answers a missing Host itself, in the one shape of errors.
