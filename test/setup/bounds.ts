@@ -3,6 +3,7 @@
  * a machine that is busy, or slow, has taken four times as much for the same work as a bound here, and a file
  * over that fails the run.
  */
+import { NIGHTLY } from '../nightly.ts';
 import type { Times } from './times.ts';
 
 interface Kind {
@@ -13,8 +14,11 @@ interface Kind {
   readonly testS: number;
 }
 
+const NIGHT = new RegExp(`^(${NIGHTLY.map(({ path }) => path).join('|')})$`);
+
 /** The first that fits counts. */
 const KINDS: readonly Kind[] = [
+  { name: 'a nightly', of: NIGHT, fileS: 60, testS: 10 },
   { name: 'a fault', of: /^test\/faults\//, fileS: 40, testS: 5 },
   { name: 'a runner', of: /^runner\/|^test\/setup\/runner\//, fileS: 40, testS: 8 },
   { name: 'an end-to-end', of: /^test\/(e2e|complaints)\/|^test\/docs/, fileS: 20, testS: 10 },
