@@ -40,7 +40,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'teamId' },
     ],
-    description: 'Lists what of a team waits for the caller, newest first, at most 100: deploys and promotions that the caller may approve, people who wait to be let in, builds that the caller submitted and that failed within 7 days, and unread notifications.',
+    description: 'Lists what of a team waits for the caller, newest first, at most 100: deploys and promotions that wait for approval and people who wait to be let in, for those who decide about them; builds that the caller submitted and that failed within 7 days; unread notifications.',
     columns: ['kind', 'text', 'since', 'id'],
   },
   'invites accept': {
@@ -141,7 +141,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'teamId', required: true },
       { name: 'limit', type: 'integer', description: 'Things at most, 1 to 50. Default: 20.' },
     ],
-    description: 'Finds what a team has and the caller may see. Projects, environments, runners, members, connections, policies and the like are found by a part of the name, in any case, and by the id; runs, builds, releases, artifacts, promotions and CI runs by the beginning of the id; releases also by their version. The closest come first.',
+    description: 'Finds what a team has and the caller may see. Projects, environments, runners, members, connections, policies and the like are found by a part of the name, in any case, and by the id; runs, builds, releases, artifacts, promotions and CI runs by the beginning of the id; releases also by their version. The closest come first. Things of a platform feature that is off are not found.',
     columns: ['kind', 'id', 'name', 'projectId', 'environmentId'],
     examples: [{ title: 'What is called web', cli: 'teams search web --team team_01' }],
   },

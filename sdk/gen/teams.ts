@@ -70,7 +70,7 @@ export class Teams {
    * Finds what a team has and the caller may see. Projects, environments, runners, members, connections,
    * policies and the like are found by a part of the name, in any case, and by the id; runs, builds,
    * releases, artifacts, promotions and CI runs by the beginning of the id; releases also by their version.
-   * The closest come first.
+   * The closest come first. Things of a platform feature that is off are not found.
    *
    * Needs: scope `team:read`.
    *
@@ -82,9 +82,9 @@ export class Teams {
   }
 
   /**
-   * Lists what of a team waits for the caller, newest first, at most 100: deploys and promotions that the
-   * caller may approve, people who wait to be let in, builds that the caller submitted and that failed within
-   * 7 days, and unread notifications.
+   * Lists what of a team waits for the caller, newest first, at most 100: deploys and promotions that wait
+   * for approval and people who wait to be let in, for those who decide about them; builds that the caller
+   * submitted and that failed within 7 days; unread notifications.
    *
    * Needs: scope `team:read`.
    */

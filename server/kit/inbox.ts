@@ -4,7 +4,7 @@ import type { Fragment } from '../base/sql.ts';
 import type { Caller } from './context.ts';
 import { port } from './feature.ts';
 
-export interface WaitingOf {
+export interface InboxOf {
   readonly teamId: string;
   /** Whoever asks. */
   readonly caller: Pick<Caller, 'userId' | 'scopes'>;
@@ -12,14 +12,14 @@ export interface WaitingOf {
   readonly nowMs: number;
 }
 
-export interface Waitings {
+export interface InboxSource {
   /** Scope of those who can do something about it. */
   readonly scope: string;
-  /** Selects the columns of `WaitingRow`, in this order. All of it is a constant but for its values. */
-  find(sql: SqlTag, of: WaitingOf): Fragment;
+  /** Selects the columns of `InboxItemRow`, in this order. All of it is a constant but for its values. */
+  find(sql: SqlTag, of: InboxOf): Fragment;
 }
 
-export interface WaitingRow {
+export interface InboxItemRow {
   /** Reason, such as `deploy_approval`. */
   readonly kind: string;
   /** Id of what waits. */
@@ -31,4 +31,4 @@ export interface WaitingRow {
   readonly environmentId: string | null;
 }
 
-export const waitings = port<Waitings>('what waits for people');
+export const inboxSources = port<InboxSource>('what waits for people');

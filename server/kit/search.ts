@@ -5,6 +5,7 @@
  */
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
+import type { FeatureKey } from '@svc/proto/features/manifest.ts';
 import type { SqlTag } from '../base/db/index.ts';
 import type { Fragment } from '../base/sql.ts';
 import { fill, port, type Fill } from './feature.ts';
@@ -12,19 +13,21 @@ import { resourceOf, type TeamTable } from './resource/team-table.ts';
 
 export interface SearchOf {
   readonly teamId: string;
-  /** What a person typed, without blanks around it. */
+  /** The text that a person typed, without blanks around it. */
   readonly text: string;
   readonly take: number;
 }
 
-export interface Findable {
-  /** Scope by which it is seen. */
+export interface SearchSource {
+  /** Scope by which its things are seen. */
   readonly scope: string;
-  /** Selects the columns of `FoundRow`, in this order. All of it is a constant but for its values. */
+  /** Platform feature without which nothing of it is found, like the RPCs that it gates. Default: none. */
+  readonly feature?: FeatureKey;
+  /** Selects the columns of `SearchHitRow`, in this order. All of it is a constant but for its values. */
   find(sql: SqlTag, of: SearchOf): Fragment;
 }
 
-export interface FoundRow {
+export interface SearchHitRow {
   /** Kind of the thing for people, such as `environment`. */
   readonly kind: string;
   readonly id: string;
@@ -33,19 +36,18 @@ export interface FoundRow {
   readonly environmentId: string | null;
 }
 
-export const findables = port<Findable>('things that people find');
+export const searchSources = port<SearchSource>('things that people find');
 
-interface Described {
+interface Described extends Pick<SearchSource, 'scope' | 'feature'> {
   readonly kind: string;
-  readonly scope: string;
   /** Selects `teamId`, `id`, `name`, `projectId` and `environmentId` of all that there is. */
   readonly rows: (sql: SqlTag) => Fragment;
 }
 
 /** Finds by any part of the name, in any case, and by the whole id. */
-export function findsByName({ kind, scope, rows }: Described): Fill {
-  return fill(findables, {
-    scope,
+export function findsByName({ kind, rows, ...seenBy }: Described): Fill {
+  return fill(searchSources, {
+    ...seenBy,
     find: (sql, { teamId, text, take }) => sql`
       select ${kind}::text as kind, f.id, f.name, f."projectId", f."environmentId" from (${rows(sql)}) f
       where f."teamId" = ${teamId} and (strpos(lower(f.name), lower(${text})) > 0 or f.id = ${text})
@@ -57,9 +59,9 @@ export function findsByName({ kind, scope, rows }: Described): Fill {
 const LAST = 'z'.repeat(26);
 
 /** Finds by the beginning of the id, newest first. */
-export function findsById({ kind, scope, rows, prefix }: Described & { readonly prefix: string }): Fill {
-  return fill(findables, {
-    scope,
+export function findsById({ kind, rows, prefix, ...seenBy }: Described & { readonly prefix: string }): Fill {
+  return fill(searchSources, {
+    ...seenBy,
     find: (sql, { teamId, text, take }) => sql`
       select ${kind}::text as kind, f.id, f.name, f."projectId", f."environmentId" from (${rows(sql)}) f
       where starts_with(${text}, ${`${prefix}_`}) and f."teamId" = ${teamId} and starts_with(f.id, ${text})

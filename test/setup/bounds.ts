@@ -18,13 +18,13 @@ const NIGHT = new RegExp(`^(${NIGHTLY.map(({ path }) => path).join('|')})$`);
 
 /** The first that fits counts. */
 const KINDS: readonly Kind[] = [
-  { name: 'a nightly', of: NIGHT, fileS: 60, testS: 10 },
   { name: 'a fault', of: /^test\/faults\//, fileS: 40, testS: 5 },
   { name: 'a runner', of: /^runner\/|^test\/setup\/runner\//, fileS: 40, testS: 8 },
   { name: 'an end-to-end', of: /^test\/(e2e|complaints)\/|^test\/docs/, fileS: 20, testS: 10 },
   { name: 'a console', of: /^test\/console\//, fileS: 8, testS: 2 },
   { name: 'a contract', of: /^test\/contract\//, fileS: 20, testS: 0.05 },
   { name: 'an API', of: /\.api\.test\.ts$/, fileS: 5, testS: 0.4 },
+  { name: 'a nightly', of: NIGHT, fileS: 50, testS: 0.1 },
   { name: 'a unit', of: /./, fileS: 15, testS: 0.1 },
 ];
 const SLOW = 4;

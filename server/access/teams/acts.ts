@@ -12,8 +12,9 @@ import {
 import { findUserById } from '../accounts/index.ts';
 import { revokeKeys } from '../apikeys/index.ts';
 import type { Ctx, Role } from '../../kit/context.ts';
-import type { Waitings } from '../../kit/inbox.ts';
-import type { Findable } from '../../kit/search.ts';
+import type { FeatureGate } from '../../kit/feature-gate.ts';
+import type { InboxSource } from '../../kit/inbox.ts';
+import type { SearchSource } from '../../kit/search.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { assertMayGrantRole } from '../../kit/grants.ts';
@@ -83,8 +84,9 @@ export interface TeamsDeps extends AcceptDeps {
   readonly work: () => TeamWork;
   readonly credit: () => TeamCredit;
   readonly billing: () => TeamBilling;
-  readonly findables: () => readonly Findable[];
-  readonly waitings: () => readonly Waitings[];
+  readonly gate: FeatureGate;
+  readonly searchSources: () => readonly SearchSource[];
+  readonly inboxSources: () => readonly InboxSource[];
 }
 
 /** Makes the subject of an entry of the ledger about a whole team. */

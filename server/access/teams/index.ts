@@ -2,19 +2,22 @@
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   AdminTeamsService,
-  SearchHitSchema,
   InboxItemSchema,
   InviteSchema,
+  SearchHitSchema,
   TeamsService,
 } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { accountsFeature, teamsOfAccount } from '../accounts/index.ts';
 import { apiKeysFeature } from '../apikeys/index.ts';
 import { regionOf, regionsFeature } from '../../engine/regions/index.ts';
+import { switchesFeature } from '../../switches/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
+import { inboxSources } from '../../kit/inbox.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { roleName } from '../../kit/scopes.ts';
+import { searchSources } from '../../kit/search.ts';
 import { acceptInvite } from './accept-invite.ts';
 import {
   changeMemberRole,
@@ -32,7 +35,7 @@ import {
   type TeamWork,
 } from './acts.ts';
 import { ofAccount } from './hand-over.ts';
-import { listInvites } from './invites.ts';
+import { listInvites, waitingMembers } from './invites.ts';
 import {
   findTeam,
   listMembers,
@@ -43,10 +46,8 @@ import {
   showTeam,
   updateTeam,
 } from './store.ts';
-import { foundMembers, inbox, search, waitingMembers } from './search.ts';
-import { waitings } from '../../kit/inbox.ts';
+import { foundMembers, inbox, search } from './search.ts';
 import { settings } from './teams.settings.ts';
-import { findables } from '../../kit/search.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 
@@ -73,10 +74,12 @@ function createTeams(deps: TeamsDeps): Handlers<Ctx> {
       return {};
     },
     search: async (request, ctx: Ctx) => ({
-      hits: (await search(ctx, deps.findables(), request)).map((row) => shown(SearchHitSchema, row)),
+      hits: (await search(ctx, { ...deps, sources: deps.searchSources() }, request)).map((row) =>
+        shown(SearchHitSchema, row),
+      ),
     }),
     inbox: async ({ teamId }, ctx: Ctx) => ({
-      items: (await inbox(ctx, deps.waitings(), teamId)).map((row) => shown(InboxItemSchema, row)),
+      items: (await inbox(ctx, deps.inboxSources(), teamId)).map((row) => shown(InboxItemSchema, row)),
     }),
     billing: async ({ teamId }, ctx: Ctx) => await deps.billing().ofTeam(ctx, teamId),
     listMembers: async ({ teamId }, ctx: Ctx) => ({
@@ -111,25 +114,31 @@ function createTeams(deps: TeamsDeps): Handlers<Ctx> {
 
 export const teamsFeature = declareFeature({
   name: 'teams',
-  on: { accounts: accountsFeature, apiKeys: apiKeysFeature, regions: regionsFeature },
+  on: {
+    switches: switchesFeature,
+    accounts: accountsFeature,
+    apiKeys: apiKeysFeature,
+    regions: regionsFeature,
+  },
   settings,
   prefixes: ['team', 'inv'],
   owns: ['teams'],
   reads: ['teams', 'team_members', 'team_payers'],
-  start: (system, _on, { teamsMax }) => {
+  start: (system, { switches: { switches } }, { teamsMax }) => {
     const deps = {
       ...system,
+      gate: switches.gate,
       teamsMax,
       work: () => filledOnce(system, teamWork),
       credit: () => filledOnce(system, teamCredit),
       billing: () => filledOnce(system, teamBillingPort),
-      findables: () => system.filled(findables),
-      waitings: () => system.filled(waitings),
+      searchSources: () => system.filled(searchSources),
+      inboxSources: () => system.filled(inboxSources),
     };
     return {
       teamsMax,
       services: [createTeams(deps), createAdminTeams(deps)],
-      fills: [fill(teamsOfAccount, ofAccount), foundMembers, fill(waitings, waitingMembers)],
+      fills: [fill(teamsOfAccount, ofAccount), foundMembers, fill(inboxSources, waitingMembers)],
     };
   },
 });

@@ -11,6 +11,7 @@ import { hashToken } from '../accounts/index.ts';
 import { endOfKey } from '../apikeys/index.ts';
 import type { Ctx, Role } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
+import type { InboxSource } from '../../kit/inbox.ts';
 import { newId } from '../../base/ids.ts';
 import { ROLES } from '../../kit/scopes.ts';
 import { mayInvite } from './members.ts';
@@ -54,6 +55,16 @@ const open = (sql: SqlTag, now: Date) => sql`
   left join users w on w.id = i.awaiting_user_id and w.email = i.email
   where i.accepted_at is null and i.expires_at > ${now}
     and (i.invited_with_key is null or ${endOfKey(sql, sql`i.invited_with_key`)} > ${now})`;
+
+/** The people who accepted an invitation and wait to be let in. */
+export const waitingMembers: InboxSource = {
+  scope: 'team:manage',
+  find: (sql, { teamId, take, nowMs }) => sql`
+    select 'membership_confirmation'::text as kind, i.id, w.username || ' accepted an invitation and waits to be let in' as text,
+      i.awaiting_since as since, null::text as "projectId", null::text as "environmentId"
+    from ${open(sql, new Date(nowMs))} and i.team_id = ${teamId} and w.id is not null
+    order by i.awaiting_since desc limit ${take}::int`,
+};
 
 /** Keeps those of open invitations whose maker could still make them. */
 function holding(rows: readonly OpenRow[]): readonly Invite[] {

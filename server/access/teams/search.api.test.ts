@@ -3,7 +3,9 @@ import type { SvcSDK } from '@svc/sdk';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { newKey } from '../../../test/setup/people.ts';
+import { setFeature } from '../../../test/setup/features.ts';
 import { refused } from '../../../test/setup/refused.ts';
+import { useServer } from '../../../test/setup/use-server.ts';
 import { world, type World } from '../../../test/setup/world.ts';
 
 describe.skipIf(!(await has('postgres')))('the search of a team', () => {
@@ -70,5 +72,27 @@ describe.skipIf(!(await has('postgres')))('the search of a team', () => {
     expect(await refused(stranger.sdk.teams.search(teamId, 'heron'))).toBe('404 not_found');
     expect(await stranger.sdk.teams.search(stranger.teamId, 'heron')).toEqual([]);
     expect(await stranger.sdk.teams.search(stranger.teamId, environmentId)).toEqual([]);
+  });
+});
+
+describe.skipIf(!(await has('postgres')))('the search of a team without a platform feature', () => {
+  const { server, call } = useServer();
+
+  it('finds nothing that its RPCs would not show', async () => {
+    const { teamId, apiKey } = server.first;
+    const kinds = async () => {
+      const { body } = await call(apiKey, `GET /teams/${teamId}/search?text=heron`);
+      return (body['hits'] as Array<{ kind: string }>).map(({ kind }) => kind);
+    };
+    const repository = { repositoryHost: 'github.com', repositoryPath: 'acme/heron' };
+    const made = [
+      await call(apiKey, 'POST /projects', { teamId, name: 'heron' }),
+      await call(apiKey, `POST /teams/${teamId}/runner-groups`, { name: 'herons' }),
+      await call(apiKey, `POST /teams/${teamId}/ci/connections`, { provider: 'github', ...repository }),
+    ];
+    expect(made.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect(await kinds()).toEqual(['project', 'runner group', 'CI connection']);
+    for (const key of ['host.ci', 'host.runners']) await setFeature(server, key, 'disabled');
+    expect(await kinds()).toEqual(['project']);
   });
 });

@@ -1,5 +1,4 @@
 /** An environment says where a project's branch is built and deployed. */
-import { described, findsByName } from '../../kit/search.ts';
 import { eq } from 'drizzle-orm';
 import { wrongField } from '../../kit/wrong-field.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
@@ -17,6 +16,7 @@ import {
   type WorkSelector,
 } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
+import { described, findsByName } from '../../kit/search.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { newId } from '../../base/ids.ts';
 import { change, given, shown, unlessTaken } from '../../kit/resource/index.ts';

@@ -1,5 +1,4 @@
 /** The feature keeps the projects of teams. */
-import { described, findsByName } from '../../kit/search.ts';
 import { and, eq, sql, type SQL } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
@@ -8,6 +7,7 @@ import { requireTeam } from '../../kit/authorise.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
+import { described, findsByName } from '../../kit/search.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, rowsOf, shown, type RowOf } from '../../kit/resource/index.ts';
 import { projects } from './schema.ts';

@@ -2,13 +2,14 @@
  * Connections join repositories at CI systems to teams, with tokens, webhooks and jobs at the repositories'
  * hosts.
  */
-import { described, findsByName } from '../../kit/search.ts';
 import { environmentGuards, environmentsFeature } from '../../apps/environments/index.ts';
 import { projectsFeature } from '../../apps/projects/index.ts';
 import { declareFeature, fill, port } from '../../kit/feature.ts';
+import { described, findsByName } from '../../kit/search.ts';
 import { providersFeature } from '../providers/index.ts';
 import { connectionGuards } from './guards.ts';
 import { createConnections, type ConnectionFollower } from './methods.ts';
+import { ciConnections } from './schema.ts';
 import { createTokens } from './token.ts';
 import { subscribeJob, unsubscribeJob } from './webhook/subscribe.ts';
 
@@ -23,7 +24,6 @@ export {
   readConnection,
 } from './rows.ts';
 export type { Connection } from './rows.ts';
-import { ciConnections } from './schema.ts';
 export type { OidcPolicy } from './schema.ts';
 export { detailsOf, refuseWhenPaused, shownConnection } from './shown.ts';
 export {
@@ -58,7 +58,10 @@ export const connectionsFeature = declareFeature({
       services: [createConnections({ ...system, followers }), createTokens({ ...system, allowPrivate })],
       jobs: [subscribeJob({ ...system, allowPrivate }), unsubscribeJob({ ...system, allowPrivate })],
       fills: [
-        findsByName(described(ciConnections, 'ci:read', ciConnections.repositoryPath)),
+        findsByName({
+          ...described(ciConnections, 'ci:read', ciConnections.repositoryPath),
+          feature: 'host.ci',
+        }),
         fill(environmentGuards, connectionGuards),
       ],
     };

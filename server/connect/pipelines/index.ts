@@ -1,6 +1,6 @@
 /** Pipelines of connections are known by their runs, and defined by what a search finds. */
-import { described, findsByName } from '../../kit/search.ts';
 import { declareFeature } from '../../kit/feature.ts';
+import { described, findsByName } from '../../kit/search.ts';
 import { connectionsFeature } from '../connections/index.ts';
 import { providersFeature } from '../providers/index.ts';
 import { pipelineRows } from './store.ts';
@@ -14,6 +14,6 @@ export const pipelinesFeature = declareFeature({
   reads: ['ci_pipelines'],
   start: () => {
     const { table } = pipelineRows;
-    return { fills: [findsByName(described(table, 'ci:read', table.name))] };
+    return { fills: [findsByName({ ...described(table, 'ci:read', table.name), feature: 'host.ci' })] };
   },
 });

@@ -2,9 +2,9 @@
  * Jobs and webhooks report runs of external CI and their jobs; providers are asked about those that are
  * silent.
  */
-import { described, findsById } from '../../kit/search.ts';
 import { environmentsFeature } from '../../apps/environments/index.ts';
 import { declareFeature, fill, port } from '../../kit/feature.ts';
+import { described, findsById } from '../../kit/search.ts';
 import { connectionFollowers, connectionsFeature, type ConnectionFollower } from '../connections/index.ts';
 import { pipelinesFeature } from '../pipelines/index.ts';
 import { providersFeature } from '../providers/index.ts';
@@ -55,7 +55,7 @@ export const runsFeature = declareFeature({
       loops: [() => startCiHealth({ ...system, follow })],
       jobs: [pollJob({ ...system, follow })],
       fills: [
-        findsById(described(ciRuns, 'ci:read', ciRuns.externalRunId)),
+        findsById({ ...described(ciRuns, 'ci:read', ciRuns.externalRunId), feature: 'host.ci' }),
         fill(connectionFollowers, followProject),
       ],
     };

@@ -52,7 +52,7 @@ export async function listRuns(
 ): Promise<readonly Run[]> {
   const { occurredAt: at, id } = ciRuns;
   const behind = after && sql`(${at}, ${id}) < (${sql.param(after.at, at)}, ${after.id})`;
-  return await selectRuns(db, and(isOf(of, scope, { take, behind }), behind))
+  return await selectRuns(db, and(isOf(of, scope, { take, behind }), inTeams(ciRuns, scope), behind))
     .orderBy(sql`${at} desc nulls last`, sql`${id} desc nulls last`)
     .limit(take);
 }
@@ -62,10 +62,10 @@ function isOf(
   of: RunsOf,
   scope: TeamScope,
   { take, behind }: { readonly take: number; readonly behind: SQL | undefined },
-): SQL | undefined {
+): SQL {
   const { occurredAt: at, id, teamId, status } = ciRuns;
-  if ('pipelineId' in of) return and(eq(ciRuns.pipelineId, of.pipelineId), inTeams(ciRuns, scope));
-  if ('connectionId' in of) return and(eq(ciRuns.connectionId, of.connectionId), inTeams(ciRuns, scope));
+  if ('pipelineId' in of) return eq(ciRuns.pipelineId, of.pipelineId);
+  if ('connectionId' in of) return eq(ciRuns.connectionId, of.connectionId);
   return sql`${id} in (
     select n.id from unnest(${sql.param([...of.statuses])}::text[]) as s (status) cross join lateral (
       select ${id} from ${ciRuns} where ${and(eq(teamId, requireTeam(scope, of.teamId)), sql`${status} = s.status`, behind)}

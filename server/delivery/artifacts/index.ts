@@ -1,5 +1,4 @@
 /** Artifacts say what was built, of what, by whom, and what is stated about it. */
-import { described, findsById } from '../../kit/search.ts';
 import { and, desc, eq, inArray } from 'drizzle-orm';
 import { implement, type Handlers, type Implementation } from '@svc/proto/http/implement.ts';
 import {
@@ -22,6 +21,7 @@ import { evidenceFeature } from '../../engine/evidence/index.ts';
 import { refuseOthersImage, registriesFeature } from '../../engine/registries/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
+import { described, findsById } from '../../kit/search.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
 import { change, enumWord, rowsOf, shown, type Row, type Who } from '../../kit/resource/index.ts';
 import { attestationsFeature, attestationsOf, keysFor, type TrustRoot } from '../attestations/index.ts';

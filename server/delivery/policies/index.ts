@@ -2,7 +2,6 @@
  * Policies are rules that acts of a team must keep; here are the gates where they are judged, and what was
  * decided there.
  */
-import { described, findsByName } from '../../kit/search.ts';
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '@bufbuild/protobuf';
 import canonicalize from 'canonicalize';
@@ -26,6 +25,7 @@ import {
 import { projectRows, projectsFeature } from '../../apps/projects/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, fill } from '../../kit/feature.ts';
+import { described, findsByName } from '../../kit/search.ts';
 import { notFound } from '../../kit/not-found.ts';
 import {
   change,

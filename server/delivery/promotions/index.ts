@@ -1,6 +1,4 @@
 /** Promotions are releases on their way to environments, and deployments are what runs there, and ran. */
-import { waitings } from '../../kit/inbox.ts';
-import { described, findsById } from '../../kit/search.ts';
 import { and, eq, sql } from 'drizzle-orm';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
@@ -15,6 +13,8 @@ import {
 import { environmentRows, environmentsFeature } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, fill, type EventEffect } from '../../kit/feature.ts';
+import { described, findsById } from '../../kit/search.ts';
+import { inboxSources } from '../../kit/inbox.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import { variablesFeature } from '../../apps/variables/index.ts';
 import { artifactsFeature } from '../artifacts/index.ts';
@@ -27,7 +27,7 @@ import { approve, complete, create, reject, type PromotionsDeps } from './acts.t
 import { deployed } from './deployed.ts';
 import { ended, endedJob, expire } from './ended.ts';
 import { present, presentForTeam, presentOne } from './present.ts';
-import { pendingPromotions } from './found.ts';
+import { pendingPromotions } from './inbox.ts';
 import { preview } from './preview.ts';
 import { running } from './running.ts';
 import { promotions } from './schema.ts';
@@ -122,7 +122,7 @@ export const promotionsFeature = declareFeature({
     services: [createPromotions({ gates, deployImage })],
     fills: [
       findsById(described(promotions, 'release:read', promotions.version)),
-      fill(waitings, pendingPromotions),
+      fill(inboxSources, pendingPromotions),
     ],
     effects: promotionEffects,
     jobs: [endedJob({ db, clock }), toldJob(db)],

@@ -1,5 +1,4 @@
 /** Releases: versions of a project, each of fixed artifacts. */
-import { described, findables, findsById } from '../../kit/search.ts';
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
@@ -14,6 +13,7 @@ import type { Ctx } from '../../kit/context.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
 import { addEvent } from '../../kit/events/index.ts';
 import { declareFeature, fill } from '../../kit/feature.ts';
+import { described, searchSources, findsById } from '../../kit/search.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, shown } from '../../kit/resource/index.ts';
@@ -22,7 +22,7 @@ import { policiesFeature, type Gates } from '../policies/index.ts';
 import { signingKeysFeature } from '../signingkeys/index.ts';
 import { digestOf } from './digest.ts';
 import { releaseArtifacts, releases } from './schema.ts';
-import { foundByVersion } from './found.ts';
+import { foundByVersion } from './search.ts';
 import { addStatement, statementJob } from './statement.ts';
 import { artifactsOf, artifactsOfTeam, releaseRows as rows, type Release } from './store.ts';
 
@@ -152,7 +152,7 @@ export const releasesFeature = declareFeature({
     services: [createReleases({ localRegistry, gates })],
     fills: [
       findsById(described(releases, 'release:read', releases.version)),
-      fill(findables, foundByVersion),
+      fill(searchSources, foundByVersion),
     ],
     jobs: [statementJob({ db, signer, clock })],
   }),

@@ -1,9 +1,10 @@
 /** Builds: a commit of an environment made into an image, published and deployed. */
 import { isDeepStrictEqual } from 'node:util';
 import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
-import { waitings } from '../../kit/inbox.ts';
+import { inboxSources } from '../../kit/inbox.ts';
 import { enumWord } from '../../kit/resource/index.ts';
-import { deployApprovals, failedBuilds, foundBuilds } from './found.ts';
+import { deployApprovals, failedBuilds } from './inbox.ts';
+import { foundBuilds } from './search.ts';
 import { createBuildOffers } from './offer.ts';
 import { settings } from './builds.settings.ts';
 import {
@@ -200,8 +201,8 @@ export const buildsFeature = declareFeature({
       services: [createBuilds({ ...deps, guards, traceViewerUrl })],
       fills: [
         foundBuilds,
-        fill(waitings, deployApprovals),
-        fill(waitings, failedBuilds),
+        fill(inboxSources, deployApprovals),
+        fill(inboxSources, failedBuilds),
         fill(
           buildOfferPort,
           createBuildOffers({ ...registries, builderImage, missingRegistry, sql: db.sql, secrets }),

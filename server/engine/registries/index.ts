@@ -2,7 +2,6 @@
  * Registries that teams bring themselves: where images of their builds go. Credentials leave the server in
  * the offer of a build, and nowhere else.
  */
-import { described, findsByName } from '../../kit/search.ts';
 import { eq } from 'drizzle-orm';
 import {
   RegistriesService,
@@ -17,6 +16,7 @@ import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { environmentsFeature, missingRegistryOfTeam } from '../../apps/environments/index.ts';
 import { declareFeature, fill } from '../../kit/feature.ts';
+import { described, findsByName } from '../../kit/search.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, lockTeam, rowsOf, shown, type RowOf } from '../../kit/resource/index.ts';
@@ -228,7 +228,7 @@ export const registriesFeature = declareFeature({
       services: [createRegistries({ ...reach, secrets })],
       endpoints: () => local.endpoints,
       fills: [
-        findsByName(described(registries, 'runner:read', registries.host)),
+        findsByName({ ...described(registries, 'runner:read', registries.host), feature: 'host.runners' }),
         fill(missingRegistryOfTeam, async (teamId) =>
           localRegistry === '' && !(await targets.hasDefault(teamId)) ? WITHOUT_REGISTRY : undefined,
         ),

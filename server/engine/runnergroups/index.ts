@@ -2,7 +2,6 @@
  * A team puts its runners into groups. Which routes their runners have follows from names and labels by
  * triggers of the database (see work/routes.ts), in the transaction of the change.
  */
-import { described, findsByName } from '../../kit/search.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
@@ -14,6 +13,7 @@ import {
 } from '@svc/proto/gen/svc/runnergroups/v1/runnergroups_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature } from '../../kit/feature.ts';
+import { described, findsByName } from '../../kit/search.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import { workFeature } from '../work/index.ts';
 import { change, rowsOf, shown, unlessTaken, type RowOf } from '../../kit/resource/index.ts';
@@ -90,7 +90,9 @@ export const runnerGroupsFeature = declareFeature({
   on: { teams: teamsFeature, work: workFeature },
   start: () => ({
     services: [createRunnerGroups()],
-    fills: [findsByName(described(runnerGroups, 'runner:read', runnerGroups.name))],
+    fills: [
+      findsByName({ ...described(runnerGroups, 'runner:read', runnerGroups.name), feature: 'host.runners' }),
+    ],
   }),
 });
 

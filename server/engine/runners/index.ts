@@ -1,5 +1,5 @@
 /** Runners as their team sees them. */
-import { foundRunners } from './found.ts';
+import { foundRunners } from './search.ts';
 import { apiKeysFeature } from '../../access/apikeys/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import type { ProcessSettings } from '../../base/settings.ts';

@@ -1,5 +1,5 @@
 /** Sandbox runs as their team sees them. */
-import { foundRuns } from './found.ts';
+import { foundRuns } from './search.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import {
   LogEventSchema,

@@ -11,13 +11,13 @@ import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { eventsSeenBy } from '../../kit/events/index.ts';
 import { declareFeature, fill } from '../../kit/feature.ts';
-import { waitings } from '../../kit/inbox.ts';
+import { inboxSources } from '../../kit/inbox.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { inTeams, rowsOf, shown } from '../../kit/resource/index.ts';
 import { accountsFeature } from '../../access/accounts/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
-import { unread } from './found.ts';
+import { unread } from './inbox.ts';
 import { notified } from './notified.ts';
 import { notifications } from './schema.ts';
 
@@ -71,7 +71,7 @@ export const notificationsFeature = declareFeature({
       async (nowMs) =>
         await db.orm.delete(notifications).where(lt(notifications.id, newId('ntf', nowMs - KEPT_MS))),
     ],
-    fills: [fill(waitings, unread)],
+    fills: [fill(inboxSources, unread)],
     effects: [notified],
   }),
 });

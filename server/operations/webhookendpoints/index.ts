@@ -1,5 +1,4 @@
 /** A team has outgoing webhooks. A secret leaves the server once: when it is made. */
-import { described, findsByName } from '../../kit/search.ts';
 import { and, eq, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import {
@@ -14,6 +13,7 @@ import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Caller, Ctx } from '../../kit/context.ts';
 import { deliveredEvents, scopeOfEvent } from '../../kit/events/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
+import { described, findsByName } from '../../kit/search.ts';
 import { assertHoldsAll } from '../../kit/grants.ts';
 import { newId } from '../../base/ids.ts';
 import { wrongField } from '../../kit/wrong-field.ts';

@@ -1573,7 +1573,7 @@ export const TeamsService: GenService<{
    * Finds what a team has and the caller may see. Projects, environments, runners, members, connections,
    * policies and the like are found by a part of the name, in any case, and by the id; runs, builds,
    * releases, artifacts, promotions and CI runs by the beginning of the id; releases also by their version.
-   * The closest come first.
+   * The closest come first. Things of a platform feature that is off are not found.
    *
    * @generated from rpc svc.teams.v1.TeamsService.Search
    */
@@ -1583,9 +1583,9 @@ export const TeamsService: GenService<{
     output: typeof SearchResponseSchema;
   },
   /**
-   * Lists what of a team waits for the caller, newest first, at most 100: deploys and promotions that the
-   * caller may approve, people who wait to be let in, builds that the caller submitted and that failed within
-   * 7 days, and unread notifications.
+   * Lists what of a team waits for the caller, newest first, at most 100: deploys and promotions that wait
+   * for approval and people who wait to be let in, for those who decide about them; builds that the caller
+   * submitted and that failed within 7 days; unread notifications.
    *
    * @generated from rpc svc.teams.v1.TeamsService.Inbox
    */

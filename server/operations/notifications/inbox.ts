@@ -1,9 +1,9 @@
 /** Says which notifications wait for people. */
 // No TeamScope: fragments of statements that take a TeamScope.
 import { eventsSeenBy } from '../../kit/events/index.ts';
-import type { Waitings } from '../../kit/inbox.ts';
+import type { InboxSource } from '../../kit/inbox.ts';
 
-export const unread: Waitings = {
+export const unread: InboxSource = {
   scope: 'team:read',
   find: (sql, { teamId, caller, take }) => sql`
     select 'notification'::text as kind, id, title as text, created_at as since, null::text as "projectId", null::text as "environmentId"

@@ -1,8 +1,8 @@
 /** Says which promotions wait for people. */
 // No TeamScope: fragments of statements that take a TeamScope.
-import type { Waitings } from '../../kit/inbox.ts';
+import type { InboxSource } from '../../kit/inbox.ts';
 
-export const pendingPromotions: Waitings = {
+export const pendingPromotions: InboxSource = {
   scope: 'release:approve',
   find: (sql, { teamId, take }) => sql`
     select 'promotion_approval'::text as kind, id, version || ' waits for approval, to be promoted to ' || environment_name as text,

@@ -1,10 +1,9 @@
-/** Says which builds people find, and which wait for them. */
+/** Says which builds wait for people. */
 // No TeamScope: fragments of statements that take a TeamScope.
 import { newId } from '../../base/ids.ts';
-import type { Waitings } from '../../kit/inbox.ts';
-import { findsById } from '../../kit/search.ts';
+import type { InboxSource } from '../../kit/inbox.ts';
 
-export const deployApprovals: Waitings = {
+export const deployApprovals: InboxSource = {
   scope: 'release:approve',
   find: (sql, { teamId, take }) => sql`
     select 'deploy_approval'::text as kind, b.id, 'build ' || b.number || ' of ' || e.name || ' waits for approval of its deploy' as text,
@@ -16,7 +15,7 @@ export const deployApprovals: Waitings = {
 const FAILED_SHOWN_MS = 7 * 86_400_000;
 
 /** The builds that the person submitted lately: ids sort by time. */
-export const failedBuilds: Waitings = {
+export const failedBuilds: InboxSource = {
   scope: 'project:read',
   find: (sql, { teamId, caller, take, nowMs }) => sql`
     select 'build_failed'::text as kind, b.id, 'build ' || b.number || ' of ' || e.name || ' failed' as text,
@@ -25,11 +24,3 @@ export const failedBuilds: Waitings = {
     where b.team_id = ${teamId} and b.state = 'failed' and b.created_by = ${caller.userId} and b.id > ${newId('bld', nowMs - FAILED_SHOWN_MS)}
     order by b.id desc limit ${take}::int`,
 };
-
-export const foundBuilds = findsById({
-  kind: 'build',
-  prefix: 'bld',
-  scope: 'project:read',
-  rows: (sql) => sql`
-    select team_id as "teamId", id, number::text as name, null::text as "projectId", environment_id as "environmentId" from builds`,
-});

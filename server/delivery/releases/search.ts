@@ -1,9 +1,9 @@
 /** Says which releases people find by their version. */
 // No TeamScope: fragments of statements that take a TeamScope.
-import type { Findable } from '../../kit/search.ts';
+import type { SearchSource } from '../../kit/search.ts';
 
 /** It goes through the projects of the team, each of which has its versions in an index. */
-export const foundByVersion: Findable = {
+export const foundByVersion: SearchSource = {
   scope: 'release:read',
   find: (sql, { teamId, text, take }) => sql`
     select 'release'::text as kind, r.id, r.version as name, r.project_id as "projectId", null::text as "environmentId"
