@@ -143,7 +143,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     ],
     description: 'Finds what a team has and the caller may see. Projects, environments, runners, members, connections, policies and the like are found by a part of the name, in any case, and by the id; runs, builds, releases, artifacts, promotions and CI runs by the beginning of the id; releases also by their version. The closest come first. Things of a platform feature that is off are not found.',
     columns: ['kind', 'id', 'name', 'projectId', 'environmentId'],
-    examples: [{ title: 'What is called web', cli: 'teams search web --team team_01' }],
+    examples: [{ title: 'What is called web', cli: 'teams search web --team-id team_01' }],
   },
   update: {
     operation: { method: 'PATCH', path: '/teams/{teamId}', body: '*' },

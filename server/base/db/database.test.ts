@@ -14,6 +14,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { startTcpProxy } from '../../../test/setup/tcp-proxy.ts';
 import { bytes, instant } from './columns.ts';
 import { isUniqueViolation, mapDatabaseError, migrate, openDatabase, type Database } from './index.ts';
+import { MIGRATION_LOCK } from './migrate.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { useDatabase } from '../../../test/setup/use-database.ts';
@@ -230,6 +231,27 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
     const applied = (await Promise.all([1, 2, 3].map(async () => await migrate(url)))).flat();
     expect(applied.toSorted()).toEqual([...new Set(applied)].toSorted());
     expect(applied).toContain('0000_init');
+    await drop();
+  });
+
+  it('lets the one that migrates build an index concurrently while others wait for their turn', async () => {
+    const { url, drop } = await createEmptyDatabase();
+    const first = openDatabase({ url, max: 1, name: 'svc-first' });
+    const watcher = openDatabase({ url, max: 1, name: 'svc-watcher' });
+    await first.sql`create table things (id int)`;
+    await first.sql`select pg_advisory_lock(${MIGRATION_LOCK})`;
+    const others = Promise.all([1, 2].map(async () => await migrate(url)));
+    const waiting = async () =>
+      (
+        await watcher.sql`
+          select from pg_stat_activity where datname = current_database() and application_name = 'svc-migrate'
+            and query like '%advisory_lock%'`
+      ).length;
+    await waitFor('two that wait for their turn', waiting, { holds: (count) => count === 2 });
+    await first.sql.unsafe('create index concurrently things_id on things (id)');
+    await first.sql`select pg_advisory_unlock(${MIGRATION_LOCK})`;
+    expect((await others).flat()).toContain('0000_init');
+    for (const each of [first, watcher]) await each.close(0);
     await drop();
   });
 

@@ -13,7 +13,8 @@ import type { SqlTag } from './statement.ts';
 /** A statement may build an index of a big table. */
 const STATEMENT_MS = 3_600_000;
 /** Any fixed number that nothing else in this database locks. */
-const LOCK_KEY = 7_205_759_403;
+export const MIGRATION_LOCK = 7_205_759_403;
+const ASKED_EVERY_MS = 100;
 
 /** Returns the folder of migrations, which is found from source as well as from a bundle. */
 function migrationsFolder(): string {
@@ -143,6 +144,20 @@ async function applyOutside({ sql }: Database, part: readonly Migration[]): Prom
   await withoutLockTimeout(sql, async () => await apply(sql, part));
 }
 
+/**
+ * It asks again and again in place of waiting in a statement, which would keep a snapshot until it ends: an
+ * index that the one before builds concurrently waits for all of those.
+ */
+async function takeTurn(sql: SqlTag): Promise<void> {
+  for (;;) {
+    const [row] = await sql<
+      Array<{ isOurs: boolean }>
+    >`select pg_try_advisory_lock(${MIGRATION_LOCK}) as "isOurs"`;
+    if (row?.isOurs === true) return;
+    await setTimeout(ASKED_EVERY_MS);
+  }
+}
+
 async function withoutLockTimeout(sql: SqlTag, work: () => Promise<unknown>): Promise<void> {
   await sql`set lock_timeout = 0`;
   await work();
@@ -172,7 +187,7 @@ export async function migrate(
   try {
     const { role } = await prepareWorkRole(db);
     const { sql } = db;
-    await withoutLockTimeout(sql, async () => await sql`select pg_advisory_lock(${LOCK_KEY})`);
+    await takeTurn(sql);
     const due = await findDue(sql, migrations);
     const tags = due.map(({ tag }) => tag);
     if (due.length > 0 && !applies)
