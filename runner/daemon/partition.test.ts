@@ -83,6 +83,16 @@ describe('daemon, cut off for a while', () => {
   });
 });
 
+/** What is written beside a file and moved to its place is examined there, by the name that it gets. */
+function filesIn(folder: string): Array<{ name: string; mode: number; text: string }> {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.tmp'))
+    .map(({ parentPath, name }) => {
+      const path = join(parentPath, name);
+      return { name, mode: statSync(path).mode, text: readFileSync(path, 'utf8') };
+    });
+}
+
 describe('daemon and what it keeps', () => {
   it('2.15 leaves no secret of a run in any file of its own nor in its log', async () => {
     const { cp, home, daemon } = await startedMachine(bundle(), { args: ['--log-level', 'debug'] });
@@ -103,23 +113,17 @@ describe('daemon and what it keeps', () => {
         existsSync(join(home.dataDir, 'outbox', `${run.id}-1.json`)) &&
         existsSync(join(home.dataDir, 'state.json')),
     );
-    const files = readdirSync(home.dataDir, { recursive: true, withFileTypes: true }).filter((entry) =>
-      entry.isFile(),
-    );
+    const files = filesIn(home.dataDir);
     expect(files.map((file) => file.name)).toEqual(
       expect.arrayContaining(['journal.jsonl', `${run.id}-1.json`, `${run.id}-1.log`, 'state.json']),
     );
-    const kept = [
-      daemon.output(),
-      ...files.map((file) => readFileSync(join(file.parentPath, file.name), 'utf8')),
-    ].join('\n');
+    const kept = [daemon.output(), ...files.map((file) => file.text)].join('\n');
     for (const canary of ['canary-one', 'canary-two', 'second-line', 'canary-stdin'])
       expect(kept).not.toContain(canary);
     expect(kept).toContain('*** *** ***');
     const key = readFileSync(join(home.dataDir, 'key.pem'), 'utf8').split('\n')[1] ?? 'x';
     expect(daemon.output()).not.toContain(key);
-    for (const file of files)
-      expect(statSync(join(file.parentPath, file.name)).mode & 0o077, file.name).toBe(0);
+    for (const { name, mode } of files) expect(mode & 0o077, name).toBe(0);
     cp.unscript();
     await untilReported(cp, run.id, 25_000);
   });

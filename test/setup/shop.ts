@@ -128,6 +128,10 @@ export async function startShop(
         body: { amountCents, ...BACK },
       }),
     sessionOf,
+    /** Returns each answer that differs from those before it, as its status and its text. */
+    different: (answers: readonly TestResponse[]): string[] => [
+      ...new Set(answers.map(({ status, text }) => `${status} ${text}`)),
+    ],
     customerOf,
     /** Buys, pays, and waits until it is known. */
     subscribe: async (buyer: Buyer, plan = 'team'): Promise<string> => {

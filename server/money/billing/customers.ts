@@ -27,9 +27,15 @@ type Deps = Pick<BillingDeps, 'db' | 'clock' | 'provider'>;
  * The customer of an account, as long as the provider has it. Undefined: there is none, or it was deleted
  * there.
  */
-export async function livingCustomer({ db, provider }: Deps, userId: string): Promise<string | undefined> {
+export async function livingCustomer(deps: Deps, userId: string): Promise<string | undefined> {
+  const { known, isLiving } = await lookUp(deps, userId);
+  return isLiving ? known : undefined;
+}
+
+/** One read decides: a customer that is made at this moment is none that was deleted. */
+async function lookUp({ db, provider }: Deps, userId: string) {
   const known = await customerOf(db.sql, userId);
-  return known !== undefined && (await provider.hasCustomer(known)) ? known : undefined;
+  return { known, isLiving: known !== undefined && (await provider.hasCustomer(known)) };
 }
 
 /**
@@ -37,17 +43,17 @@ export async function livingCustomer({ db, provider }: Deps, userId: string): Pr
  * moment both use the first one.
  */
 export async function ensureCustomer(deps: Deps, userId: string): Promise<string> {
-  const living = await livingCustomer(deps, userId);
-  if (living !== undefined) return living;
+  const { known: gone, isLiving } = await lookUp(deps, userId);
+  if (gone !== undefined && isLiving) return gone;
   const { db, clock, provider } = deps;
-  const gone = await customerOf(db.sql, userId);
   const { email = '' } = (await findUserById(db, userId)) ?? {};
   const made = await provider.customer({ id: userId, email, after: gone });
   await db.transact(async (tx) => {
     const { sql } = tx;
     if (gone !== undefined) await replaced(tx, { userId, gone, made, now: clock.now() });
+    // Several callers make the same customer at once: each of the table's keys may be taken.
     await sql`
-      insert into billing_customers (user_id, customer_id, created_at) values (${userId}, ${made}, ${clock.now()}) on conflict (user_id) do nothing`;
+      insert into billing_customers (user_id, customer_id, created_at) values (${userId}, ${made}, ${clock.now()}) on conflict do nothing`;
   });
   return (await customerOf(db.sql, userId)) ?? made;
 }

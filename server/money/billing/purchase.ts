@@ -8,7 +8,6 @@
  * again, here or after a crash, leads to the same page. One is open an account, and of credit one a team. No
  * call is made inside of a transaction.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ctx } from '../../kit/context.ts';
 import { newId } from '../../base/ids.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
@@ -37,8 +36,6 @@ const LEFT_MS_MIN = 60_000;
 const KEY_MS = 23 * 60 * 60_000;
 /** Each round ends one that stood in the way. */
 const ROUNDS = 5;
-const BUSY_TRIES = 8;
-const BUSY_MS = 150;
 
 export type Bought = { readonly left: true } | { readonly left: false; readonly checkout: Checkout };
 
@@ -55,9 +52,7 @@ export function createPurchases(deps: BillingDeps): BeginPurchase {
   const make = async (order: SessionOrder): Promise<ProviderSession> => {
     const known = opening.get(order.checkoutId);
     if (known !== undefined) return await known;
-    const made = whileBusy(async () => provider.createSession(order)).finally(() =>
-      opening.delete(order.checkoutId),
-    );
+    const made = provider.createSession(order).finally(() => opening.delete(order.checkoutId));
     opening.set(order.checkoutId, made);
     return await made;
   };
@@ -145,16 +140,4 @@ async function ownOrOpen(deps: BillingDeps, ctx: Ctx, wish: Wish): Promise<Check
     });
   });
   return await findOpen(deps.db, wish);
-}
-
-/** Another server makes the same call at this moment: its answer is this one's too. */
-async function whileBusy<T>(call: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await call();
-    } catch (error) {
-      if (tries >= BUSY_TRIES || !isFailure(error, 'busy')) throw error;
-      await sleep(BUSY_MS * tries);
-    }
-  }
 }

@@ -1,9 +1,30 @@
 /** One call of Stripe, and what becomes of one that fails. */
 import type Stripe from 'stripe';
-import { ProviderError, type Failure } from './provider.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isFailure, ProviderError, type Failure } from './provider.ts';
 
-/** Makes one call; what fails becomes a ProviderError that names the call. */
+const BUSY_TRIES = 8;
+const BUSY_MS = 150;
+
+/**
+ * Makes one call; what fails becomes a ProviderError that names the call. One that another server makes with
+ * the same key at this moment is made again: its answer is this one's too.
+ */
 export type Ask = <T>(what: string, call: (stripe: Stripe) => Promise<T>) => Promise<T>;
+
+export function createAsk(open: () => Promise<Stripe>): Ask {
+  return async (what, call) => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await call(await open());
+      } catch (error) {
+        const failed = asProviderError(what, error);
+        if (tries >= BUSY_TRIES || !isFailure(failed, 'busy')) throw failed;
+        await sleep(BUSY_MS * tries);
+      }
+    }
+  };
+}
 
 /** The same, and undefined for what does not exist. */
 export async function orMissing<T>(call: Promise<T>): Promise<T | undefined> {
@@ -22,7 +43,7 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   StripeIdempotencyError: 'key',
 };
 
-export function asProviderError(what: string, error: unknown): unknown {
+function asProviderError(what: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('type' in error) || typeof error.type !== 'string') return error;
   const { type, code, statusCode, requestId } = error as Stripe.errors.StripeError;
   const failure =

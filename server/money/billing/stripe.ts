@@ -6,7 +6,7 @@
 import type Stripe from 'stripe';
 import type { PaymentSettings } from '../amounts/index.ts';
 import { ProviderError, type Provider } from './provider.ts';
-import { asProviderError, orMissing, type Ask } from './stripe-ask.ts';
+import { createAsk, orMissing, type Ask } from './stripe-ask.ts';
 import { idOf, isGiven, sessionOf, subscriptionOf } from './stripe-values.ts';
 import { verifiedEvent } from './stripe-event.ts';
 import { invoiceCalls } from './stripe-invoices.ts';
@@ -20,13 +20,7 @@ export function openProvider(payments: PaymentSettings): Provider | undefined {
   if (key === undefined) return undefined;
   let opening: Promise<Stripe> | undefined;
   const open = async (): Promise<Stripe> => await (opening ??= load(key, stripeApiBase));
-  const ask: Ask = async (what, call) => {
-    try {
-      return await call(await open());
-    } catch (error) {
-      throw asProviderError(what, error);
-    }
-  };
+  const ask = createAsk(open);
   return {
     isLive: /^[a-z]+_live_/.test(key),
     ...catalogueCalls(ask),
