@@ -11,6 +11,7 @@ import { buildModel } from './build-model.ts';
 import { buf, buildImage } from './image.ts';
 import type { Model } from './model.ts';
 import { printCli } from './print-cli.ts';
+import { printConsole } from './print-console.ts';
 import { printOpenApi } from './print-openapi.ts';
 import { printRpcs } from './print-rpcs.ts';
 import { printSdk } from './print-sdk.ts';
@@ -21,7 +22,7 @@ import { writeThirdParty } from './third-party.ts';
 /**
  * Folders that hold generated files and nothing else: a file that is not an output any more is deleted there.
  */
-export const OUTPUT_FOLDERS: readonly string[] = ['proto/gen', 'sdk/gen', 'cli/gen'];
+export const OUTPUT_FOLDERS: readonly string[] = ['proto/gen', 'sdk/gen', 'cli/gen', 'server/console/gen'];
 
 export type Outputs = ReadonlyMap<string, string>;
 
@@ -33,6 +34,7 @@ export function printAll(model: Model, version: string): Outputs {
     ['proto/gen/surface.json', printSurface(model)],
     ...printSdk(model),
     ...printCli(model),
+    ...printConsole(model),
   ]);
 }
 

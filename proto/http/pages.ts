@@ -57,7 +57,7 @@ export interface EndpointRequest extends PageRequest {
 
 /**
  * A page of other verbs, with a body, or with a variable at the end of its path:
- * `/ofrep/v1/evaluate/flags/{key}`.
+ * `/ofrep/v1/evaluate/flags/{key}`, or all that follows with `/console/{path=**}`.
  */
 export interface Endpoint {
   readonly verbs: readonly Verb[];
@@ -75,8 +75,8 @@ export interface FoundPage {
 export interface PageTable {
   exact(path: string): FoundPage | undefined;
   /**
-   * Finds a page by everything but the last segment of its path. It is for paths that nothing else answers,
-   * because no RPC should pay for the look.
+   * Finds a page by everything but the last segment of its path, or by the beginning of a path that ends with
+   * `{path=**}`. It is for paths that nothing else answers, because no RPC should pay for the look.
    */
   ending(path: string): FoundPage | undefined;
 }
@@ -84,17 +84,21 @@ export interface PageTable {
 export function createPageTable(pages: Pages): PageTable {
   const exact = new Map<string, FoundPage>();
   const ending = new Map<string, Page | Endpoint>();
+  const tails: Array<readonly [before: string, page: Page | Endpoint]> = [];
   for (const [path, page] of Object.entries(pages)) {
-    const [, before] = /^(\/.*\/)\{[a-z]+\}$/.exec(path) ?? [];
+    const [, before, tail] = /^(\/.*\/)\{[a-z]+(=\*\*)?\}$/.exec(path) ?? [];
     if (before === undefined) exact.set(path, { page, variable: '' });
-    else ending.set(before, page);
+    else if (tail === undefined) ending.set(before, page);
+    else tails.push([before, page]);
   }
   return {
     exact: (path) => exact.get(path),
     ending: (path) => {
       const cut = path.lastIndexOf('/') + 1;
       const page = cut === path.length ? undefined : ending.get(path.slice(0, cut));
-      return page && { page, variable: path.slice(cut) };
+      if (page !== undefined) return { page, variable: path.slice(cut) };
+      const [before = '', whole] = tails.find(([prefix]) => path.startsWith(prefix)) ?? [];
+      return whole && { page: whole, variable: path.slice(before.length) };
     },
   };
 }

@@ -1,9 +1,9 @@
 /**
  * Bundles the console into a folder of files with hashed names, an index.html that names them, and a manifest
- * of the addresses that the page is served at: one for each folder in pages/.
+ * of the files.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -42,10 +42,8 @@ export async function bundleConsole({ sourcemap = false } = {}) {
   const iconHash = createHash('sha256').update(icon).digest('hex').slice(0, 8).toUpperCase();
   files.set(`icon-${iconHash}.svg`, icon);
   const assets = [...files.keys()];
-  const folders = await readdir(join(here, 'pages'), { withFileTypes: true });
-  const pages = folders.filter((each) => each.isDirectory() && each.name !== 'home').map(({ name }) => name);
   files.set('index.html', Buffer.from(await documentOf(assets, firstScripts(metafile))));
-  files.set('manifest.json', Buffer.from(JSON.stringify({ pages: pages.sort(), assets })));
+  files.set('manifest.json', Buffer.from(JSON.stringify({ assets })));
   return files;
 }
 

@@ -22,3 +22,18 @@ export function CopyLine({ name, text }: CopyLineProps) {
     </div>
   );
 }
+
+/** Copies a text that stands beside it, and says so in its own name. */
+export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
+  const { result, copy } = useCopy('Not copied');
+  return (
+    <button
+      class="button-inline"
+      type="button"
+      aria-label={result.value === '' ? label : result.value}
+      onClick={() => void copy(text)}
+    >
+      {result.value === '' ? 'Copy' : result.value}
+    </button>
+  );
+}

@@ -1,25 +1,29 @@
 /**
- * This is how a page of the console is described. A page is one folder in pages/, and one entry
- * in pages/index.ts.
+ * This is how a page that is made by hand is described. It is one folder in pages/, and one entry in
+ * pages/index.ts; whatever has no such page is shown by generic/.
  */
 import type { ComponentType } from 'preact';
+import type { Place } from './place.ts';
 import type { SignedIn } from './session.ts';
+import type { At } from './spec.ts';
 
 export interface ConsolePage {
-  /** Below `/console`; the folder's name. */
-  readonly path: string;
+  readonly at: At;
+  /** Segments of its address below the place; `*` is any one. */
+  readonly segments: readonly string[];
   /** Name of the page in the navigation and in the title of the window. */
   readonly title: string;
-  readonly audience: 'staff' | 'everybody';
+  /** Group of the navigation that it stands in. Absent: it is not in the navigation by itself. */
+  readonly area?: string;
   /** Key of the platform feature that it belongs to; it is in the navigation only while that is on. */
   readonly feature?: string;
-  /**
-   * Tells if the server answers what the page shows. It is in the navigation only then, and says itself when
-   * it is not there.
-   */
-  readonly isThere?: () => Promise<boolean>;
   /** Its code is fetched when somebody opens it. */
   readonly load: () => Promise<PageView>;
 }
 
-export type PageView = ComponentType<{ readonly session: SignedIn }>;
+export interface PageProps {
+  readonly session: SignedIn;
+  readonly place: Place;
+}
+
+export type PageView = ComponentType<PageProps>;

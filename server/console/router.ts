@@ -42,12 +42,6 @@ export function hrefWith(changes: Readonly<Record<string, string>>): string {
   return url.href;
 }
 
-/** Returns the address of a page of the console; undefined leaves a part of its query out. */
-export function pageHref(page: string, query: Readonly<Record<string, string | undefined>>): string {
-  const given = Object.entries(query).filter((each): each is [string, string] => each[1] !== undefined);
-  return `/console/${page}?${new URLSearchParams(given)}`;
-}
-
 function go(url: URL, replace: boolean): void {
   if (replace) window.history.replaceState(null, '', url);
   else window.history.pushState(null, '', url);

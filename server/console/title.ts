@@ -4,6 +4,9 @@ import { useEffect } from 'preact/hooks';
 
 export const part = signal<string | undefined>(undefined);
 
+/** Name of the page that is open. */
+export const pageTitle = signal<string | undefined>(undefined);
+
 export function useTitlePart(text: string | undefined): void {
   useEffect(() => {
     part.value = text;

@@ -1,12 +1,12 @@
 /**
- * Serves the console: its pages at real addresses, all of them the same document, and its files under names
+ * Serves the console: one document at all of its addresses, and its files under names
  * that change with their content. Everything is read at the start and answered from memory.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Page, PageRequest, PageResponse } from '@svc/proto/http/door.ts';
+import type { Page, PageRequest } from '@svc/proto/http/door.ts';
 import { preparePage } from './prepared-page.ts';
 
 /** Nothing inline, nothing from elsewhere; forms are sent by scripts alone. */
@@ -21,6 +21,8 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+const ASSETS = '/console/assets/';
+
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -30,8 +32,6 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 interface Manifest {
-  /** Folders of pages, each at `/console/<name>`. */
-  readonly pages: readonly string[];
   readonly assets: readonly string[];
 }
 
@@ -39,24 +39,27 @@ interface Manifest {
 export function createConsolePages(): Readonly<Record<string, Page>> {
   const folder = findConsole();
   if (folder === undefined) return {};
-  const { pages, assets } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest;
+  const { assets } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest;
   const document = servedFile(join(folder, 'index.html'), 'no-cache', {
     'content-security-policy': CONTENT_SECURITY_POLICY,
     'cross-origin-opener-policy': 'same-origin',
     'permissions-policy': 'camera=(), geolocation=(), microphone=()',
   });
-  const redirect = (): PageResponse => ({ status: 308, headers: { location: '/console/' } });
   return {
     '/': (request) => {
       if (!wantsHtml(request)) throw apiError('not_found', 'there is nothing here');
-      return { status: 307, headers: { location: '/console/', vary: 'accept' } };
+      return { status: 307, headers: { location: '/console', vary: 'accept' } };
     },
-    '/console': redirect,
+    '/console': document,
     '/console/': document,
-    ...Object.fromEntries(pages.map((name) => [`/console/${name}`, document])),
+    // Which addresses there are is the document's own matter; files have names of their own.
+    '/console/{path=**}': (request) => {
+      if (request.path.startsWith(ASSETS)) throw apiError('not_found', 'there is no such file');
+      return document(request);
+    },
     ...Object.fromEntries(
       assets.map((name) => [
-        `/console/assets/${name}`,
+        `${ASSETS}${name}`,
         servedFile(join(folder, name), 'public, max-age=31536000, immutable', {}),
       ]),
     ),

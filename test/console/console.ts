@@ -203,10 +203,10 @@ async function consoleOf(server: TestServer): Promise<Console> {
     const tab = await open(path, { ...options, ...(storageState === undefined ? {} : { storageState }) });
     const { page } = tab;
     const form = page.getByLabel('E-mail address');
-    await page.locator('.whoami').or(form).first().waitFor();
+    await page.locator('.crumbs').or(form).first().waitFor();
     if (await form.isVisible()) {
       await signInAs(page, email, password);
-      await page.locator('.whoami').waitFor();
+      await page.locator('.crumbs').waitFor();
       sessions.set(email, await page.context().storageState());
     }
     return tab;

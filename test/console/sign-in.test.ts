@@ -146,7 +146,7 @@ describe.skipIf(!(await isConsoleHere()))('signing in', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await seen(page.getByRole('alert'), 'You are still signed in.');
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.locator('.whoami').waitFor();
+    await page.locator('.crumbs').waitFor();
   });
 
   it('takes nothing away when the session ends in the middle of a sentence', async () => {

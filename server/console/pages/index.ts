@@ -1,50 +1,53 @@
-/** Lists the pages, in the order of the navigation. */
+/** Lists the pages that are made by hand. */
 import type { ConsolePage } from '../page.ts';
 
-export const HOME: ConsolePage = {
-  path: '',
-  title: 'Overview',
-  audience: 'everybody',
-  load: async () => (await import('./home/home.tsx')).Home,
-};
+const runners = async () => (await import('./runners/runners-page.tsx')).RunnersPage;
+const builds = async () => (await import('./builds/builds-page.tsx')).BuildsPage;
 
 export const PAGES: readonly ConsolePage[] = [
   {
-    path: 'features',
-    title: 'Platform features',
-    audience: 'staff',
-    load: async () => (await import('./features/features-page.tsx')).FeaturesPage,
+    at: 'team',
+    segments: [],
+    title: 'Overview',
+    load: async () => (await import('./home/home.tsx')).Home,
   },
   {
-    path: 'runners',
+    at: 'team',
+    segments: ['runners'],
     title: 'Runners',
-    audience: 'everybody',
-    isThere: async () => await (await import('./runners/calls.ts')).runnersAnswer(),
-    load: async () => (await import('./runners/runners-page.tsx')).RunnersPage,
+    area: 'engine',
+    feature: 'host.runners',
+    load: runners,
   },
+  { at: 'team', segments: ['runners', '*'], title: 'Runners', load: runners },
+  { at: 'environment', segments: ['builds'], title: 'Builds', area: 'engine', load: builds },
+  { at: 'environment', segments: ['builds', '*'], title: 'Builds', load: builds },
   {
-    path: 'builds',
-    title: 'Builds',
-    audience: 'everybody',
-    load: async () => (await import('./builds/builds-page.tsx')).BuildsPage,
-  },
-  {
-    path: 'releases',
-    title: 'Releases',
-    audience: 'everybody',
-    load: async () => (await import('./releases/releases-page.tsx')).ReleasesPage,
-  },
-  {
-    path: 'timeline',
+    at: 'environment',
+    segments: ['timeline'],
     title: 'Timeline',
-    audience: 'everybody',
+    area: 'connect',
     load: async () => (await import('./timeline/timeline-page.tsx')).TimelinePage,
   },
   {
-    path: 'costs',
+    at: 'project',
+    segments: ['releases'],
+    title: 'Releases',
+    area: 'delivery',
+    load: async () => (await import('./releases/releases-page.tsx')).ReleasesPage,
+  },
+  {
+    at: 'team',
+    segments: ['costs'],
     title: 'Costs',
-    audience: 'everybody',
-    isThere: async () => await (await import('./costs/calls.ts')).hasTeam(),
+    area: 'money',
     load: async () => (await import('./costs/costs-page.tsx')).CostsPage,
+  },
+  {
+    at: 'staff',
+    segments: ['platform-features'],
+    title: 'Platform features',
+    area: 'staff',
+    load: async () => (await import('./features/features-page.tsx')).FeaturesPage,
   },
 ];

@@ -4,7 +4,8 @@ import { usePolled } from '../../use-last-good.ts';
 import { CardTable, Cell } from '../../table.tsx';
 import { useOlder } from '../../load-older.tsx';
 import { Unread } from '../../reading.tsx';
-import { follow, hrefWith } from '../../router.ts';
+import { environmentHref } from '../../place.ts';
+import { follow } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { duration } from '../../words.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
@@ -84,7 +85,7 @@ function Row({ build, now }: { readonly build: Build; readonly now: number }) {
       <th scope="row" role="rowheader" class="cell-build">
         <a
           class="build-link"
-          href={hrefWith({ env: build.environmentId, build: build.id })}
+          href={environmentHref(build.environmentId, 'builds', build.id)}
           aria-label={`Build ${build.number}`}
           onClick={follow}
         >

@@ -1,5 +1,5 @@
 import type { Build } from '@svc/sdk';
-import { pageHref } from '../../router.ts';
+import { teamHref } from '../../place.ts';
 import { Standing } from '../../fact.tsx';
 import { STATE } from './words.ts';
 
@@ -11,7 +11,7 @@ export const State = ({ build: { state } }: { readonly build: Pick<Build, 'state
 export function Via({ build: { runnerName, teamId, runnerId } }: { readonly build: Build }) {
   if (runnerName === undefined) return null;
   return (
-    <a class="via" href={pageHref('runners', { team: teamId, runner: runnerId })}>
+    <a class="via" href={teamHref(teamId, 'runners', ...(runnerId === undefined ? [] : [runnerId]))}>
       via {runnerName}
     </a>
   );

@@ -8,7 +8,8 @@ import { Fact } from '../../fact.tsx';
 import { Missing } from '../../missing.tsx';
 import { Notice } from '../../notice.tsx';
 import { Unread } from '../../reading.tsx';
-import { follow, pageHref } from '../../router.ts';
+import { projectHref } from '../../place.ts';
+import { follow } from '../../router.ts';
 import { isAdmin, roleIn, type SignedIn } from '../../session.ts';
 import { Ago } from '../../time.tsx';
 import { useTitlePart } from '../../title.ts';
@@ -81,7 +82,7 @@ export function BuildView({ environment, buildId, session }: BuildViewProps) {
 
 function Back({ to }: { readonly to: Environment }) {
   return (
-    <a class="back" href={pageHref('builds', { env: to.id })} onClick={follow}>
+    <a class="back" href={projectHref(to.projectId, to.id, 'builds')} onClick={follow}>
       ‹ Builds of {to.name}
     </a>
   );

@@ -3,7 +3,8 @@ import { useSignal } from '@preact/signals';
 import type { Build, Environment } from '@svc/sdk';
 import { Check } from '../../field.tsx';
 import { Ask } from '../../ask.tsx';
-import { setParams } from '../../router.ts';
+import { environmentHref } from '../../place.ts';
+import { navigate } from '../../router.ts';
 import { Image } from './build-state.tsx';
 import { builds } from './calls.ts';
 import { closeDialog, type Dialog } from './store.ts';
@@ -36,7 +37,7 @@ export function Dialogs({ dialog, onDone = () => undefined }: DialogsProps) {
 /** Goes to the build that was begun, and says what it is. */
 async function opened(beginning: Promise<Build>, what: string): Promise<string> {
   const { environmentId, id, number } = await beginning;
-  setParams({ env: environmentId, project: undefined, build: id });
+  navigate(environmentHref(environmentId, 'builds', id));
   return `Build ${number} ${what}.`;
 }
 

@@ -10,7 +10,3 @@ export const plans = new Plans(client);
 export const projects = new Projects(client);
 const teams = new Teams(client);
 export const billingOf = async (teamId: string) => await teams.billing(teamId);
-
-export async function hasTeam(): Promise<boolean> {
-  return (await teams.list()).length > 0;
-}

@@ -2,12 +2,11 @@
  * This view shows what a team's work costs: the month so far and where it goes, days that stand out, budgets,
  * and for admins credit, statements and the plan.
  */
-import type { ComponentChildren } from 'preact';
 import type { Team } from '@svc/sdk';
 import type { LastGood } from '../../last-good.ts';
 import { Missing } from '../../missing.tsx';
 import { Unread } from '../../reading.tsx';
-import { setParams } from '../../router.ts';
+import type { PageProps } from '../../page.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { TeamPage } from '../../team-page.tsx';
 import { usePolled } from '../../use-last-good.ts';
@@ -20,38 +19,26 @@ import { Month } from './month.tsx';
 import { Parts } from './parts.tsx';
 import { PlanView } from './plan-view.tsx';
 import { Statements } from './statements.tsx';
-import { closeDialog, dialog, readCosts, type CostsAnswer, type TeamCosts } from './store.ts';
+import { dialog, readCosts, type CostsAnswer, type TeamCosts } from './store.ts';
 
 /** Costs follow reports within seconds; nobody watches them to the second. */
 const READ_EVERY_MS = 30_000;
 
-export function CostsPage() {
+export function CostsPage({ place }: PageProps) {
   return (
-    <TeamPage
-      title="Costs"
-      onPick={(team) => {
-        closeDialog();
-        setParams({ team });
-      }}
-    >
-      {(team, picker) => <CostsOf key={team.id} team={team} picker={picker} />}
+    <TeamPage title="Costs" place={place}>
+      {(team) => <CostsOf key={team.id} team={team} />}
     </TeamPage>
   );
 }
 
-interface CostsOfProps {
-  readonly team: Team;
-  readonly picker: ComponentChildren;
-}
-
-function CostsOf({ team, picker }: CostsOfProps) {
+function CostsOf({ team }: { readonly team: Team }) {
   const costs = usePolled(async () => await readCosts(team.id), READ_EVERY_MS);
   const known = costs.data.value;
   if (known === 'absent') return <Missing />;
   return (
     <div class="costs">
       <h1>Costs</h1>
-      <div class="bar">{picker}</div>
       {known !== undefined ? (
         <Known team={team} known={known} of={costs} />
       ) : (

@@ -6,7 +6,8 @@ import type { ComponentChildren } from 'preact';
 import type { Project, Promotion, Release, RunningImage } from '@svc/sdk';
 import { CardTable } from '../../table.tsx';
 import { useOlder } from '../../load-older.tsx';
-import { follow, hrefWith, pageHref } from '../../router.ts';
+import { environmentHref } from '../../place.ts';
+import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { releases } from './calls.ts';
 import { Standing } from '../../fact.tsx';
@@ -200,7 +201,7 @@ const BuildLink = ({ environmentId, buildId }: BuildLinkProps) =>
   buildId === undefined ? null : (
     <>
       {' · '}
-      <a href={pageHref('builds', { env: environmentId, build: buildId })} onClick={follow}>
+      <a href={environmentHref(environmentId, 'builds', buildId)} onClick={follow}>
         build
       </a>
     </>

@@ -4,10 +4,9 @@
 import { useEffect } from 'preact/hooks';
 import type { Environment, Project } from '@svc/sdk';
 import { usePolled } from '../../use-last-good.ts';
-import { PlacePage } from '../../place-page.tsx';
-import { NoEnvironment, ProjectPicker } from '../../place-pickers.tsx';
+import type { PageProps } from '../../page.ts';
 import { Unread } from '../../reading.tsx';
-import { follow, pageHref, param } from '../../router.ts';
+import { follow, param } from '../../router.ts';
 import { roleIn, type SignedIn } from '../../session.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { Matrix } from './matrix.tsx';
@@ -18,47 +17,42 @@ import { ReviewDialog, type ReviewDialogProps } from './review-dialog.tsx';
 import { closeDialog, dialog, ENVIRONMENTS_MAX, POLL_MS, readDelivery, withPromotion } from './store.ts';
 import type { Column } from './words.ts';
 
-export function ReleasesPage({ session }: { readonly session: SignedIn }) {
+export function ReleasesPage({ session, place: { project, environments: all, base } }: PageProps) {
+  if (project === undefined) return null;
+  const env = param('env');
+  // One environment by its address, such as those that have no column.
+  const shown = env === undefined ? all.slice(0, ENVIRONMENTS_MAX) : all.filter(({ id }) => id === env);
   return (
-    <PlacePage title="Releases">
-      {(place, stale) => {
-        const env = param('env');
-        const { project, environments: all } = place;
-        // One environment by its address, such as those that have no column.
-        const shown = env === undefined ? all.slice(0, ENVIRONMENTS_MAX) : all.filter(({ id }) => id === env);
-        return (
-          <div class="releases">
-            <h1>Releases</h1>
-            <div class="bar">
-              <div class="pickers">
-                <ProjectPicker place={place} />
-              </div>
-              {project !== undefined && shown.length < all.length && (
-                <p class="muted">
-                  {env === undefined
-                    ? `The first ${ENVIRONMENTS_MAX} of ${all.length} environments; `
-                    : 'One environment; '}
-                  <a href={pageHref('releases', { project: project.id })} onClick={follow}>
-                    show the project
-                  </a>
-                </p>
-              )}
-            </div>
-            {stale}
-            {project === undefined || shown.length === 0 ? (
-              <NoEnvironment place={place} />
-            ) : (
-              <ProjectReleases
-                key={`${project.id} ${env ?? ''}`}
-                project={project}
-                environments={shown}
-                session={session}
-              />
-            )}
-          </div>
-        );
-      }}
-    </PlacePage>
+    <div class="releases">
+      <h1>Releases</h1>
+      {shown.length < all.length && (
+        <p class="muted">
+          {env === undefined
+            ? `The first ${ENVIRONMENTS_MAX} of ${all.length} environments; `
+            : 'One environment; '}
+          <a href={`${base}/releases`} onClick={follow}>
+            show the project
+          </a>
+        </p>
+      )}
+      {shown.length === 0 ? (
+        <div class="empty">
+          <p>{project.name} has no environment yet.</p>
+          <p>
+            <a class="button" href={base} onClick={follow}>
+              Create one
+            </a>
+          </p>
+        </div>
+      ) : (
+        <ProjectReleases
+          key={`${project.id} ${env ?? ''}`}
+          project={project}
+          environments={shown}
+          session={session}
+        />
+      )}
+    </div>
   );
 }
 

@@ -3,7 +3,8 @@ import type { Runner, Team } from '@svc/sdk';
 import { TextArea, TextField } from '../../field.tsx';
 import { Ask } from '../../ask.tsx';
 import type { LastGood } from '../../last-good.ts';
-import { setParams } from '../../router.ts';
+import { teamHref } from '../../place.ts';
+import { navigate } from '../../router.ts';
 import { counted } from '../../words.ts';
 import { applyRunner } from './actions.tsx';
 import { runners } from './calls.ts';
@@ -85,7 +86,7 @@ function PauseDialog({ roster, runner }: OneProps) {
 function RevokeDialog({ roster, runner }: OneProps) {
   const revoke = async (): Promise<string> => {
     await runners.revoke(runner.teamId, runner.id);
-    setParams({ runner: undefined }, { replace: true });
+    navigate(teamHref(runner.teamId, 'runners'), { replace: true });
     const known = roster.data.peek();
     if (known !== undefined && known !== 'absent')
       roster.set({ ...known, runners: known.runners.filter(({ id }) => id !== runner.id) });

@@ -4,7 +4,8 @@
 import type { Runner, Team } from '@svc/sdk';
 import { CardTable, Cell } from '../../table.tsx';
 import type { LastGood } from '../../last-good.ts';
-import { follow, hrefWith } from '../../router.ts';
+import { teamHref } from '../../place.ts';
+import { follow } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { QuickAction } from './actions.tsx';
 import { Health } from './health.tsx';
@@ -48,7 +49,7 @@ function Row({
   return (
     <tr role="row" class="row">
       <th scope="row" role="rowheader" class="cell-runner">
-        <a class="runner-name" href={hrefWith({ team: team.id, runner: runner.id })} onClick={follow}>
+        <a class="runner-name" href={teamHref(team.id, 'runners', runner.id)} onClick={follow}>
           {runner.name}
         </a>
         <Labels labels={runner.labels} />

@@ -12,7 +12,8 @@ import { Fact } from '../../fact.tsx';
 import type { LastGood } from '../../last-good.ts';
 import { Drawer } from '../../modal.tsx';
 import { Problem } from '../../notice.tsx';
-import { setParams } from '../../router.ts';
+import { teamHref } from '../../place.ts';
+import { navigate } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { counted, duration } from '../../words.ts';
 import { applyRunner, AtOnce, PauseOrResume } from './actions.tsx';
@@ -24,8 +25,6 @@ import { ask, mayClear, mayManage, type RosterAnswer } from './store.ts';
 const TITLE = 'runner-title';
 const LEASES_PAGE = 20;
 
-const close = (): void => setParams({ runner: undefined }, { replace: true });
-
 export interface RunnerDrawerProps {
   readonly team: Team;
   readonly runner: Runner;
@@ -34,7 +33,7 @@ export interface RunnerDrawerProps {
 
 export function RunnerDrawer({ team, runner, of }: RunnerDrawerProps) {
   return (
-    <Drawer id={TITLE} title={runner.name} onClose={close}>
+    <Drawer id={TITLE} title={runner.name} onClose={() => navigate(teamHref(team.id, 'runners'))}>
       <Health runner={runner} />
       {mayManage(team) ? (
         <div class="drawer-actions">

@@ -9,7 +9,7 @@ import type { LiveStatus } from '../../live.ts';
 import { Missing } from '../../missing.tsx';
 import { Notice } from '../../notice.tsx';
 import { Unread } from '../../reading.tsx';
-import { param, setParams } from '../../router.ts';
+import type { PageProps } from '../../page.ts';
 import { TeamPage } from '../../team-page.tsx';
 import { useLastGood } from '../../use-last-good.ts';
 import { useLiveState } from '../../use-live-state.ts';
@@ -18,48 +18,37 @@ import { Dialogs } from './dialogs.tsx';
 import { Queue } from './queue.tsx';
 import { RosterTable } from './roster-table.tsx';
 import { RunnerDrawer } from './runner-drawer.tsx';
-import {
-  ask,
-  closeDialog,
-  dialog,
-  mayManage,
-  readRoster,
-  rosterSource,
-  type Roster,
-  type RosterAnswer,
-} from './store.ts';
+import { ask, dialog, mayManage, readRoster, rosterSource, type Roster, type RosterAnswer } from './store.ts';
 import { healthWords } from './words.ts';
 
-export function RunnersPage() {
+export function RunnersPage({ place }: PageProps) {
   const absent = useSignal(false);
   if (absent.value) return <Missing />;
   return (
-    <TeamPage
-      title="Runners"
-      // Teams whose work runs on their own machines come first, because the page is about these.
-      suits={({ operator }) => operator === 'customer'}
-      onPick={(team) => {
-        closeDialog();
-        setParams({ team, runner: undefined });
-      }}
-    >
-      {(team, picker) => (
+    <TeamPage title="Runners" place={place}>
+      {(team) => (
         <div class="runners">
           <h1>Runners</h1>
           <div class="bar">
-            {picker}
             {mayManage(team) && (
               <Button text="Enroll a runner" look="primary" onClick={() => ask({ kind: 'enroll' })} />
             )}
           </div>
-          <TeamRunners key={team.id} team={team} absent={absent} />
+          <TeamRunners key={team.id} team={team} absent={absent} runnerId={place.rest[1]} />
         </div>
       )}
     </TeamPage>
   );
 }
 
-function TeamRunners({ team, absent }: { readonly team: Team; readonly absent: Signal<boolean> }) {
+interface TeamRunnersProps {
+  readonly team: Team;
+  readonly absent: Signal<boolean>;
+  /** The one that is looked at beside the list. */
+  readonly runnerId: string | undefined;
+}
+
+function TeamRunners({ team, absent, runnerId }: TeamRunnersProps) {
   const roster = useLastGood(async () => await readRoster(team.id));
   const status = useLiveState(rosterSource(team.id, roster));
   const known = roster.data.value;
@@ -68,7 +57,6 @@ function TeamRunners({ team, absent }: { readonly team: Team; readonly absent: S
   });
   if (known === 'absent') return null;
   const unknown = roster.unknown.value;
-  const runnerId = param('runner');
   const opened = known?.runners.find(({ id }) => id === runnerId);
   return (
     <>

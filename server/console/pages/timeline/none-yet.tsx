@@ -3,7 +3,8 @@
  */
 import type { Environment } from '@svc/sdk';
 import { CopyLine } from '../../copy.tsx';
-import { follow, pageHref } from '../../router.ts';
+import { projectHref } from '../../place.ts';
+import { follow } from '../../router.ts';
 
 export function NoneYet({ environment }: { readonly environment: Environment }) {
   return (
@@ -28,7 +29,7 @@ export function NoneYet({ environment }: { readonly environment: Environment }) 
           />
         </li>
       </ol>
-      <a class="button" href={pageHref('builds', { env: environment.id })} onClick={follow}>
+      <a class="button" href={projectHref(environment.projectId, environment.id, 'builds')} onClick={follow}>
         Build it here
       </a>
     </div>

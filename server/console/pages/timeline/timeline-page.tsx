@@ -1,31 +1,24 @@
 /** This page shows the timeline of the environment that the address names. */
-import { PlacePage } from '../../place-page.tsx';
-import { NoEnvironment, PlacePickers } from '../../place-pickers.tsx';
-import { follow, pageHref } from '../../router.ts';
+import type { PageProps } from '../../page.ts';
+import { projectHref } from '../../place.ts';
+import { follow } from '../../router.ts';
 import { EnvironmentTimeline } from './environment-timeline.tsx';
 
-export function TimelinePage() {
+export function TimelinePage({ place: { environment } }: PageProps) {
+  if (environment === undefined) return null;
   return (
-    <PlacePage title="Timeline">
-      {(place, stale) => (
-        <div class="timeline">
-          <h1>Timeline</h1>
-          <div class="bar">
-            <PlacePickers place={place} />
-            {place.environment !== undefined && (
-              <a class="button" href={pageHref('builds', { env: place.environment.id })} onClick={follow}>
-                Builds
-              </a>
-            )}
-          </div>
-          {stale}
-          {place.environment === undefined ? (
-            <NoEnvironment place={place} />
-          ) : (
-            <EnvironmentTimeline key={place.environment.id} environment={place.environment} />
-          )}
-        </div>
-      )}
-    </PlacePage>
+    <div class="timeline">
+      <h1>Timeline</h1>
+      <div class="bar">
+        <a
+          class="button"
+          href={projectHref(environment.projectId, environment.id, 'builds')}
+          onClick={follow}
+        >
+          Builds
+        </a>
+      </div>
+      <EnvironmentTimeline key={environment.id} environment={environment} />
+    </div>
   );
 }

@@ -5,7 +5,8 @@ import type { ReadonlySignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Environment, TimelineEntry } from '@svc/sdk';
 import { CardTable, Cell } from '../../table.tsx';
-import { follow, pageHref } from '../../router.ts';
+import { projectHref, teamHref } from '../../place.ts';
+import { follow } from '../../router.ts';
 import { Standing } from '../../fact.tsx';
 import { Ago } from '../../time.tsx';
 import { linkOf, shortCommit } from '../builds/words.ts';
@@ -117,7 +118,7 @@ function Row({ environment, entry, now, scaleMs, fresh }: RowProps) {
 /** A build has its page here, a run has one at its CI system. */
 function Name({ entry, environment }: { readonly entry: TimelineEntry; readonly environment: Environment }) {
   if (entry.kind === 'build') {
-    const href = pageHref('builds', { env: environment.id, build: entry.id });
+    const href = projectHref(environment.projectId, environment.id, 'builds', entry.id);
     return (
       <a class="entry-name" href={href} onClick={follow}>
         {entry.name.charAt(0).toUpperCase() + entry.name.slice(1)}
@@ -155,7 +156,7 @@ function By({ entry, environment }: { readonly entry: TimelineEntry; readonly en
     <>
       {words !== '' && <span class="entry-by">{words}</span>}
       {chip !== undefined && (
-        <a class="via" href={pageHref('runners', { team: environment.teamId })} onClick={follow}>
+        <a class="via" href={teamHref(environment.teamId, 'runners')} onClick={follow}>
           {chip}
         </a>
       )}

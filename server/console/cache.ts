@@ -1,0 +1,87 @@
+/**
+ * One cache for all pages. What is read is kept under its route and its input: a page that comes back shows
+ * it at once and reads it again, and an act has everything of its part of the API read anew.
+ */
+import { useEffect } from 'preact/hooks';
+import type { Operation } from '@svc/sdk';
+import { client } from './api.ts';
+import { lastGood, type LastGood } from './last-good.ts';
+import { createLive, every } from './live.ts';
+import type { CallSpec } from './spec.ts';
+
+export type Input = Readonly<Record<string, unknown>>;
+
+interface Kept {
+  readonly data: LastGood<unknown>;
+  /** Parts of pages that show it. */
+  shown: number;
+}
+
+/** So many are kept that nothing shows. */
+const KEPT_MAX = 100;
+
+const kept = new Map<string, Kept>();
+
+export const keyOf = ({ method, path }: Operation, input: Input): string =>
+  `${method} ${path} ${JSON.stringify(Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1)))}`;
+
+function keep(key: string, read: () => Promise<unknown>): Kept {
+  const known = kept.get(key);
+  if (known !== undefined) return known;
+  const made = { data: lastGood(read), shown: 0 };
+  kept.set(key, made);
+  for (const [old, { data, shown }] of kept) {
+    if (kept.size <= KEPT_MAX) break;
+    if (shown > 0 || old === key) continue;
+    data.end();
+    kept.delete(old);
+  }
+  return made;
+}
+
+/** Of what a place and an item say, what a call takes. */
+export const taken = ({ operation: { path }, fields = [] }: CallSpec, given: Input): Input =>
+  Object.fromEntries(
+    Object.entries(given).filter(
+      ([name]) => path.includes(`{${name}}`) || fields.some((field) => field.name === name),
+    ),
+  );
+
+/** What a call answers, now and, with `everyMs`, again and again while the tab is in view. */
+export function useAnswer<T>(operation: Operation, input: Input, everyMs?: number): LastGood<T> {
+  return useRead<T>(keyOf(operation, input), async () => await client.call<T>(operation, input), everyMs);
+}
+
+/** The same for what takes several calls; `key` names it. */
+export function useRead<T>(key: string, read: () => Promise<T>, everyMs?: number): LastGood<T> {
+  const { data } = keep(key, read);
+  useEffect(() => {
+    const entry = keep(key, read);
+    entry.shown += 1;
+    void entry.data.load();
+    const end =
+      everyMs === undefined
+        ? undefined
+        : createLive().follow({
+            open: (ending) => every(everyMs, ending),
+            onEvent: async () => await entry.data.load(),
+            onLost: entry.data.markStale,
+          });
+    return () => {
+      entry.shown -= 1;
+      end?.();
+    };
+  }, [key]);
+  return data as LastGood<T>;
+}
+
+/** Something was done: what is shown is read again, and the rest when it is shown. */
+export function invalidate(): void {
+  for (const [key, { data, shown }] of kept) {
+    if (shown > 0) void data.load();
+    else {
+      data.end();
+      kept.delete(key);
+    }
+  }
+}

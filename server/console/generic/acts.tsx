@@ -1,0 +1,71 @@
+/** The buttons of what can be done, each of which opens its dialog. */
+import { useSignal } from '@preact/signals';
+import { Button } from '../button.tsx';
+import type { Input } from '../cache.ts';
+import { navigate } from '../router.ts';
+import { offers, session } from '../session.ts';
+import type { CallSpec, Entry } from '../spec.ts';
+import { ActDialog } from './act-dialog.tsx';
+import { itemHref } from './addresses.ts';
+
+interface ActsProps {
+  readonly calls: readonly CallSpec[];
+  readonly given: Input;
+  readonly entry?: Entry;
+  /** Address of the collection, where what is made is shown next. */
+  readonly href?: string;
+  readonly item?: unknown;
+  readonly name?: string;
+  /** It is gone afterwards. */
+  readonly onGone?: () => void;
+}
+
+function isOffered({ feature }: CallSpec): boolean {
+  const now = session.value;
+  return feature === undefined || (now.state === 'in' && offers(now, feature));
+}
+
+export function Acts({ calls, given, entry, href = '', item, name, onGone }: ActsProps) {
+  const open = useSignal<CallSpec | undefined>(undefined);
+  const acts = calls.filter((call) => call.kind === 'act' && isOffered(call));
+  const done = (call: CallSpec, answer: unknown): void => {
+    if (call.operation.method === 'DELETE' && call.isDestructive === true) onGone?.();
+    const next =
+      entry !== undefined && item === undefined && call.operation.method === 'POST'
+        ? itemHref(entry, answer, href)
+        : undefined;
+    if (next !== undefined) navigate(next);
+  };
+  return (
+    <div class="bar-buttons">
+      {acts.map((call, index) => (
+        <Button
+          key={call.id}
+          text={call.title}
+          look={
+            call.isDestructive === true
+              ? 'danger small'
+              : item === undefined && index === 0
+                ? 'primary'
+                : 'small'
+          }
+          onClick={() => (open.value = call)}
+        />
+      ))}
+      {open.value !== undefined && (
+        <ActDialog
+          key={open.value.id}
+          call={open.value}
+          given={given}
+          item={item}
+          {...(name !== undefined && { name })}
+          onClose={() => (open.value = undefined)}
+          onDone={(
+            (call) => (answer: unknown) =>
+              done(call, answer)
+          )(open.value)}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,168 @@
+/** Any collection: its rows with filters and further pages, and what can be made in it. */
+import { useSignal } from '@preact/signals';
+import type { Operation } from '@svc/sdk';
+import { client } from '../api.ts';
+import { taken, useRead, type Input } from '../cache.ts';
+import { useOlder } from '../load-older.tsx';
+import { Unread } from '../reading.tsx';
+import { param, setParams } from '../router.ts';
+import type { Collection, Entry, FieldSpec } from '../spec.ts';
+import { StaleNotice } from '../stale-notice.tsx';
+import { Acts } from './acts.tsx';
+import { idOf, itemHref } from './addresses.ts';
+import { requestOf } from './form-values.ts';
+import { Table } from './table.tsx';
+import { isRow, specAt, Value, valueAt } from './value.tsx';
+
+interface CollectionViewProps {
+  readonly entry: Entry;
+  readonly collection: Collection;
+  readonly given: Input;
+  /** Address of the collection. */
+  readonly href: string;
+}
+
+interface Page {
+  readonly items: ReadonlyArray<{ readonly id: string; readonly row: unknown }>;
+  readonly nextCursor: string | undefined;
+}
+
+/** One page of a list, whether its route has pages or not. */
+export async function readPage(operation: Operation, input: Input, entry: Entry): Promise<Page> {
+  const answer = await client.call<unknown>(operation, input);
+  const { items = 'items' } = operation;
+  const rows = Array.isArray(answer)
+    ? answer
+    : isRow(answer) && Array.isArray(answer[items])
+      ? answer[items]
+      : [];
+  const next = isRow(answer) ? answer['nextCursor'] : undefined;
+  return {
+    items: rows.map((row, index) => ({
+      id: idOf(entry, row) ?? `${input['cursor'] ?? ''}${index}`,
+      row: row as unknown,
+    })),
+    nextCursor: typeof next === 'string' && next !== '' ? next : undefined,
+  };
+}
+
+export function CollectionView({ entry, collection, given, href }: CollectionViewProps) {
+  const { list, acts, noun } = collection;
+  const fields = (list.fields ?? []).filter(({ name }) => !(name in given));
+  const texts = Object.fromEntries(fields.map(({ name }) => [name, param(`f.${name}`) ?? '']));
+  const { input, problems } = requestOf(fields, texts);
+  const isReady = Object.keys(problems).length === 0;
+  const asked = { ...taken(list, given), ...input };
+  return (
+    <>
+      <div class="bar">
+        <Filters fields={fields} texts={texts} />
+        <Acts calls={acts} given={given} entry={entry} href={href} />
+      </div>
+      {isReady ? (
+        <Rows key={JSON.stringify(asked)} asked={asked} {...{ entry, collection, given, href }} />
+      ) : (
+        <p class="muted">
+          Say which {noun} first: {Object.keys(problems).join(', ')}.
+        </p>
+      )}
+    </>
+  );
+}
+
+function Rows({ entry, collection, href, asked }: CollectionViewProps & { readonly asked: Input }) {
+  const { list, shown, noun } = collection;
+  const first = useRead<Page>(
+    `${list.operation.path} ${JSON.stringify(asked)}`,
+    async () => await readPage(list.operation, asked, entry),
+    20_000,
+  );
+  const older = useOlder(async (cursor) => await readPage(list.operation, { ...asked, cursor }, entry));
+  const page = first.data.value;
+  if (page === undefined) return <Unread of={first} what={`the list of ${noun}`} />;
+  const { items, button } = older(page);
+  const columns = (list.columns ?? shown.slice(0, 5).map(({ name }) => name)).filter(
+    (name) => name !== 'teamId' || asked['teamId'] === undefined,
+  );
+  return (
+    <>
+      <StaleNotice of={first} />
+      {items.length === 0 ? (
+        <Empty collection={collection} />
+      ) : (
+        <Table
+          caption={entry.title}
+          rows={items}
+          keyOf={({ id }) => id}
+          hrefOf={({ row }) => itemHref(entry, row, href)}
+          isDoubtful={first.unknown.value !== undefined}
+          columns={columns.map((name) => {
+            const spec = specAt(shown, name);
+            return {
+              name,
+              label: spec?.label ?? name,
+              show: ({ row }: Page['items'][number]) => <Value of={valueAt(row, name)} spec={spec} isBrief />,
+            };
+          })}
+        />
+      )}
+      {button}
+    </>
+  );
+}
+
+function Empty({ collection: { noun, list, acts } }: { readonly collection: Collection }) {
+  const make = acts.find(({ kind, operation }) => kind === 'act' && operation.method !== 'DELETE');
+  return (
+    <div class="empty">
+      <p>Nothing here yet: no {noun}.</p>
+      <p class="muted">{make?.help ?? list.help}</p>
+    </div>
+  );
+}
+
+/** Filters are in the address, so that a link shows the same. */
+function Filters({
+  fields,
+  texts,
+}: {
+  readonly fields: readonly FieldSpec[];
+  readonly texts: Readonly<Record<string, string>>;
+}) {
+  const drafts = useSignal<Readonly<Record<string, string>>>({});
+  if (fields.length === 0) return <span />;
+  const apply = (name: string, text: string): void => setParams({ [`f.${name}`]: text });
+  return (
+    <form
+      class="filters"
+      role="search"
+      aria-label="Filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        setParams(
+          Object.fromEntries(Object.entries(drafts.value).map(([name, text]) => [`f.${name}`, text])),
+        );
+      }}
+    >
+      {fields.map(({ name, label, values, help, type }) => (
+        <label class="picker" key={name} title={help}>
+          <span>{label}</span>
+          {values !== undefined || type === 'boolean' ? (
+            <select value={texts[name] ?? ''} onChange={(event) => apply(name, event.currentTarget.value)}>
+              <option value="">All</option>
+              {(values ?? ['true', 'false']).map((each) => (
+                <option key={each}>{each}</option>
+              ))}
+            </select>
+          ) : (
+            <input
+              value={drafts.value[name] ?? texts[name] ?? ''}
+              onInput={(event) => (drafts.value = { ...drafts.value, [name]: event.currentTarget.value })}
+              onChange={(event) => apply(name, event.currentTarget.value)}
+            />
+          )}
+        </label>
+      ))}
+    </form>
+  );
+}

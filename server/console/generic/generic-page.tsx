@@ -1,0 +1,97 @@
+/** Shows what an address names that has no page made by hand: a collection, an item or the calls of a service. */
+import { Fetched } from '../fetched.tsx';
+import { servicePages } from '../gen/index.ts';
+import { Missing } from '../missing.tsx';
+import type { PageProps } from '../page.ts';
+import { segment } from '../place.ts';
+import type { Collection, Entry, PageEntry, ServicePage } from '../spec.ts';
+import { Acts } from './acts.tsx';
+import { find, givenBy, type Found } from './addresses.ts';
+import { CollectionView } from './collection-view.tsx';
+import { ItemPage } from './item-page.tsx';
+import { Look } from './look.tsx';
+
+export function GenericPage({ place }: PageProps) {
+  const found = find(place);
+  if (found !== undefined)
+    return (
+      <Fetched
+        key={`${found.href} ${found.itemId ?? ''}`}
+        load={collectionPage(found.entry)}
+        props={{ found }}
+      />
+    );
+  const [first] = place.rest;
+  const page = servicePages.find(({ key, at }) => at === place.at && key === `${at}-page-${first}`);
+  if (page === undefined || place.rest.length > 1) return <Missing />;
+  return <Fetched key={page.key} load={serviceView(page)} props={{ given: givenBy(place) }} />;
+}
+
+const loads = new Map<Entry | PageEntry, unknown>();
+
+/** The same function at each drawing. */
+function once<T>(of: Entry | PageEntry, make: () => T): T {
+  const known = loads.get(of) as T | undefined;
+  if (known !== undefined) return known;
+  const made = make();
+  loads.set(of, made);
+  return made;
+}
+
+const collectionPage = (entry: Entry) =>
+  once(entry, () => async () => {
+    const collection = await entry.load();
+    return ({ found }: { readonly found: Found }) => <CollectionPage found={found} collection={collection} />;
+  });
+
+function CollectionPage({ found, collection }: { readonly found: Found; readonly collection: Collection }) {
+  const { entry, given, itemId, href } = found;
+  if (itemId !== undefined)
+    return (
+      <ItemPage found={found} collection={collection} here={`${href}/${segment(itemId)}`} after={href} />
+    );
+  return (
+    <>
+      <h1>{entry.title}</h1>
+      <CollectionView entry={entry} collection={collection} given={given} href={href} />
+    </>
+  );
+}
+
+type Given = Readonly<Record<string, string>>;
+
+const serviceView = (page: PageEntry) =>
+  once(page, () => async () => {
+    const service = await page.load();
+    return ({ given }: { readonly given: Given }) => (
+      <ServiceView title={page.title} service={service} given={given} />
+    );
+  });
+
+function ServiceView({
+  title,
+  service,
+  given,
+}: {
+  readonly title: string;
+  readonly service: ServicePage;
+  readonly given: Given;
+}) {
+  const { acts } = service;
+  return (
+    <>
+      <h1>{title}</h1>
+      <div class="bar">
+        <Acts calls={acts} given={given} />
+      </div>
+      {acts
+        .filter(({ kind }) => kind === 'look' || kind === 'download')
+        .map((call) => (
+          <section key={call.id}>
+            <h2>{call.title}</h2>
+            <Look call={call} given={given} />
+          </section>
+        ))}
+    </>
+  );
+}

@@ -1,0 +1,98 @@
+/** What the sidebar shows at a place: pages made by hand and collections, by area. */
+import { signal } from '@preact/signals';
+import { client } from './api.ts';
+import { entriesAt } from './generic/addresses.ts';
+import { servicePages } from './gen/index.ts';
+import { PAGES } from './pages/index.ts';
+import { segment } from './place.ts';
+import { offers, onForget, type SignedIn } from './session.ts';
+import type { At } from './spec.ts';
+
+export interface Link {
+  readonly title: string;
+  readonly href: string;
+}
+
+export interface Group {
+  readonly title: string;
+  readonly links: readonly Link[];
+}
+
+/** Areas in the order that people know them by. */
+const AREAS = [
+  'apps',
+  'engine',
+  'connect',
+  'delivery',
+  'operations',
+  'marketplace',
+  'money',
+  'workspace',
+  'access',
+  'staff',
+  'features',
+];
+/** What the shell itself has a place for: the search is the palette, and the inbox stands above the groups. */
+const ELSEWHERE = ['search', 'inbox'];
+
+/**
+ * Internal features that answer: nobody is told of one that is off, so that it is in the navigation only when
+ * a list of it was read.
+ */
+const answering = signal<ReadonlySet<string>>(new Set());
+onForget(() => void (answering.value = new Set()));
+
+/** Asks the features that the installation says nothing of. */
+export async function askFeatures(teamId: string, { resolved }: SignedIn): Promise<void> {
+  const lists = new Map(
+    entriesAt('team').flatMap(({ feature, path }) =>
+      feature === undefined || feature in resolved ? [] : [[feature, path] as const],
+    ),
+  );
+  const found = await Promise.all(
+    [...lists].map(async ([feature, path]) => {
+      const isThere = await client.call({ method: 'GET', path }, { teamId, limit: 1 }).then(
+        () => true,
+        () => false,
+      );
+      return isThere ? [feature] : [];
+    }),
+  );
+  answering.value = new Set([...answering.peek(), ...found.flat()]);
+}
+
+const titleOf = (area: string): string => `${area.charAt(0).toUpperCase()}${area.slice(1)}`;
+
+export function groupsAt(at: At, base: string, who: SignedIn): readonly Group[] {
+  const entries = entriesAt(at).filter(
+    ({ segments }) => !segments.some((each) => each.startsWith('{') || ELSEWHERE.includes(each)),
+  );
+  const pages = PAGES.filter((page) => page.at === at && page.area !== undefined);
+  const isOn = ({ feature }: { readonly feature?: string }): boolean =>
+    feature === undefined || offers(who, feature) || answering.value.has(feature);
+  const hrefOf = (segments: readonly string[]): string => [base, ...segments.map(segment)].join('/');
+  const all = [
+    ...entries.filter((entry) => !pages.some((page) => hrefOf(page.segments) === hrefOf(entry.segments))),
+    ...pages.map(({ area = '', ...page }) => ({ ...page, area })),
+  ].filter(isOn);
+  return AREAS.flatMap((area) => {
+    const links = all
+      .filter((each) => each.area === area)
+      .map(({ title, segments }) => ({ title, href: hrefOf(segments) }));
+    return links.length === 0 ? [] : [{ title: titleOf(area), links }];
+  });
+}
+
+/** Pages of services whose calls belong to no collection. */
+export const servicesAt = (at: At, base: string): readonly Link[] =>
+  servicePages
+    .filter((page) => page.at === at && !AUTOMATIC.includes(page.key))
+    .map(({ key, title }) => ({ title, href: `${base}/${key.replace(`${at}-page-`, '')}` }));
+
+/** What the console does by itself, and what machines do. */
+export const AUTOMATIC = [
+  'account-page-auth',
+  'account-page-ci',
+  'account-page-platformFeatures',
+  'staff-page-platformFeatures',
+];
