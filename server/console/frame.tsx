@@ -8,7 +8,7 @@ import { Fetched } from './fetched.tsx';
 import { find } from './generic/addresses.ts';
 import { rememberTeam } from './last-team.ts';
 import { Missing } from './missing.tsx';
-import { leadOf } from './old-addresses.ts';
+import { leadOf, queryBeside } from './old-addresses.ts';
 import type { ConsolePage, PageView } from './page.ts';
 import { PAGES } from './pages/index.ts';
 import { address, readPlace, segment, type Address, type Place } from './place.ts';
@@ -35,7 +35,7 @@ export function Frame({ session }: FrameProps) {
 function Lead({ session, first }: FrameProps & { readonly first: string }) {
   const lead = address.value.rest.length > 1 ? undefined : leadOf(first, param, session.who);
   useEffect(() => {
-    if (lead !== undefined) navigate(lead, { replace: true });
+    if (lead !== undefined) navigate(`${lead}${queryBeside(window.location.search)}`, { replace: true });
   }, [lead]);
   return (
     <Around session={session} place={undefined}>

@@ -1,6 +1,6 @@
 /** What the sidebar shows at a place: pages made by hand and collections, by area. */
 import { signal } from '@preact/signals';
-import { client } from './api.ts';
+import { client, ifMissing } from './api.ts';
 import { entriesAt } from './generic/addresses.ts';
 import { servicePages } from './gen/index.ts';
 import { PAGES } from './pages/index.ts';
@@ -51,11 +51,11 @@ export async function askFeatures(teamId: string, { resolved }: SignedIn): Promi
   );
   const found = await Promise.all(
     [...lists].map(async ([feature, path]) => {
-      const isThere = await client.call({ method: 'GET', path }, { teamId, limit: 1 }).then(
-        () => true,
-        () => false,
-      );
-      return isThere ? [feature] : [];
+      const isThere = await ifMissing(
+        false,
+        async () => await client.call({ method: 'GET', path }, { teamId }),
+      ).catch(() => false);
+      return isThere === false ? [] : [feature];
     }),
   );
   answering.value = new Set([...answering.peek(), ...found.flat()]);

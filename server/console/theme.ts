@@ -19,7 +19,8 @@ export const theme = signal<Theme>(kept());
 theme.subscribe((now) => {
   document.documentElement.dataset['theme'] = now;
   try {
-    window.localStorage.setItem(KEY, now);
+    if (now === 'system') window.localStorage.removeItem(KEY);
+    else window.localStorage.setItem(KEY, now);
   } catch {
     // It holds until the tab is closed.
   }

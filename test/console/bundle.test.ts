@@ -6,9 +6,9 @@ import { bundleConsole } from '../../server/console/build.mjs';
 /**
  * Most bytes that every page has before it, and that a page adds, with the pieces that it shares with others.
  */
-const SHELL_BYTES_MAX = 25_000;
-const PAGE_BYTES_MAX = 15_000;
-const STYLES_BYTES_MAX = 9_000;
+const SHELL_BYTES_MAX = 90_000;
+const PAGE_BYTES_MAX = 40_000;
+const STYLES_BYTES_MAX = 16_000;
 const PAGES = [
   'builds-page',
   'costs-page',
@@ -40,7 +40,7 @@ describe('the bundle', () => {
     return seen;
   };
 
-  it('is at most 25 kB of scripts for the shell and 15 kB for any one page, gzipped', () => {
+  it('is at most 90 kB of scripts for the shell and 40 kB for any one page, gzipped', () => {
     const shell = named('.js').filter((name) => html.includes(name));
     const sum = (names: Iterable<string>): number => [...names].reduce((all, name) => all + gzipped(name), 0);
     const sizes = PAGES.map((page) => {

@@ -62,6 +62,9 @@ const OPENINGS_MAX = 5;
 
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
+/** What is as narrow as a phone is pressed with a finger. */
+const touchOf = ({ viewport }: BrowserContextOptions) =>
+  (viewport?.width ?? DESKTOP.width) <= PHONE.width ? { hasTouch: true, isMobile: true } : {};
 /** Views, which are each width in both colour schemes. */
 export const VIEWS = (
   [
@@ -178,6 +181,7 @@ async function consoleOf(server: TestServer): Promise<Console> {
       baseURL: server.baseUrl,
       locale: 'en-GB',
       reducedMotion: 'reduce',
+      ...touchOf(options),
       ...options,
     });
     context.setDefaultTimeout(WITHIN_MS);

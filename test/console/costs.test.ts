@@ -67,7 +67,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of costs', () => {
 
   it('says what the month costs, day by day, in a drawing and in a table with the same figures', async () => {
     const { page, complaints } = await fleet.open(at);
-    await page.getByRole('link', { name: 'Costs' }).waitFor();
+    await page.getByRole('link', { name: 'Costs', exact: true }).waitFor();
     // 19 days of 25 hours, and 280 hours more on one of them, at 0.36 an hour.
     const month = page.locator('section.month');
     await month.getByText('$271.80', { exact: true }).waitFor();

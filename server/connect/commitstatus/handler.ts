@@ -89,7 +89,7 @@ export function commitStatusJob({ db, clock, publicUrl, ...forges }: CommitStatu
 function timelineUrl(publicUrl: string, { environmentId }: Run): string | undefined {
   return environmentId === null
     ? undefined
-    : `${publicUrl.replace(/\/+$/, '')}/console/timeline?env=${environmentId}`;
+    : `${publicUrl.replace(/\/+$/, '')}/console/environments/${environmentId}/timeline`;
 }
 
 /**

@@ -604,7 +604,7 @@ describe.skipIf(!(await has('postgres')))('builds', () => {
     const build = await submit();
     const trace = await ok<{ traceId: string; url: string }>(`GET ${path}/builds/${build.id}/trace`);
     expect(trace.traceId).toMatch(/^[0-9a-f]{32}$/);
-    expect(trace.url).toBe(`${server.baseUrl}/console/builds?env=${environmentId}&build=${build.id}`);
+    expect(trace.url).toBe(`${server.baseUrl}/console/environments/${environmentId}/builds/${build.id}`);
     await cancel(build.id);
   });
 

@@ -219,8 +219,5 @@ export function traceUrl(
   { traceId, id, environmentId }: Pick<BuildRow, 'traceId' | 'id' | 'environmentId'>,
 ): string {
   if (template !== undefined) return template.replaceAll('{traceId}', traceId);
-  const url = new URL('/console/builds', publicUrl);
-  url.searchParams.set('env', environmentId);
-  url.searchParams.set('build', id);
-  return url.href;
+  return new URL(`/console/environments/${environmentId}/builds/${id}`, publicUrl).href;
 }
