@@ -105,4 +105,12 @@ describe('the plain resource of the guide', () => {
     expect(run(folder, 'npx', 'tsc', '-p', '.', '--noEmit')).toBe('');
     expect(readFileSync(join(folder, 'docs/reference/commands.md'), 'utf8')).toContain('svc contacts retire');
   }, 180_000);
+
+  it('has its pages in the console: a list, its items, and what is done with them', () => {
+    expect(run(folder, 'npx', 'tsc', '-p', 'server/console', '--noEmit')).toBe('');
+    const index = readFileSync(join(folder, 'server/console/gen/index.ts'), 'utf8');
+    expect(index).toMatch(/at: 'team', segments: \['contacts'\], title: 'Contacts'/);
+    const page = readFileSync(join(folder, 'server/console/gen/team-contacts.ts'), 'utf8');
+    for (const call of ['list', 'get', 'create', 'retire']) expect(page).toContain(`id: 'contacts.${call}'`);
+  }, 180_000);
 });

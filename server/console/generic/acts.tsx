@@ -6,7 +6,8 @@ import { navigate } from '../router.ts';
 import { offers, session } from '../session.ts';
 import type { CallSpec, Entry } from '../spec.ts';
 import { ActDialog } from './act-dialog.tsx';
-import { itemHref } from './addresses.ts';
+import { idOf, itemHref } from './addresses.ts';
+import { isRow } from './value.tsx';
 
 interface ActsProps {
   readonly calls: readonly CallSpec[];
@@ -25,6 +26,12 @@ function isOffered({ feature }: CallSpec): boolean {
   return feature === undefined || (now.state === 'in' && offers(now, feature));
 }
 
+/** What was made is the answer itself, or stands in it beside a secret. */
+function madeOf(entry: Entry, answer: unknown): unknown {
+  if (!isRow(answer) || idOf(entry, answer) !== undefined) return answer;
+  return Object.values(answer).find((each) => idOf(entry, each) !== undefined);
+}
+
 export function Acts({ calls, given, entry, href = '', item, name, onGone }: ActsProps) {
   const open = useSignal<CallSpec | undefined>(undefined);
   const acts = calls.filter((call) => call.kind === 'act' && isOffered(call));
@@ -32,7 +39,7 @@ export function Acts({ calls, given, entry, href = '', item, name, onGone }: Act
     if (call.operation.method === 'DELETE' && call.isDestructive === true) onGone?.();
     const next =
       entry !== undefined && item === undefined && call.operation.method === 'POST'
-        ? itemHref(entry, answer, href)
+        ? itemHref(entry, madeOf(entry, answer), href)
         : undefined;
     if (next !== undefined) navigate(next);
   };

@@ -1,0 +1,184 @@
+/** Pages that nobody wrote: what they reach, how they are worked, and that all of them hold their bounds. */
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { entries, servicePages } from '../../server/console/gen/index.ts';
+import type { CallSpec } from '../../server/console/spec.ts';
+import { DESKTOP, isConsoleHere, PHONE, sharedConsole } from './console.ts';
+import { startFleet, type Fleet } from './fleet.ts';
+import { passes } from './passes.ts';
+import { seen } from './seen.ts';
+
+/** RPCs that no person calls by hand in the console, by why not. */
+const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  'runners call it': [
+    'runner.buildLogs',
+    'runner.buildPoll',
+    'runner.buildReport',
+    'runner.enroll',
+    'runner.heartbeat',
+    'runner.logs',
+    'runner.logsOfMany',
+    'runner.poll',
+    'runner.report',
+    'runner.reportsOfMany',
+  ],
+  'CI systems call it': ['ci.receiveWebhook'],
+};
+
+async function allCalls(): Promise<readonly CallSpec[]> {
+  const collections = await Promise.all(entries.map(async ({ load }) => await load()));
+  const pages = await Promise.all(servicePages.map(async ({ load }) => await load()));
+  return [
+    ...collections.flatMap(({ list, get, acts, itemActs }) => [
+      list,
+      ...(get ? [get] : []),
+      ...acts,
+      ...itemActs,
+    ]),
+    ...pages.flatMap(({ acts }) => acts),
+  ];
+}
+
+describe('the modules of the console', () => {
+  it('have every RPC that people call', async () => {
+    const contract = JSON.parse(
+      readFileSync(new URL('../../proto/gen/openapi.json', import.meta.url), 'utf8'),
+    ) as {
+      paths: Record<string, Record<string, { operationId?: string }>>;
+    };
+    const operations = Object.values(contract.paths).flatMap((verbs) =>
+      Object.values(verbs).flatMap(({ operationId }) => operationId ?? []),
+    );
+    const known = new Set((await allCalls()).map(({ id }) => id));
+    const elsewhere = Object.values(ELSEWHERE).flat();
+    expect(operations.length).toBeGreaterThan(200);
+    expect(operations.filter((id) => !known.has(id) && !elsewhere.includes(id))).toEqual([]);
+    expect(elsewhere.filter((id) => known.has(id) || !operations.includes(id))).toEqual([]);
+  });
+
+  it('name each part below the item that it is a part of', () => {
+    const keys = entries.map(({ key }) => key);
+    expect(new Set(keys).size).toBe(keys.length);
+    for (const { parent } of entries) if (parent !== undefined) expect(keys).toContain(parent);
+  });
+});
+
+/** Leads to another page as a link does. */
+async function go(page: Page, path: string): Promise<void> {
+  await page.evaluate(
+    `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
+  );
+  await page.locator('main h1').first().waitFor();
+  await expect.poll(() => page.evaluate('document.querySelectorAll("main [aria-busy=true]").length')).toBe(0);
+}
+
+describe.skipIf(!(await isConsoleHere()))('a page from the contract', () => {
+  let fleet: Fleet;
+  beforeAll(async () => {
+    fleet = await startFleet(await sharedConsole(), `team ${'w'.repeat(90)}`);
+  });
+
+  it('makes, changes, shows once and takes away', async () => {
+    const { page, complaints } = await fleet.open(`/console/teams/${fleet.teamId}/webhook-endpoints`);
+    await seen(page.locator('.empty'), 'Nothing here yet: no webhook endpoint.');
+    await page.getByRole('button', { name: 'Create webhook endpoint' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Create webhook endpoint' }).click();
+    await seen(page.getByRole('dialog').getByRole('alert').first(), 'This is needed.');
+    await page.getByLabel('URL').fill('ftp://example.com');
+    await page.getByLabel(/^Events/).fill('run.finished');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create webhook endpoint' }).click();
+    // The server refuses it, and says so at the field.
+    await expect.poll(() => page.getByLabel('URL').getAttribute('aria-invalid')).toBe('true');
+    await passes(page, 'dialog with a refusal');
+    await page.getByLabel('URL').fill('https://example.com/hook');
+    await page.getByLabel(/^Events/).fill('nothing.known');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create webhook endpoint' }).click();
+    await seen(page.getByRole('dialog').getByRole('alert').first(), /nothing\.known/);
+    const { events } = await fleet
+      .ok<{ events?: string[] }>('GET /openapi.json')
+      .catch(() => ({ events: undefined }));
+    await page.getByLabel(/^Events/).fill(events?.[0] ?? 'build.finished');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create webhook endpoint' }).click();
+    await page.getByText('This is shown once.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText('This is shown once.').waitFor();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.waitForURL('**/webhook-endpoints/*');
+    await page.getByRole('button', { name: 'Delete webhook endpoint' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete webhook endpoint' }).click();
+    await page.waitForURL('**/webhook-endpoints');
+    await seen(page.locator('.empty'), 'Nothing here yet');
+    expect(complaints).toEqual([]);
+  });
+
+  it('types the name of what is taken away for good', async () => {
+    const { page } = await fleet.open(`/console/teams/${fleet.teamId}/projects`);
+    const made = await fleet.ok<{ id: string }>('POST /projects', {
+      name: 'gone soon',
+      teamId: fleet.teamId,
+    });
+    await page.goto(`/console/projects/${made.id}/settings`);
+    await page.getByRole('button', { name: 'Delete project' }).click();
+    const confirm = page.getByRole('dialog').getByRole('button', { name: 'Delete project' });
+    await expect.poll(() => confirm.getAttribute('aria-disabled')).toBe('true');
+    await page.getByLabel('Type gone soon to go on').fill('gone soon');
+    await confirm.click();
+    await page.waitForURL('**/projects');
+    const { projects } = await fleet.ok<{ projects: Array<{ id: string }> }>('GET /projects');
+    expect(projects.map(({ id }) => id)).not.toContain(made.id);
+  });
+
+  it.each([
+    ['1280 px, light', DESKTOP, 'light'],
+    ['390 px, dark', PHONE, 'dark'],
+  ] as const)(
+    'holds its bounds with long names, wherever it is, at %s',
+    async (_name, viewport, colorScheme) => {
+      const project = await fleet.ok<{ id: string }>('POST /projects', {
+        name: 'W'.repeat(100),
+        teamId: fleet.teamId,
+      });
+      const { id } = await fleet.ok<{ id: string }>(`POST /projects/${project.id}/environments`, {
+        name: 'e'.repeat(40),
+      });
+      await fleet.ok(`POST /environments/${id}/variables`, { name: 'V'.repeat(100), value: 'v'.repeat(200) });
+      await fleet.ok(`POST /teams/${fleet.teamId}/sandbox-runs`, { command: ['c'.repeat(200)] });
+      const bases = {
+        team: `/console/teams/${fleet.teamId}`,
+        project: `/console/projects/${project.id}`,
+        environment: `/console/projects/${project.id}/${id}`,
+        account: '/console/account',
+        staff: '/console/staff',
+      };
+      const { page, complaints } = await fleet.open(bases.account, undefined, { viewport, colorScheme });
+      const addresses = entries
+        .filter(
+          ({ parent, segments, at }) =>
+            parent === undefined && at !== 'staff' && !segments.some((each) => each.startsWith('{')),
+        )
+        .map(({ at, segments }) => `${bases[at]}/${segments.join('/')}`);
+      const more = [
+        bases.team,
+        `${bases.team}/settings`,
+        bases.project,
+        `${bases.project}/settings`,
+        bases.environment,
+        `${bases.environment}/settings`,
+        bases.account,
+      ];
+      let requests: string[] = [];
+      page.on('request', (request) => requests.push(request.url()));
+      for (const path of [...addresses, ...more]) {
+        requests = [];
+        await go(page, path);
+        expect({
+          path,
+          requests: requests.filter((url) => !url.includes('/console/assets/')).slice(12),
+        }).toEqual({ path, requests: [] });
+        await passes(page, path);
+      }
+      expect(complaints).toEqual([]);
+    },
+  );
+});
