@@ -2,6 +2,7 @@
 import type { Signal } from '@preact/signals';
 import { Button } from './button.tsx';
 import { find } from './generic/addresses.ts';
+import { isPaletteOpen } from './parts/palette.tsx';
 import { projectHref, segment, teamHref, type Place } from './place.ts';
 import { follow, navigate } from './router.ts';
 import type { SignedIn } from './session.ts';
@@ -40,6 +41,12 @@ export function Breadcrumbs({ place, isOpen }: BreadcrumbsProps) {
           </ol>
         </nav>
       )}
+      <Button
+        text="Go to…"
+        look="quiet small"
+        label="Go to anything (Ctrl K)"
+        onClick={() => (isPaletteOpen.value = true)}
+      />
     </header>
   );
 }

@@ -6,8 +6,8 @@ import { useEffect } from 'preact/hooks';
 import type { Operation } from '@svc/sdk';
 import { client } from './api.ts';
 import { lastGood, type LastGood } from './last-good.ts';
-import { createLive, every } from './live.ts';
 import type { CallSpec } from './spec.ts';
+import { followPolled } from './use-last-good.ts';
 
 export type Input = Readonly<Record<string, unknown>>;
 
@@ -58,15 +58,8 @@ export function useRead<T>(key: string, read: () => Promise<T>, everyMs?: number
   useEffect(() => {
     const entry = keep(key, read);
     entry.shown += 1;
-    void entry.data.load();
-    const end =
-      everyMs === undefined
-        ? undefined
-        : createLive().follow({
-            open: (ending) => every(everyMs, ending),
-            onEvent: async () => await entry.data.load(),
-            onLost: entry.data.markStale,
-          });
+    const end = everyMs === undefined ? undefined : followPolled(entry.data, everyMs);
+    if (end === undefined) void entry.data.load();
     return () => {
       entry.shown -= 1;
       end?.();

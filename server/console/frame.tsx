@@ -6,7 +6,7 @@ import { Breadcrumbs } from './breadcrumbs.tsx';
 import { useRead } from './cache.ts';
 import { Fetched } from './fetched.tsx';
 import { find } from './generic/addresses.ts';
-import { rememberTeam } from './last-team.ts';
+import { lastTeam, rememberTeam } from './last-team.ts';
 import { Missing } from './missing.tsx';
 import { leadOf, queryBeside } from './old-addresses.ts';
 import type { ConsolePage, PageView } from './page.ts';
@@ -15,7 +15,8 @@ import { address, readPlace, segment, type Address, type Place } from './place.t
 import { Unread } from './reading.tsx';
 import { navigate, param, path } from './router.ts';
 import { offers, type SignedIn } from './session.ts';
-import { Sidebar } from './sidebar.tsx';
+import { isPaletteOpen, Palette, usePaletteKeys } from './parts/palette.tsx';
+import { allLinks, Sidebar } from './sidebar.tsx';
 import { pageTitle } from './title.ts';
 
 interface FrameProps {
@@ -86,6 +87,7 @@ function Around({ session, place, children }: AroundProps) {
   const main = useRef<HTMLElement>(null);
   const shown = useRef(path.peek());
   const isOpen = useSignal(false);
+  usePaletteKeys();
   useSignalEffect(() => {
     if (path.value === shown.current) return;
     shown.current = path.value;
@@ -101,6 +103,9 @@ function Around({ session, place, children }: AroundProps) {
           {children}
         </main>
       </div>
+      {isPaletteOpen.value && (
+        <Palette teamId={place?.team?.id ?? lastTeam(session.who)} pages={allLinks(session, place)} />
+      )}
     </div>
   );
 }

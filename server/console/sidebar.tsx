@@ -68,6 +68,10 @@ export function Sidebar({ session, place, isOpen }: SidebarProps) {
   );
 }
 
+/** Everything that the sidebar leads to, for the palette. */
+export const allLinks = (session: SignedIn, place: Place | undefined): readonly Link[] =>
+  linksOf(session, place, place?.team?.id ?? lastTeam(session.who)).flatMap(({ links }) => links);
+
 function linksOf(session: SignedIn, place: Place | undefined, teamId: string | undefined): readonly Group[] {
   const at = place?.at;
   if (at === 'account' || at === 'staff')

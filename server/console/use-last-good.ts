@@ -20,7 +20,7 @@ export function usePolled<T>(read: () => Promise<T>, everyMs: number): LastGood<
   return kept;
 }
 
-/** Reads anew from now on. Returns how it ends. */
+/** Reads now, and anew from then on, while the tab is in view. Returns how it ends. */
 export const followPolled = <T>({ load, markStale }: LastGood<T>, everyMs: number): (() => void) =>
   createLive().follow({
     open: (ending) => every(everyMs, ending),

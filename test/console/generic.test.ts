@@ -112,6 +112,24 @@ describe.skipIf(!(await isConsoleHere()))('a page from the contract', () => {
     expect(complaints).toEqual([]);
   });
 
+  it('goes anywhere by the keyboard, to pages and to things by their names', async () => {
+    const { page } = await fleet.open(`/console/teams/${fleet.teamId}`);
+    await page.getByRole('heading', { name: 'Get started' }).waitFor();
+    await page.keyboard.press('Control+k');
+    const field = page.getByLabel('Page, or name or id of a thing');
+    await field.fill('trusted k');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/trusted-keys');
+    await page.keyboard.press('Control+k');
+    await field.fill('shop');
+    await page.getByRole('dialog').getByRole('link', { name: 'shop project' }).waitFor();
+    await passes(page, 'palette');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/projects/${fleet.projectId}`);
+    await page.getByRole('heading', { name: 'shop' }).waitFor();
+  });
+
   it('types the name of what is taken away for good', async () => {
     const { page } = await fleet.open(`/console/teams/${fleet.teamId}/projects`);
     const made = await fleet.ok<{ id: string }>('POST /projects', {

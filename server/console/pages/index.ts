@@ -13,6 +13,12 @@ export const PAGES: readonly ConsolePage[] = [
   },
   {
     at: 'team',
+    segments: ['inbox'],
+    title: 'Inbox',
+    load: async () => (await import('./inbox/inbox-page.tsx')).InboxPage,
+  },
+  {
+    at: 'team',
     segments: ['runners'],
     title: 'Runners',
     area: 'engine',
