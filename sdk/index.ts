@@ -39,6 +39,7 @@ export type { Logger } from './core/log.ts';
 export type { Operation } from './core/operation.ts';
 export type { Fetch } from './core/send.ts';
 export type { SseEvent } from './core/sse.ts';
+export { nearest } from './core/suggest.ts';
 export { SDK_VERSION } from './core/version.ts';
 export { DeployingEnvironments } from './deploy-and-wait.ts';
 export type { EnvironmentsDeployAndWaitParams } from './deploy-and-wait.ts';
