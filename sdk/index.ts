@@ -50,6 +50,9 @@ export { isFeatureEnabled } from './features.ts';
 export { packBundle } from './pack-bundle.ts';
 export * from './gen/index.ts';
 export type { SpaceHandle } from './space.ts';
+export { SvcWebhookError, verifyWebhook } from './verify-webhook.ts';
+export type { WebhookErrorCode, WebhookHeaders } from './verify-webhook.ts';
+export type { WebhookEvent, WebhookEventType } from './webhook-event.ts';
 
 /** Options of `createSvcSDK`. */
 export type SvcSDKOptions = ClientOptions;
