@@ -1,6 +1,6 @@
 /**
- * The package as its users get it: packed once, installed into an empty folder, and used from there by each kind
- * of module, under each resolution of modules, and by every runtime that the machine has.
+ * Uses the package as strangers get it: packed once, installed into an empty folder, and used from there by
+ * each kind of module, under each resolution of modules, and by every runtime that the machine has.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';

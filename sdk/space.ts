@@ -22,7 +22,7 @@ export interface SpaceHandle {
   readonly id: string;
   /** Projects in the space. */
   readonly projects: {
-    /** Lists the projects that the caller may see, newest first, over all pages or as many as `limit` says. */
+    /** Lists the projects that the caller may see, newest first, over all pages. */
     list(
       params?: Omit<ProjectsListParams, 'spaceId'> & CallOptions,
       options?: CallOptions,

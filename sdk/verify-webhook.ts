@@ -8,7 +8,7 @@ import type { WebhookEvent } from './webhook-event.ts';
 
 /** Most time between sending and now, in either direction, as clocks differ. */
 const TOLERANCE_MS = 300_000;
-/** The service sends two at most, while a secret is being replaced; senders of more are not worth the work. */
+/** The service sends two at most, while a secret is being replaced; more are not worth the work. */
 const SIGNATURES_MAX = 10;
 const PREFIX = 'whsec_';
 
@@ -46,8 +46,9 @@ export type WebhookHeaders =
 
 /**
  * Returns the event, if it was signed with the secret (`whsec_…`) of the endpoint and sent within five
- * minutes of now. Throws `SvcWebhookError` if not. The body is the raw text or bytes as they came: JSON that was parsed and written
- * again has another signature. While a secret is being replaced the old and the new one both verify.
+ * minutes of now; throws `SvcWebhookError` if not. The body is the raw text or bytes as they came: JSON that
+ * was parsed and written again has another signature. While a secret is being replaced the old and the new
+ * one both verify.
  *
  * @example Take a webhook
  * const event = await verifyWebhook(await request.text(), request.headers, secret);
@@ -109,7 +110,9 @@ function isGetter(headers: WebhookHeaders): headers is { get(name: string): stri
   return 'get' in headers && typeof headers.get === 'function';
 }
 
-/** Names have any case in a record; of several values none is the one, so that they are joined as on the wire. */
+/**
+ * Names have any case in a record; of several values none is the one, so that they are joined as on the wire.
+ */
 function recordValue(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   name: string,

@@ -40,7 +40,7 @@ export interface WebhookEvent {
   readonly type: WebhookEventType;
   /** Time at which it happened, RFC 3339 in UTC. */
   readonly timestamp: string;
-  /** What is told of it; the reference page of events says when each of them is sent. */
+  /** Details of it; the reference page of events says when each of them is sent. */
   readonly data: {
     /** Team whose endpoint it is. */
     readonly teamId: string;

@@ -9,7 +9,7 @@ import { docComment, HEADER, propertyKey, quote } from './text.ts';
 import { classOf, type Direction, type ShownType } from './type-plan.ts';
 
 const LIMIT = 'limit';
-/** Of a list, which gives its pages itself, the limit is another one than that of a page. */
+/** A list gives its pages itself, so that its limit is another one than that of a page. */
 const LIST_LIMIT = 'Most items in all, over as many pages as that takes. Default: every one.';
 /** An argument of a list that is paged by number too: the form that takes a cursor does without. */
 const PAGE_NUMBER = 'page';
