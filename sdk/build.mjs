@@ -11,7 +11,8 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
+const folderOf = (name) => dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
+const tsc = join(folderOf('typescript'), 'bin', 'tsc');
 
 /**
  * Entries of the package. The readers of CI files have what they need bundled into them: the client has no
@@ -33,7 +34,9 @@ export async function buildSdk({ outDir = join(here, 'dist'), types = true } = {
     bundle('esm', source, join(outDir, `${name}.js`)),
     bundle('cjs', source, join(outDir, `${name}.cjs`)),
   ]);
-  await Promise.all(types ? [...bundles, declare(outDir)] : bundles);
+  // Its licence wants to be in every copy.
+  const licence = cp(join(folderOf('yaml'), 'LICENSE'), join(outDir, 'yaml.LICENSE'));
+  await Promise.all([...bundles, licence, ...(types ? [declare(outDir)] : [])]);
 }
 
 async function bundle(format, source, outfile) {

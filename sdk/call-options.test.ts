@@ -32,6 +32,48 @@ it.each<[string, () => PromiseLike<unknown>, object]>([
   expect(JSON.parse(seen?.body ?? '')).toEqual(body);
 });
 
+it.each<[string, () => PromiseLike<unknown>, string]>([
+  [
+    'parameter',
+    () => sdk.builds.create('env_1', { comit: 'c0ffee' } as object),
+    'unknown option "comit", did you mean "commit"?',
+  ],
+  [
+    'option among parameters',
+    () => sdk.builds.create('env_1', { idempotencykey: 'mine' } as object),
+    'did you mean "idempotencyKey"?',
+  ],
+  [
+    'option behind them',
+    () => sdk.builds.create('env_1', {}, { retries: 1 } as object),
+    'POST /environments/{environmentId}/builds: unknown option "retries", expected some of',
+  ],
+  [
+    'option of a call without parameters',
+    () => sdk.teams.list({ pageSize: 5 } as object),
+    'unknown option "pageSize"',
+  ],
+  [
+    'parameter of a list',
+    () => sdk.projects.list({ limt: 5 } as object),
+    'GET /projects: unknown option "limt", did you mean "limit"?',
+  ],
+  ['parameter of a page', () => sdk.projects.listPage({ curser: 'c' } as object), 'did you mean "cursor"?'],
+  [
+    'option of a wait',
+    () => sdk.environments.deployAndWait('env_1', { pollInterval: 5 } as object),
+    'environments.deployAndWait: unknown option "pollInterval", did you mean "pollIntervalMs"?',
+  ],
+])('an unknown %s is refused by its name, and nothing is sent', async (_, call, message) => {
+  const error: unknown = await call().then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(TypeError);
+  expect(String(error)).toContain(message);
+  expect(server.seen).toHaveLength(0);
+});
+
 it('other options of a call are taken among its parameters too, and none of them is sent', async () => {
   server.reply({ ...done, then: 'hang', status: 0 }, { body: { artifacts: [] } });
   await expect(sdk.builds.create('env_1', { timeoutMs: 20 })).rejects.toThrow(SvcTimeoutError);

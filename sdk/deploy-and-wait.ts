@@ -2,7 +2,7 @@
 import type { CallOptions, Client } from './core/client.ts';
 import { systemRuntime, type Runtime } from './core/runtime.ts';
 import { Environments, type Build, type Builds, type BuildState } from './gen/index.ts';
-import { checkMs, POLL_INTERVAL_MS, POLL_TIMEOUT_MS, waitForEnd } from './wait.ts';
+import { checkMs, checkWaitOptions, POLL_INTERVAL_MS, POLL_TIMEOUT_MS, waitForEnd } from './wait.ts';
 
 const GOES_ON: ReadonlySet<BuildState> = new Set(['queued', 'running', 'publishing', 'deploying']);
 
@@ -43,6 +43,7 @@ export class DeployingEnvironments extends Environments {
     params: EnvironmentsDeployAndWaitParams & CallOptions = {},
     own: CallOptions = {},
   ): Promise<Build> {
+    checkWaitOptions('environments.deployAndWait', params, ['pollIntervalMs', 'pollTimeoutMs']);
     const { pollIntervalMs = POLL_INTERVAL_MS, pollTimeoutMs = POLL_TIMEOUT_MS, ...among } = params;
     const options = { ...among, ...own };
     checkMs('pollIntervalMs', pollIntervalMs, 1);

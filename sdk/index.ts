@@ -39,6 +39,7 @@ export type { Logger } from './core/log.ts';
 export type { Operation } from './core/operation.ts';
 export type { Fetch } from './core/send.ts';
 export type { SseEvent } from './core/sse.ts';
+export { nearest } from './core/suggest.ts';
 export { SDK_VERSION } from './core/version.ts';
 export { DeployingEnvironments } from './deploy-and-wait.ts';
 export type { EnvironmentsDeployAndWaitParams } from './deploy-and-wait.ts';
@@ -49,6 +50,9 @@ export { isFeatureEnabled } from './features.ts';
 export { packBundle } from './pack-bundle.ts';
 export * from './gen/index.ts';
 export type { SpaceHandle } from './space.ts';
+export { SvcWebhookError, verifyWebhook } from './verify-webhook.ts';
+export type { WebhookErrorCode, WebhookHeaders } from './verify-webhook.ts';
+export type { WebhookEvent, WebhookEventType } from './webhook-event.ts';
 
 /** Options of `createSvcSDK`. */
 export type SvcSDKOptions = ClientOptions;

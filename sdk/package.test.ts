@@ -1,16 +1,12 @@
-/**
- * The package as its users get it: its size, its two module kinds, and types that hold under each resolution.
- */
+/** Checks the package before it is packed: its size, what it needs, its version. */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildSdk } from './build.mjs';
+import { describe, expect, it } from 'vitest';
 import { SDK_VERSION } from './core/version.ts';
 
 const run = promisify(execFile);
@@ -59,75 +55,5 @@ describe('the package', () => {
     const manifest: unknown = JSON.parse(await readFile(join(here, 'package.json'), 'utf8'));
     expect(manifest).toMatchObject({ version: SDK_VERSION });
     expect(manifest).not.toHaveProperty('dependencies');
-  });
-});
-
-describe('a project that uses the built package', () => {
-  let project = '';
-  const usage = `
-    const sdk: SvcSDK = createSvcSDK({ baseUrl: 'http://localhost:1', maxRetries: 0 });
-    export async function names(): Promise<string[]> {
-      const all: string[] = [];
-      for await (const project of sdk.projects.list()) all.push(project.name);
-      const { data, requestId } = await sdk.projects.get('p', { signal: AbortSignal.timeout(1) }).withResponse();
-      all.push(data.name, requestId ?? '');
-      try {
-        await sdk.projects.get('p');
-      } catch (error) {
-        if (error instanceof SvcApiError) all.push(error.code);
-      }
-      return all;
-    }
-    // @ts-expect-error: options are checked
-    createSvcSDK({ baseUrl: 1 });
-  `;
-
-  beforeAll(async () => {
-    project = await mkdtemp(join(tmpdir(), 'svc-sdk-'));
-    const installed = join(project, 'node_modules', '@svc', 'sdk');
-    await mkdir(installed, { recursive: true });
-    await buildSdk({ outDir: join(installed, 'dist') });
-    await cp(join(here, 'package.json'), join(installed, 'package.json'));
-    await writeFile(
-      join(project, 'esm.mts'),
-      `import { createSvcSDK, SvcApiError, type SvcSDK } from '@svc/sdk';${usage}`,
-    );
-    await writeFile(
-      join(project, 'cjs.cts'),
-      `import { createSvcSDK, SvcApiError, type SvcSDK } from '@svc/sdk';${usage}`,
-    );
-  });
-  afterAll(() => rm(project, { recursive: true, force: true }));
-
-  const strict = [
-    '--noEmit',
-    '--strict',
-    '--exactOptionalPropertyTypes',
-    '--noUncheckedIndexedAccess',
-    '--target',
-    'es2022',
-  ];
-  const web = ['--lib', 'es2023,dom,dom.iterable,dom.asynciterable', '--types', ''];
-  it.each([
-    ['node16, as ES module and as CommonJS', ['esm.mts', 'cjs.cts'], ['--module', 'node16']],
-    ['nodenext', ['esm.mts'], ['--module', 'nodenext']],
-    ['bundler', ['esm.mts'], ['--module', 'esnext', '--moduleResolution', 'bundler']],
-  ])('compiles it under %s, libraries checked too', async (_name, files, resolution) => {
-    const args = [...strict, ...web, ...resolution, '--skipLibCheck', 'false', ...files];
-    expect(await complaints(project, ...args)).toBe('');
-  });
-
-  it.each([
-    [
-      'import',
-      [
-        '--input-type=module',
-        '-e',
-        `import { createSvcSDK } from '@svc/sdk'; console.log(typeof createSvcSDK().projects.list);`,
-      ],
-    ],
-    ['require', ['-e', `console.log(typeof require('@svc/sdk').createSvcSDK().projects.list);`]],
-  ])('runs it with %s', async (_name, args) => {
-    expect((await run(process.execPath, args, { cwd: project })).stdout.trim()).toBe('function');
   });
 });

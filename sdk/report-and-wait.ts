@@ -5,7 +5,7 @@
 import type { CallOptions, Client } from './core/client.ts';
 import { systemRuntime, type Runtime } from './core/runtime.ts';
 import { Ci, type CiReportParams, type CiRun } from './gen/index.ts';
-import { checkMs, POLL_INTERVAL_MS, POLL_TIMEOUT_MS, waitForEnd } from './wait.ts';
+import { checkMs, checkWaitOptions, POLL_INTERVAL_MS, POLL_TIMEOUT_MS, waitForEnd } from './wait.ts';
 
 /** Parameters of `ci.reportAndWait`. */
 export interface CiReportAndWaitParams {
@@ -44,6 +44,7 @@ export class ReportingCi extends Ci {
     params: CiReportAndWaitParams & Omit<CallOptions, 'timeoutMs'> = {},
     own: CallOptions = {},
   ): Promise<CiRun> {
+    checkWaitOptions('ci.reportAndWait', params, ['pollIntervalMs', 'timeoutMs']);
     const { pollIntervalMs = POLL_INTERVAL_MS, timeoutMs = POLL_TIMEOUT_MS, ...among } = params;
     const options = { ...among, ...own };
     checkMs('pollIntervalMs', pollIntervalMs, 1);

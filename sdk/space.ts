@@ -3,6 +3,9 @@ import type { ApiPromise, CallOptions, PagePromise } from './core/client.ts';
 import type {
   AiMessage,
   Project,
+  ProjectsListPageParams,
+  ProjectsListParams,
+  ProjectsListResponse,
   Resources,
   SearchKind,
   SearchResult,
@@ -20,7 +23,15 @@ export interface SpaceHandle {
   /** Projects in the space. */
   readonly projects: {
     /** Lists the projects that the caller may see, newest first, over all pages. */
-    list(options?: CallOptions): PagePromise<Project>;
+    list(
+      params?: Omit<ProjectsListParams, 'spaceId'> & CallOptions,
+      options?: CallOptions,
+    ): PagePromise<Project>;
+    /** Gives one page: pass `nextCursor` as `cursor` for the next one; it is absent on the last. */
+    listPage(
+      params?: Omit<ProjectsListPageParams, 'spaceId'> & CallOptions,
+      options?: CallOptions,
+    ): ApiPromise<ProjectsListResponse>;
   };
   /** Finds projects and environments of the space by a part of their name. */
   search(
@@ -40,7 +51,10 @@ export function createSpaceHandle(
 ): SpaceHandle {
   return {
     id: spaceId,
-    projects: { list: (options) => projects.list({ spaceId }, options) },
+    projects: {
+      list: (params, options) => projects.list({ ...params, spaceId }, options),
+      listPage: (params, options) => projects.listPage({ ...params, spaceId }, options),
+    },
     search: (query, kinds, options) => spaces.search(spaceId, query, kinds, options),
     overview: (options) => spaces.overview(spaceId, options),
     ai: (messages, options) => spaces.ai(spaceId, messages, options),

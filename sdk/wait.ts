@@ -1,6 +1,8 @@
 /** Waits for the end of something that goes on by itself, by looking at it again and again. */
 import type { CallOptions } from './core/client.ts';
 import { SvcApiError, SvcTimeoutError } from './core/errors.ts';
+import { refuseUnknown } from './core/known-names.ts';
+import { CALL_OPTIONS } from './core/params.ts';
 import type { Runtime } from './core/runtime.ts';
 import { sleep } from './core/scope.ts';
 
@@ -47,6 +49,11 @@ export async function waitForEnd<T>(wait: Wait<T>): Promise<T> {
     }
   }
   return known;
+}
+
+/** Refuses what is neither an option of a call nor one of these of the wait. */
+export function checkWaitOptions(where: string, given: object, own: readonly string[]): void {
+  refuseUnknown(given, { where, known: [...own, ...CALL_OPTIONS] });
 }
 
 export function checkMs(name: string, value: number, min: number): void {

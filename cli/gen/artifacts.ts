@@ -22,7 +22,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     examples: [{ title: 'A benchmark of a model, run in a sandbox of the team', cli: 'artifacts attest-evaluation art_01 --team team_01 --suite-id mmlu --suite-name MMLU --score 0.71 --evaluated-at 2026-11-20T10:00:00Z --methodology-version 3 --case-results \'[]\'' }],
   },
   attestations: {
-    operation: { method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/attestations', items: 'attestations' },
+    operation: { method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/attestations', items: 'attestations', pageMax: 20 },
     positionals: [
       { name: 'artifactId', description: 'Id or digest of the artifact.' },
     ],
@@ -99,7 +99,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     examples: [{ title: 'What was made of a commit', cli: 'artifacts list --team team_01 --commit 3f2a9c1d5e7b8a90' }],
   },
   packages: {
-    operation: { method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/packages', items: 'packages' },
+    operation: { method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/packages', items: 'packages', pageMax: 1000 },
     positionals: [
       { name: 'artifactId', description: 'Id or digest of the artifact.' },
     ],

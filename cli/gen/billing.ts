@@ -32,7 +32,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     secrets: ['url'],
   },
   statements: {
-    operation: { method: 'GET', path: '/teams/{teamId}/statements', items: 'statements' },
+    operation: { method: 'GET', path: '/teams/{teamId}/statements', items: 'statements', pageMax: 100 },
     flags: [
       { name: 'teamId', flag: 'team', required: true },
       { name: 'cursor', description: '`nextCursor` of the page before.' },

@@ -188,7 +188,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     description: 'Says how a run ended, and that is how it stays. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise; `unknown` is no end, and gives way to any).',
   },
   'runs jobs': {
-    operation: { method: 'GET', path: '/ci/runs/{runId}/jobs', items: 'jobs' },
+    operation: { method: 'GET', path: '/ci/runs/{runId}/jobs', items: 'jobs', pageMax: 500 },
     positionals: [
       { name: 'runId' },
     ],

@@ -3,12 +3,23 @@
  * announce.
  */
 import type { RouteModel, RpcModel } from './model.ts';
-import type { JsonObject, Schemas } from './openapi-schemas.ts';
+import type { Examples } from './openapi-examples.ts';
+import type { Json, JsonObject, Schemas } from './openapi-schemas.ts';
 import { isVoid } from './sdk-plan.ts';
 
 export const ERROR_SCHEMA: JsonObject = {
   type: 'object',
   description: 'The one shape of every error.',
+  examples: [
+    {
+      error: {
+        code: 'not_found',
+        message: 'there is no such thing, or none that you may see',
+        requestId: 'req_01kf3m9a7ve4tbq2h8n6wxy5zd',
+        retryable: false,
+      },
+    },
+  ],
   required: ['error'],
   properties: {
     error: {
@@ -28,10 +39,15 @@ export const ERROR_SCHEMA: JsonObject = {
 /** Reads "Errors: `not_found` (404), `limit_reached` (409, runners of the team)" as comments have it. */
 const ANNOUNCED = /`([a-z][a-z0-9_]*)` \((\d{3})\b/g;
 
-export function responsesOf(rpc: RpcModel, route: RouteModel, schemas: Schemas): JsonObject {
+export interface Printers {
+  readonly schemas: Schemas;
+  readonly examples: Examples;
+}
+
+export function responsesOf(rpc: RpcModel, route: RouteModel, printers: Printers): JsonObject {
   const errors = errorsOf(rpc);
-  const entries: [string, JsonObject][] = [[String(rpc.successStatus), successOf(rpc, route, schemas)]];
-  if (rpc.emptyWithout) entries.push(['200', withoutEffect(schemas.message(rpc.response, 'output'))]);
+  const entries: [string, JsonObject][] = [[String(rpc.successStatus), successOf(rpc, route, printers)]];
+  if (rpc.emptyWithout) entries.push(['200', withoutEffect(rpc, printers)]);
   for (const [status, codes] of [...errors].sort(([a], [b]) => a - b)) {
     entries.push([
       String(status),
@@ -72,15 +88,16 @@ function errorResponse(description: string): JsonObject {
   return { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } };
 }
 
-function withoutEffect(stored: JsonObject): JsonObject {
-  const schema = { anyOf: [stored, { type: 'object', maxProperties: 0 }] };
+function withoutEffect({ response }: RpcModel, { schemas, examples }: Printers): JsonObject {
+  const schema = { anyOf: [schemas.message(response, 'output'), { type: 'object', maxProperties: 0 }] };
+  const example = examples.message(response, 'output');
   const description = 'The newest one that is stored, or an empty object: its platform feature is off.';
-  return { description, content: { 'application/json': { schema } } };
+  return { description, content: { 'application/json': { schema, example } } };
 }
 
-function successOf(rpc: RpcModel, route: RouteModel, schemas: Schemas): JsonObject {
+function successOf(rpc: RpcModel, route: RouteModel, { schemas, examples }: Printers): JsonObject {
   if (isVoid(rpc)) {
-    const content = { 'application/json': { schema: { type: 'object' } } };
+    const content = { 'application/json': { schema: { type: 'object' }, example: {} } };
     return { description: 'Done.', ...(rpc.successStatus !== 204 && { content }) };
   }
   if (rpc.raw)
@@ -89,9 +106,12 @@ function successOf(rpc: RpcModel, route: RouteModel, schemas: Schemas): JsonObje
   const schema = route.responseField
     ? schemas.field(route.responseField, 'output')
     : schemas.message(rpc.response, 'output');
-  if (!rpc.serverStreaming) return { description, content: { 'application/json': { schema } } };
+  const example: Json = route.responseField
+    ? examples.field(route.responseField, 'output')
+    : examples.message(rpc.response, 'output');
+  if (!rpc.serverStreaming) return { description, content: { 'application/json': { schema, example } } };
   return {
     description: `${description} One object for each event (\`data:\` of the event stream, or one line).`,
-    content: { 'text/event-stream': { schema }, 'application/x-ndjson': { schema } },
+    content: { 'text/event-stream': { schema, example }, 'application/x-ndjson': { schema, example } },
   };
 }

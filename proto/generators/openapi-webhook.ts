@@ -64,6 +64,7 @@ export const webhookOperation: JsonObject = {
       in: 'path',
       required: true,
       description: 'Webhook id, `cih_…`; of Jenkins with a dot and the secret behind it.',
+      example: 'cih_01kf3m9a7ve4tbq2h8n6wxy5zd',
       schema: { type: 'string', pattern: '^cih_[0-9a-z]{26}(\\.[\\w-]{1,200})?$' },
     },
     ...HEADERS.map((name) => ({
@@ -76,9 +77,10 @@ export const webhookOperation: JsonObject = {
   requestBody: {
     required: true,
     content: {
-      'application/json': { schema: {} },
+      'application/json': { schema: {}, example: { action: 'completed', workflow_run: { id: 42 } } },
       'application/x-www-form-urlencoded': {
         schema: { type: 'object', properties: { payload: { type: 'string', description: 'The JSON.' } } },
+        example: { payload: '{"action":"completed","workflow_run":{"id":42}}' },
       },
     },
   },
@@ -108,7 +110,8 @@ export const webhookOperation: JsonObject = {
 function answer(description: string, more: JsonObject): JsonObject {
   const id = { type: 'string', description: 'Delivery id, `ciw_…`.' };
   const schema = { type: 'object', required: ['id'], properties: { id, ...more } };
-  return { description, content: { 'application/json': { schema } } };
+  const example = { id: 'ciw_01kf3m9a7ve4tbq2h8n6wxy5zd' };
+  return { description, content: { 'application/json': { schema, example } } };
 }
 
 function refusal(description: string): JsonObject {

@@ -6,11 +6,17 @@ import { TIMEOUT_MS_DEFAULT } from '../http/rpc.ts';
 import type { RpcModel } from './model.ts';
 import { literal } from './text.ts';
 
-/**
- * Prints the operation; where it is `shaped`, with what makes a list or a single field of the response, which
- * is else taken whole.
- */
-export function printOperation(rpc: RpcModel, shaped: boolean): string {
+/** The size of a page that the SDK takes where the operation says no other (sdk/core/client.ts). */
+const PAGE_MAX_USUAL = 200;
+
+export interface OperationForm {
+  /** With what makes a list or a single field of the response, which is else taken whole. */
+  readonly shaped: boolean;
+  /** With the fields that callers may name in an object. */
+  readonly fields?: readonly string[];
+}
+
+export function printOperation(rpc: RpcModel, { shaped, fields }: OperationForm): string {
   const [primary] = rpc.routes;
   if (!primary) throw new Error(`${rpc.id} has no route`);
   const { route, jsonPath, bodyField } = primary;
@@ -21,9 +27,11 @@ export function printOperation(rpc: RpcModel, shaped: boolean): string {
     path: jsonPath,
     ...(body !== undefined && { body }),
     ...(shaped && rpc.page && { items: rpc.page.items.json }),
+    ...(shaped && rpc.page && rpc.page.maxLimit !== PAGE_MAX_USUAL && { pageMax: rpc.page.maxLimit }),
     ...(rpc.raw && { raw: true }),
     ...(rpc.serverStreaming && !rpc.raw && { stream: resume === undefined ? {} : { resume } }),
     ...(!rpc.serverStreaming && rpc.timeoutMs > TIMEOUT_MS_DEFAULT && { timeoutMs: rpc.timeoutMs }),
     ...(shaped && rpc.sdk?.returns && { returns: rpc.sdk.returns.json }),
+    ...(fields && { fields }),
   });
 }

@@ -73,7 +73,7 @@ function printCommand({ rpc, cli }: Command, gate: Gate): string {
   };
   return [
     `  ${propertyKey(wordsOf({ rpc, cli }))}: {`,
-    `    operation: ${printOperation(rpc, true)},`,
+    `    operation: ${printOperation(rpc, { shaped: true })},`,
     ...printFields('positionals', cli.positionals, { required: true, bodyBytesMax }),
     ...printFields('flags', cli.flags, { required: false, bodyBytesMax }),
     ...Object.entries(unusual(command, usual)).map(([key, value]) => `    ${key}: ${literal(value)},`),

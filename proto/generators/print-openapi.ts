@@ -1,9 +1,10 @@
 /** Prints proto/gen/openapi.json: OpenAPI 3.1 of everything that is served on the public port. */
 import { lowerFirst } from './build-model.ts';
 import type { FieldModel, Model, RouteModel, RpcModel, ServiceModel } from './model.ts';
-import { ERROR_SCHEMA, responsesOf } from './openapi-responses.ts';
+import { createExamples } from './openapi-examples.ts';
+import { ERROR_SCHEMA, responsesOf, type Printers } from './openapi-responses.ts';
 import { WEBHOOK_PATH, WEBHOOK_SERVICE, webhookOperation } from './openapi-webhook.ts';
-import { createSchemas, type Json, type JsonObject, type Schemas } from './openapi-schemas.ts';
+import { createSchemas, type Json, type JsonObject } from './openapi-schemas.ts';
 import { isVoid } from './sdk-plan.ts';
 import { areaText, firstSentence } from './text.ts';
 import { classOf, planTypes } from './type-plan.ts';
@@ -46,7 +47,7 @@ export function printOpenApi(model: Model, version: string): string {
       ...(!isVoid(rpc) && !rpc.raw && { output: rpc.routes[0]?.responseField ?? rpc.response }),
     })),
   );
-  const schemas = createSchemas(plan);
+  const printers = { schemas: createSchemas(plan), examples: createExamples(model) };
   const document: JsonObject = {
     openapi: '3.1.0',
     info: { title: 'svc', version, description: DESCRIPTION.replaceAll('\n', ' ') },
@@ -59,9 +60,9 @@ export function printOpenApi(model: Model, version: string): string {
         .sort();
       return tags.length === 0 ? [] : [{ name: areaText(area).title, tags }];
     }),
-    paths: sorted({ ...pathsOf(rpcs, schemas), ...webhooksOf(services) }),
+    paths: sorted({ ...pathsOf(rpcs, printers), ...webhooksOf(services) }),
     components: {
-      schemas: sorted({ ...schemas.components(), Error: ERROR_SCHEMA }),
+      schemas: sorted({ ...printers.schemas.components(), Error: ERROR_SCHEMA }),
       securitySchemes: SECURITY_SCHEMES,
     },
   };
@@ -88,7 +89,7 @@ function webhooksOf(services: readonly ServiceModel[]): Record<string, JsonObjec
 
 const VERB_ORDER: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-function pathsOf(rpcs: readonly RpcModel[], schemas: Schemas): Record<string, JsonObject> {
+function pathsOf(rpcs: readonly RpcModel[], printers: Printers): Record<string, JsonObject> {
   const entries = rpcs.flatMap((rpc) => rpc.routes.map((route, index) => ({ rpc, route, index })));
   entries.sort((a, b) => VERB_ORDER.indexOf(a.route.route.verb) - VERB_ORDER.indexOf(b.route.route.verb));
   // Templates that differ only in the names of their parameters are one path in OpenAPI: the last operation,
@@ -97,7 +98,7 @@ function pathsOf(rpcs: readonly RpcModel[], schemas: Schemas): Record<string, Js
   const paths: Record<string, JsonObject> = {};
   for (const bound of entries) {
     const path = named.get(bound.route.shape) ?? bound.route.jsonPath;
-    const operation = operationOf({ ...bound, path }, schemas);
+    const operation = operationOf({ ...bound, path }, printers);
     paths[path] = { ...paths[path], [bound.route.route.verb.toLowerCase()]: operation };
   }
   return paths;
@@ -112,13 +113,13 @@ interface Bound {
   readonly path: string;
 }
 
-function operationOf({ rpc, route, index, path }: Bound, schemas: Schemas): JsonObject {
-  const body = requestBodyOf(route, schemas);
+function operationOf({ rpc, route, index, path }: Bound, printers: Printers): JsonObject {
+  const body = requestBodyOf(route, printers);
   const samples = rpc.examples.flatMap(({ title, cli, sdk }) => [
     ...(cli === undefined ? [] : [{ lang: 'Shell', label: title, source: `svc ${cli}` }]),
     ...(sdk === undefined ? [] : [{ lang: 'TypeScript', label: title, source: `await sdk.${sdk};` }]),
   ]);
-  const parameters = parametersOf({ rpc, route, path }, schemas);
+  const parameters = parametersOf({ rpc, route, path }, printers);
   return {
     operationId: `${tagOf(rpc.service)}.${rpc.sdk?.name ?? lowerFirst(rpc.name)}${index === 0 ? '' : `_${index + 1}`}`,
     tags: [tagOf(rpc.service)],
@@ -127,7 +128,7 @@ function operationOf({ rpc, route, index, path }: Bound, schemas: Schemas): Json
     ...(rpc.deprecated && { deprecated: true }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: body }),
-    responses: responsesOf(rpc, route, schemas),
+    responses: responsesOf(rpc, route, printers),
     security: securityOf(rpc),
     ...(rpc.sessionOnly && { 'x-svc-session-only': true }),
     ...(rpc.scope !== undefined && { 'x-svc-scope': rpc.scope }),
@@ -155,10 +156,11 @@ function securityOf(rpc: RpcModel): JsonObject[] {
   }
 }
 
-function requestBodyOf(route: RouteModel, schemas: Schemas): JsonObject | undefined {
+function requestBodyOf(route: RouteModel, { schemas, examples }: Printers): JsonObject | undefined {
   if (route.bodyField) {
     const { bodyField } = route;
-    const content = { 'application/json': { schema: schemas.field(bodyField, 'input') } };
+    const example = examples.field(bodyField, 'input');
+    const content = { 'application/json': { schema: schemas.field(bodyField, 'input'), example } };
     return { ...(bodyField.required && { required: true }), content };
   }
   if (route.route.body !== '*') return undefined;
@@ -166,36 +168,43 @@ function requestBodyOf(route: RouteModel, schemas: Schemas): JsonObject | undefi
   const required = fields.some((field) => field.required);
   return {
     ...(required && { required: true }),
-    content: { 'application/json': { schema: schemas.object(fields, 'input') } },
+    content: {
+      'application/json': {
+        schema: schemas.object(fields, 'input'),
+        example: examples.object(fields, 'input'),
+      },
+    },
   };
 }
 
-function parametersOf({ rpc, route, path }: Omit<Bound, 'index'>, schemas: Schemas): JsonObject[] {
+function parametersOf({ rpc, route, path }: Omit<Bound, 'index'>, printers: Printers): JsonObject[] {
   const names = path.match(/\{[^{}]+\}/g)?.map((parameter) => parameter.slice(1, -1)) ?? [];
   const inPath = route.pathFields.map((field, place) => ({
-    ...parameter({ in: 'path', name: names[place] ?? field.json }, field, schemas),
+    ...parameter({ in: 'path', name: names[place] ?? field.json }, field, printers),
     required: true,
+    example: printers.examples.field(field, 'input'),
   }));
   const query = route.queryFields
     .filter((field) => !field.outputOnly)
-    .flatMap((field) => queryParameters(field, field.json, schemas));
+    .flatMap((field) => queryParameters(field, field.json, printers));
   return [...inPath, ...query, ...headersOf(rpc)];
 }
 
 /** A message in the query is its fields with dotted names. */
-function queryParameters(field: FieldModel, name: string, schemas: Schemas): JsonObject[] {
+function queryParameters(field: FieldModel, name: string, printers: Printers): JsonObject[] {
   if (field.type.kind === 'message' && !field.repeated && !field.map) {
     return field.type.message.fields
       .filter((inner) => !inner.outputOnly)
-      .flatMap((inner) => queryParameters(inner, `${name}.${inner.json}`, schemas));
+      .flatMap((inner) => queryParameters(inner, `${name}.${inner.json}`, printers));
   }
-  return [{ ...parameter({ in: 'query', name }, field, schemas), ...(field.required && { required: true }) }];
+  const example = field.required && { required: true, example: printers.examples.field(field, 'input') };
+  return [{ ...parameter({ in: 'query', name }, field, printers), ...example }];
 }
 
 function parameter(
   place: { readonly in: 'path' | 'query'; readonly name: string },
   field: FieldModel,
-  schemas: Schemas,
+  { schemas }: Printers,
 ): JsonObject {
   const { description: _description, ...schema } = schemas.field(field, 'input');
   return { name: place.name, in: place.in, description: field.comment, schema };

@@ -8,7 +8,9 @@ import { COMMON, fileOf, homeOf, isVoid, planSdk, propertyOf, type SdkPlan } fro
 import { docComment, HEADER, propertyKey, quote } from './text.ts';
 import { classOf, type Direction, type ShownType } from './type-plan.ts';
 
-const PAGING_FIELDS: readonly string[] = ['limit', 'cursor'];
+const LIMIT = 'limit';
+/** A list gives its pages itself, so that its limit is another one than that of a page. */
+const LIST_LIMIT = 'Most items in all, over as many pages as that takes. Default: every one.';
 /** An argument of a list that is paged by number too: the form that takes a cursor does without. */
 const PAGE_NUMBER = 'page';
 /** The one import of a resource that is more than types. */
@@ -93,8 +95,9 @@ type Form = 'call' | 'list' | 'page' | 'stream';
 function printMethod(context: FileContext, rpc: RpcModel, form: Form): string[] {
   const { sdk } = rpc;
   if (!sdk) return [];
-  const params = paramFields(rpc, form);
-  const taken = form === 'page' ? sdk.args.filter(({ field }) => field.name !== PAGE_NUMBER) : sdk.args;
+  const { params } = sdk;
+  const byNumber = form === 'list' && sdk.args.some(isPageNumber);
+  const taken = rpc.page ? sdk.args.filter((arg) => !isPageNumber(arg)) : sdk.args;
   const args = taken.map(
     ({ field, optional }) => `${field.json}${optional ? '?' : ''}: ${tsType(context, field, 'input')}`,
   );
@@ -109,12 +112,43 @@ function printMethod(context: FileContext, rpc: RpcModel, form: Form): string[] 
   const fields = names.length > 0 ? `{ ${names.join(', ')} }` : '{}';
   const asked = params.length > 0 ? `...withParams(${fields}, params, options)` : `${fields}, options`;
   const clientMethod = clientMethodOf(rpc, form);
-  const operation = printOperation(rpc, form !== 'page');
+  const known = [...(byNumber ? sdk.args : taken).map(({ field }) => field), ...params];
+  const operation = printOperation(rpc, {
+    shaped: form !== 'page',
+    ...(params.length > 0 && { fields: known.map(({ json }) => json) }),
+  });
   if (takesFunction(rpc, form)) return printStream(context, rpc, { args, asked, operation });
+  if (byNumber) return printNumberedList(context, rpc, { args, fields, operation });
   return [
     ...docComment('  ', methodComment(rpc, form)),
     `  ${sdk.name}${form === 'page' ? 'Page' : ''}(${args.join(', ')}): ${resultType(context, rpc, form)} {`,
     `    return this.#client.${clientMethod}(${operation}, ${asked});`,
+    '  }',
+  ];
+}
+
+function isPageNumber({ field }: { readonly field: FieldModel }): boolean {
+  return field.name === PAGE_NUMBER;
+}
+
+/** Prints two forms of a list: of one page by its number, and of all pages with parameters. */
+function printNumberedList(
+  context: FileContext,
+  rpc: RpcModel,
+  text: { readonly args: readonly string[]; readonly fields: string; readonly operation: string },
+): string[] {
+  const { args, fields, operation } = text;
+  const name = rpc.sdk?.name;
+  const params = context.plan.paramsName(rpc);
+  const list = resultType(context, rpc, 'list');
+  const takes = (param: string): string => [...args.slice(0, -2), param, ...args.slice(-1)].join(', ');
+  const given = `typeof ${PAGE_NUMBER} === 'object' ? ${PAGE_NUMBER} : { ${PAGE_NUMBER} }`;
+  return [
+    ...docComment('  ', methodComment(rpc, 'list')),
+    `  ${name}(${takes(`${PAGE_NUMBER}?: number`)}): ${list};`,
+    `  ${name}(${args.join(', ')}): ${list};`,
+    `  ${name}(${takes(`${PAGE_NUMBER}?: number | (${params} & CallOptions)`)}): ${list} {`,
+    `    return this.#client.list(${operation}, ...withParams(${fields}, ${given}, options));`,
     '  }',
   ];
 }
@@ -126,7 +160,7 @@ function clientMethodOf(rpc: RpcModel, form: Form): string {
 
 /** Where the parameters may be left out, a function may stand in their place. */
 function takesFunction(rpc: RpcModel, form: Form): boolean {
-  const params = paramFields(rpc, form);
+  const params = rpc.sdk?.params ?? [];
   return form === 'stream' && params.length > 0 && params.every((field) => !isRequired(rpc, field));
 }
 
@@ -226,18 +260,15 @@ function methodComment(rpc: RpcModel, form: Form): string {
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-function paramFields(rpc: RpcModel, form: Form): readonly FieldModel[] {
-  const params = rpc.sdk?.params ?? [];
-  return form === 'list' ? params.filter((field) => !PAGING_FIELDS.includes(field.name)) : params;
-}
-
 function isRequired(rpc: RpcModel, field: FieldModel): boolean {
   return field.required || (rpc.routes[0]?.pathFields.includes(field) ?? false);
 }
 
 function printParams(context: FileContext, rpc: RpcModel): string[][] {
   const name = (page?: 'page') => context.plan.paramsName(rpc, page);
-  const own = paramFields(rpc, rpc.page ? 'list' : 'call');
+  const params = rpc.sdk?.params ?? [];
+  const isLimit = ({ name: field }: FieldModel): boolean => rpc.page !== undefined && field === LIMIT;
+  const own = params.map((field) => (isLimit(field) ? { ...field, comment: LIST_LIMIT } : field));
   const print = (title: string, head: string, fields: readonly FieldModel[]) => [
     ...docComment('', title),
     `${head} {`,
@@ -249,12 +280,8 @@ function printParams(context: FileContext, rpc: RpcModel): string[][] {
   const call = `\`${propertyOf(rpc.service)}.${rpc.sdk?.name}\``;
   const blocks = own.length > 0 ? [print(`Parameters of ${call}.`, `export interface ${name()}`, own)] : [];
   if (!rpc.page) return blocks;
-  const paging = (rpc.sdk?.params ?? []).filter((field) => PAGING_FIELDS.includes(field.name));
-  const base = own.length > 0 ? ` extends ${name()}` : '';
-  return [
-    ...blocks,
-    print(`Parameters of ${call.slice(0, -1)}Page\`.`, `export interface ${name('page')}${base}`, paging),
-  ];
+  const head = `export interface ${name('page')} extends ${name()}`;
+  return [...blocks, print(`Parameters of ${call.slice(0, -1)}Page\`.`, head, params.filter(isLimit))];
 }
 
 function printType(context: FileContext, type: ShownType): string[] {
@@ -370,7 +397,7 @@ function printIndex(plan: SdkPlan, json: boolean): string {
   for (const type of plan.types) add(homeOf(plan, type), type.name);
   for (const service of plan.resources) {
     for (const rpc of service.rpcs.filter((candidate) => candidate.sdk)) {
-      if (paramFields(rpc, rpc.page ? 'list' : 'call').length > 0) add(fileOf(service), plan.paramsName(rpc));
+      if ((rpc.sdk?.params ?? []).length > 0) add(fileOf(service), plan.paramsName(rpc));
       if (rpc.page) add(fileOf(service), plan.paramsName(rpc, 'page'));
     }
   }

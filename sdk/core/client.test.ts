@@ -166,6 +166,33 @@ describe('options', () => {
     expect(() => new Client(options)).toThrow(message);
   });
 
+  it.each<[object, string]>([
+    [{ baseURL: 'http://a' }, 'createSvcSDK: unknown option "baseURL", did you mean "baseUrl"?'],
+    [{ apikey: 'a' }, 'unknown option "apikey", did you mean "apiKey"?'],
+    [{ retries: 3 }, 'unknown option "retries", expected some of baseUrl, apiKey, token'],
+    [{ baseUrl: 'http://a', baseURL: undefined }, 'unknown option "baseURL"'],
+    [JSON.parse('{"__proto__": 1}') as object, 'unknown option "__proto__"'],
+  ])('unknown ones are refused by name: %j', (options, message) => {
+    expect(() => new Client(options)).toThrow(TypeError);
+    expect(() => new Client(options)).toThrow(message);
+  });
+
+  it('must be an object', () => {
+    expect(() => new Client(null as never)).toThrow('createSvcSDK: the options are null, expected an object');
+    expect(() => new Client('key' as never)).toThrow('the options are string, expected an object');
+  });
+
+  it('of a call that are unknown are refused by name, and nothing is requested', async () => {
+    const message = 'GET /things/{id}: unknown option "timeout", did you mean "timeoutMs"?';
+    await expect(client().call(getThing, { id: 't1' }, { timeout: 5 } as object)).rejects.toThrow(message);
+    await expect(client().list(getThing, { id: 't1' }, { timeout: 5 } as object)).rejects.toThrow(message);
+    const stream = client().stream({ ...getThing, stream: {} }, { id: 't1' }, { timeout: 5 } as object);
+    await expect(stream.forEach(() => undefined)).rejects.toThrow(message);
+    const bytes = client().byteStream({ ...getThing, raw: true }, { id: 't1' }, { timeout: 5 } as object);
+    await expect(bytes.bytes()).rejects.toThrow(message);
+    expect(server.seen).toHaveLength(0);
+  });
+
   it('need not be given', () => {
     expect(new Client()).toBeInstanceOf(Client);
   });
@@ -605,13 +632,37 @@ describe('paging', () => {
       { body: { nextCursor: 'c3' } },
       { body: { things: [3] } },
     );
-    expect(await client().list(listThings, { limit: 2, state: ['a', 'b'] })).toEqual([1, 2, 3]);
+    expect(await client().list(listThings, { state: ['a', 'b'] })).toEqual([1, 2, 3]);
     expect(targets()).toEqual([
-      '/things?limit=2&state=a&state=b',
-      '/things?limit=2&state=a&state=b&cursor=c1',
-      '/things?limit=2&state=a&state=b&cursor=c2',
-      '/things?limit=2&state=a&state=b&cursor=c3',
+      '/things?state=a&state=b',
+      '/things?state=a&state=b&cursor=c1',
+      '/things?state=a&state=b&cursor=c2',
+      '/things?state=a&state=b&cursor=c3',
     ]);
+  });
+
+  it('gives as many items as the limit says, and asks for no more than are missing', async () => {
+    server.reply(
+      { body: { things: [1, 2], nextCursor: 'c1' } },
+      { body: { things: [], nextCursor: 'c2' } },
+      { body: { things: [3, 4], nextCursor: 'c3' } },
+    );
+    const ofTwo: Operation = { ...listThings, pageMax: 2 };
+    expect(await client().list(ofTwo, { limit: 3 })).toEqual([1, 2, 3]);
+    expect(targets()).toEqual(['/things?limit=2', '/things?limit=1&cursor=c1', '/things?limit=1&cursor=c2']);
+  });
+
+  it('asks for pages of at most 200 items, where the operation says nothing else', async () => {
+    server.reply({ body: { things: [1] } });
+    expect(await client().list(listThings, { limit: 1_000 })).toEqual([1]);
+    expect(targets()).toEqual(['/things?limit=200']);
+  });
+
+  it.each([0, -1, 1.5, Number.NaN, '5'])('refuses %j as a limit, and requests nothing', async (limit) => {
+    await expect(client().list(listThings, { limit })).rejects.toThrow(
+      `GET /things: limit must be a whole number from 1 on, got ${limit}`,
+    );
+    expect(server.seen).toHaveLength(0);
   });
 
   it('requests a page only when an item of it is wanted', async () => {

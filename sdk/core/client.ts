@@ -3,9 +3,11 @@ import { ApiPromise } from './api-promise.ts';
 import { ByteStream } from './byte-stream.ts';
 import { isRecord } from './errors.ts';
 import { EventStream } from './event-stream.ts';
+import { refuseUnknown } from './known-names.ts';
 import type { Logger } from './log.ts';
 import type { Operation } from './operation.ts';
 import { PagePromise, type Page } from './page-promise.ts';
+import { CALL_OPTIONS } from './params.ts';
 import { systemRuntime, type Runtime } from './runtime.ts';
 import {
   decodeReply,
@@ -27,6 +29,8 @@ export type { Page, PagePromise } from './page-promise.ts';
 export const DEFAULT_BASE_URL = 'http://localhost:8080';
 export const DEFAULT_TIMEOUT_MS = 8_000;
 export const DEFAULT_MAX_RETRIES = 2;
+/** Most items that lists give in one page, unless their operation says otherwise. */
+const PAGE_MAX = 200;
 
 /** Everything is explicit: no environment variable is read. */
 export interface ClientOptions {
@@ -55,6 +59,19 @@ export interface ClientOptions {
   readonly logger?: Logger | undefined;
 }
 
+const CLIENT_OPTIONS: Readonly<Record<keyof ClientOptions, true>> = {
+  baseUrl: true,
+  apiKey: true,
+  token: true,
+  environmentId: true,
+  defaultHeaders: true,
+  debug: true,
+  timeoutMs: true,
+  maxRetries: true,
+  fetch: true,
+  logger: true,
+};
+
 export interface CallOptions {
   /**
    * Instead of a fresh value, for calls other than GET: repeat a call with the same key and its effect
@@ -81,6 +98,7 @@ export class Client {
 
   /** `runtime` is for tests. */
   constructor(options: ClientOptions = {}, runtime: Runtime = systemRuntime) {
+    refuseUnknown(options, { where: 'createSvcSDK', known: Object.keys(CLIENT_OPTIONS) });
     this.#baseUrl = checkedBaseUrl(options.baseUrl ?? DEFAULT_BASE_URL);
     checkNumber('timeoutMs', options.timeoutMs, 1);
     checkNumber('maxRetries', options.maxRetries, 0);
@@ -117,11 +135,14 @@ export class Client {
     });
   }
 
-  /** Gives a list over all its pages. */
+  /** Gives a list over all its pages, or over as many as `limit` items take. */
   list<T>(operation: Operation, input: Input = {}, options: CallOptions = {}): PagePromise<T> {
-    const { items: itemsField = 'items' } = operation;
-    const fetchPage = async (cursor: string | undefined): Promise<Page<T>> => {
-      const reply = await this.#send(operation, { ...input, cursor }, options);
+    const { items: itemsField = 'items', pageMax = PAGE_MAX } = operation;
+    const { cursor: firstCursor, limit } = input;
+    const fetchPage = async (cursor: string | undefined, left: number): Promise<Page<T>> => {
+      checkLimit(operation, limit);
+      const size = limit === undefined ? {} : { limit: Math.min(left, pageMax) };
+      const reply = await this.#send(operation, { ...input, ...size, cursor }, options);
       const data = decodeReply(reply);
       const items = isRecord(data) ? data[itemsField] : undefined;
       const nextCursor = isRecord(data) ? data['nextCursor'] : undefined;
@@ -130,8 +151,10 @@ export class Client {
         ...(typeof nextCursor === 'string' && nextCursor !== '' ? { nextCursor } : {}),
       };
     };
-    const { cursor } = input;
-    return new PagePromise(fetchPage, typeof cursor === 'string' ? cursor : undefined);
+    return new PagePromise(fetchPage, {
+      ...(typeof firstCursor === 'string' && { cursor: firstCursor }),
+      ...(typeof limit === 'number' && { limit }),
+    });
   }
 
   /**
@@ -164,6 +187,10 @@ export class Client {
   }
 
   #prepare(operation: Operation, input: Input, options: CallOptions): PreparedRequest {
+    const where = labelOf(operation);
+    refuseUnknown(options, { where, known: CALL_OPTIONS });
+    const { fields } = operation;
+    if (fields !== undefined) refuseUnknown(input, { where, known: [...fields, ...CALL_OPTIONS] });
     const { target, body } = requestParts(operation, this.#withEnvironment(operation, input));
     const headers = new Headers(this.#headers);
     if (body !== undefined) headers.set('content-type', 'application/json');
@@ -180,7 +207,7 @@ export class Client {
       else headers.set(name, value);
     }
     return {
-      label: labelOf(operation),
+      label: where,
       method: operation.method,
       url: this.#baseUrl + target,
       headers,
@@ -215,6 +242,11 @@ export class Client {
 
 function labelOf(operation: Operation): string {
   return `${operation.method} ${operation.path}`;
+}
+
+function checkLimit(operation: Operation, limit: unknown): void {
+  if (limit === undefined || (Number.isSafeInteger(limit) && Number(limit) >= 1)) return;
+  throw new TypeError(`${labelOf(operation)}: limit must be a whole number from 1 on, got ${String(limit)}`);
 }
 
 function checkedBaseUrl(baseUrl: string): string {

@@ -10,6 +10,10 @@ export interface Operation {
   readonly body?: string;
   /** Set for lists: the response field that holds the items; `limit` and `cursor` are the paging fields. */
   readonly items?: string;
+  /** Most items of one page that a list may ask for. Default: 200. */
+  readonly pageMax?: number;
+  /** Every field of the request, where callers name them in an object: any other name is refused. */
+  readonly fields?: readonly string[];
   /** Set for server streams (SSE): the request field that Last-Event-ID resumes. */
   readonly stream?: { readonly resume?: string };
   /**

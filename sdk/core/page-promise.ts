@@ -8,7 +8,15 @@ export interface Page<T> {
   readonly nextCursor?: string;
 }
 
-type FetchPage<T> = (cursor: string | undefined) => Promise<Page<T>>;
+/** `left` is how many items are still wanted: infinitely many without a limit. */
+type FetchPage<T> = (cursor: string | undefined, left: number) => Promise<Page<T>>;
+
+export interface PageRange {
+  /** `nextCursor` of the page before the first one. */
+  readonly cursor?: string;
+  /** Most items in all. Default: every one. */
+  readonly limit?: number;
+}
 
 /**
  * It is lazy: nothing is requested before it is awaited or iterated, because only then is it known whether
@@ -16,23 +24,26 @@ type FetchPage<T> = (cursor: string | undefined) => Promise<Page<T>>;
  */
 export class PagePromise<T> implements Promise<T[]>, AsyncIterable<T> {
   readonly #fetchPage: FetchPage<T>;
-  readonly #firstCursor: string | undefined;
+  readonly #range: PageRange;
   #all: Promise<T[]> | undefined;
 
   readonly [Symbol.toStringTag] = 'PagePromise';
 
-  constructor(fetchPage: FetchPage<T>, firstCursor: string | undefined) {
+  constructor(fetchPage: FetchPage<T>, range: PageRange) {
     this.#fetchPage = fetchPage;
-    this.#firstCursor = firstCursor;
+    this.#range = range;
   }
 
   async *pages(): AsyncGenerator<Page<T>, void, undefined> {
-    let cursor = this.#firstCursor;
+    let { cursor, limit: left = Number.POSITIVE_INFINITY } = this.#range;
     for (;;) {
-      const page = await this.#fetchPage(cursor);
-      yield page;
+      const page = await this.#fetchPage(cursor, left);
+      // A server may answer more than it was asked for.
+      const items = page.items.slice(0, left);
+      yield { ...page, items };
+      left -= items.length;
       const { nextCursor } = page;
-      if (nextCursor === undefined) return;
+      if (nextCursor === undefined || left <= 0) return;
       // A server that hands out the cursor it was given would keep us here for ever.
       if (nextCursor === cursor)
         throw new Error(`the server answered page ${cursor} with itself as the next page`);

@@ -12,6 +12,9 @@ const OPTIONS: Readonly<Record<keyof CallOptions, true>> = {
   headers: true,
 };
 
+/** The names of the options of a call. */
+export const CALL_OPTIONS: readonly string[] = Object.keys(OPTIONS);
+
 type Input = Readonly<Record<string, unknown>>;
 
 /**

@@ -69,7 +69,7 @@ export class Account {
    * await sdk.account.totpDisable({ code: '123456' });
    */
   totpDisable(params?: AccountTotpDisableParams & CallOptions, options?: CallOptions): ApiPromise<void> {
-    return this.#client.call({ method: 'POST', path: '/account/totp/disable', body: '*' }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'POST', path: '/account/totp/disable', body: '*', fields: ['currentPassword', 'code'] }, ...withParams({}, params, options));
   }
 
   /**

@@ -21,8 +21,8 @@ export class AdminAudit {
    *
    * Needs: a staff account.
    */
-  list(options?: CallOptions): PagePromise<AuditEntry> {
-    return this.#client.list({ method: 'GET', path: '/admin/audit', items: 'entries' }, {}, options);
+  list(params?: AdminAuditListParams & CallOptions, options?: CallOptions): PagePromise<AuditEntry> {
+    return this.#client.list({ method: 'GET', path: '/admin/audit', items: 'entries', fields: ['limit', 'cursor'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -33,7 +33,7 @@ export class AdminAudit {
    * Needs: a staff account.
    */
   listPage(params?: AdminAuditListPageParams & CallOptions, options?: CallOptions): ApiPromise<AdminAuditServiceListResponse> {
-    return this.#client.call({ method: 'GET', path: '/admin/audit' }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'GET', path: '/admin/audit', fields: ['limit', 'cursor'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -56,17 +56,23 @@ export class AdminAudit {
   export(params?: AdminAuditExportParams & CallOptions, options?: CallOptions): EventStream<ExportLine>;
   export(onEvent: (event: ExportLine) => unknown, options?: CallOptions): Promise<void>;
   export(params?: AdminAuditExportParams & CallOptions | ((event: ExportLine) => unknown), options?: CallOptions): EventStream<ExportLine> | Promise<void> {
-    const stream = this.#client.stream<ExportLine>({ method: 'GET', path: '/admin/audit/export', stream: { resume: 'after' } }, ...withParams({}, params, options));
+    const stream = this.#client.stream<ExportLine>({ method: 'GET', path: '/admin/audit/export', stream: { resume: 'after' }, fields: ['after'] }, ...withParams({}, params, options));
     return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 }
 
-/** Parameters of `adminAudit.listPage`. */
-export interface AdminAuditListPageParams {
-  /** Entries per page, 1 to 200. Default: 50. */
+/** Parameters of `adminAudit.list`. */
+export interface AdminAuditListParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `adminAudit.listPage`. */
+export interface AdminAuditListPageParams extends AdminAuditListParams {
+  /** Entries per page, 1 to 200. Default: 50. */
+  limit?: number;
 }
 
 /** Parameters of `adminAudit.export`. */

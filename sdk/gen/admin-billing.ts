@@ -29,7 +29,7 @@ export class AdminBilling {
    * Needs: a staff account.
    */
   publishPrice(params: AdminBillingPublishPriceParams & CallOptions, options?: CallOptions): ApiPromise<Price> {
-    return this.#client.call({ method: 'POST', path: '/admin/billing/prices', body: '*' }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'POST', path: '/admin/billing/prices', body: '*', fields: ['meter', 'nanosPerSecond', 'fromAt'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -39,7 +39,7 @@ export class AdminBilling {
    * Needs: a staff account.
    */
   grantCredit(teamId: string, params: AdminBillingGrantCreditParams & CallOptions, options?: CallOptions): ApiPromise<CreditEntry> {
-    return this.#client.call({ method: 'POST', path: '/admin/billing/teams/{teamId}/credits', body: '*' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/admin/billing/teams/{teamId}/credits', body: '*', fields: ['teamId', 'amountCents', 'reason', 'expiresAt'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -50,7 +50,7 @@ export class AdminBilling {
    * Needs: a staff account.
    */
   revokeGrant(teamId: string, grantId: string, params: AdminBillingRevokeGrantParams & CallOptions, options?: CallOptions): ApiPromise<CreditEntry> {
-    return this.#client.call({ method: 'POST', path: '/admin/billing/teams/{teamId}/credits/{grantId}/revoke', body: '*' }, ...withParams({ teamId, grantId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/admin/billing/teams/{teamId}/credits/{grantId}/revoke', body: '*', fields: ['teamId', 'grantId', 'reason'] }, ...withParams({ teamId, grantId }, params, options));
   }
 
   /**
@@ -62,7 +62,7 @@ export class AdminBilling {
    * Needs: a staff account.
    */
   close(params?: AdminBillingCloseParams & CallOptions, options?: CallOptions): ApiPromise<BillingTask> {
-    return this.#client.call({ method: 'POST', path: '/admin/billing/close', body: '*' }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'POST', path: '/admin/billing/close', body: '*', fields: ['dryRun'] }, ...withParams({}, params, options));
   }
 
   /**

@@ -19,7 +19,7 @@ export class AdminCiDeliveries {
    * Needs: a staff account, the platform feature `host.ci`.
    */
   list(params?: AdminCiDeliveriesListParams & CallOptions, options?: CallOptions): PagePromise<CiDelivery> {
-    return this.#client.list({ method: 'GET', path: '/admin/ci/deliveries', items: 'deliveries' }, ...withParams({}, params, options));
+    return this.#client.list({ method: 'GET', path: '/admin/ci/deliveries', items: 'deliveries', fields: ['limit', 'cursor', 'ciConnectionId', 'state'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -30,7 +30,7 @@ export class AdminCiDeliveries {
    * Needs: a staff account, the platform feature `host.ci`.
    */
   listPage(params?: AdminCiDeliveriesListPageParams & CallOptions, options?: CallOptions): ApiPromise<CiListDeliveriesResponse> {
-    return this.#client.call({ method: 'GET', path: '/admin/ci/deliveries' }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'GET', path: '/admin/ci/deliveries', fields: ['limit', 'cursor', 'ciConnectionId', 'state'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -47,6 +47,10 @@ export class AdminCiDeliveries {
 
 /** Parameters of `adminCiDeliveries.list`. */
 export interface AdminCiDeliveriesListParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
   /** Connection whose deliveries are listed. Default: all. */
   ciConnectionId?: string;
   /** State to which the list is narrowed. */
@@ -57,6 +61,4 @@ export interface AdminCiDeliveriesListParams {
 export interface AdminCiDeliveriesListPageParams extends AdminCiDeliveriesListParams {
   /** Deliveries per page, 1 to 200. Default: 50. */
   limit?: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string;
 }

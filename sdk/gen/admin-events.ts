@@ -20,7 +20,7 @@ export class AdminEvents {
    * Needs: scope `staff`, a staff account.
    */
   list(params?: AdminEventsListParams & CallOptions, options?: CallOptions): ApiPromise<WaitingEvent[]> {
-    return this.#client.call({ method: 'GET', path: '/admin/events', returns: 'events' }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'GET', path: '/admin/events', returns: 'events', fields: ['effect', 'state'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -33,7 +33,7 @@ export class AdminEvents {
    * await sdk.adminEvents.replay({ effect: 'delivered' });
    */
   replay(params?: AdminEventsReplayParams & CallOptions, options?: CallOptions): ApiPromise<AdminEventsReplayResponse> {
-    return this.#client.call({ method: 'POST', path: '/admin/events/replay', body: '*' }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'POST', path: '/admin/events/replay', body: '*', fields: ['effect', 'eventId'] }, ...withParams({}, params, options));
   }
 }
 

@@ -35,7 +35,7 @@ export class AdminSigningKeys {
    * await sdk.adminSigningKeys.rotate({ purpose: 'build_service', reason: 'yearly rotation' });
    */
   rotate(params: AdminSigningKeysRotateParams & CallOptions, options?: CallOptions): ApiPromise<SigningKey> {
-    return this.#client.call({ method: 'POST', path: '/admin/signing-keys/rotate', body: '*' }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'POST', path: '/admin/signing-keys/rotate', body: '*', fields: ['purpose', 'reason'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -48,7 +48,7 @@ export class AdminSigningKeys {
    * Needs: scope `staff`, a session token instead of an API key, a staff account.
    */
   revoke(keyId: string, params: AdminSigningKeysRevokeParams & CallOptions, options?: CallOptions): ApiPromise<SigningKey> {
-    return this.#client.call({ method: 'POST', path: '/admin/signing-keys/{keyId}/revoke', body: '*' }, ...withParams({ keyId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/admin/signing-keys/{keyId}/revoke', body: '*', fields: ['keyId', 'reason', 'compromisedSince'] }, ...withParams({ keyId }, params, options));
   }
 }
 

@@ -19,7 +19,7 @@ export class AdminTeams {
    * Needs: scope `staff`, a staff account.
    */
   list(params?: AdminTeamsListParams & CallOptions, options?: CallOptions): PagePromise<Team> {
-    return this.#client.list({ method: 'GET', path: '/admin/teams', items: 'teams' }, ...withParams({}, params, options));
+    return this.#client.list({ method: 'GET', path: '/admin/teams', items: 'teams', fields: ['name', 'limit', 'cursor'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -30,7 +30,7 @@ export class AdminTeams {
    * Needs: scope `staff`, a staff account.
    */
   listPage(params?: AdminTeamsListPageParams & CallOptions, options?: CallOptions): ApiPromise<AdminTeamsServiceListResponse> {
-    return this.#client.call({ method: 'GET', path: '/admin/teams' }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'GET', path: '/admin/teams', fields: ['name', 'limit', 'cursor'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -49,14 +49,16 @@ export class AdminTeams {
 export interface AdminTeamsListParams {
   /** Only teams whose names begin with this, upper and lower case alike. */
   name?: string;
+  /** Most items in all, over as many pages as that takes. Default: every one. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
 }
 
 /** Parameters of `adminTeams.listPage`. */
 export interface AdminTeamsListPageParams extends AdminTeamsListParams {
   /** Teams a page, 1 to 200. Default: 50. */
   limit?: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string;
 }
 
 /** A page of teams. */

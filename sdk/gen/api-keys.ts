@@ -38,7 +38,7 @@ export class ApiKeys {
    * await sdk.apiKeys.create('ci', { scopes: ['ci:write'], expiresInDays: 30 });
    */
   create(name: string, params?: ApiKeysCreateParams & CallOptions, options?: CallOptions): ApiPromise<ApiKeysCreateResponse> {
-    return this.#client.call({ method: 'POST', path: '/api-keys', body: '*' }, ...withParams({ name }, params, options));
+    return this.#client.call({ method: 'POST', path: '/api-keys', body: '*', fields: ['name', 'scopes', 'teamId', 'expiresInDays'] }, ...withParams({ name }, params, options));
   }
 
   /**

@@ -27,7 +27,7 @@ export class Artifacts {
    * await sdk.artifacts.list('team_01', { commit: '3f2a9c1d5e7b8a90' });
    */
   list(teamId: string, params?: ArtifactsListParams & CallOptions, options?: CallOptions): PagePromise<Artifact> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/artifacts', items: 'artifacts' }, ...withParams({ teamId }, params, options));
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/artifacts', items: 'artifacts', fields: ['teamId', 'projectId', 'kind', 'commit', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -38,7 +38,7 @@ export class Artifacts {
    * Needs: scope `artifact:read`.
    */
   listPage(teamId: string, params?: ArtifactsListPageParams & CallOptions, options?: CallOptions): ApiPromise<ArtifactsListResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifacts' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifacts', fields: ['teamId', 'projectId', 'kind', 'commit', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -62,7 +62,7 @@ export class Artifacts {
    * await sdk.artifacts.declare('team_01', { name: 'web-assets', kind: 'package', digest });
    */
   declare(teamId: string, params: ArtifactsDeclareParams & CallOptions, options?: CallOptions): ApiPromise<Artifact> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/artifacts', body: '*' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/artifacts', body: '*', fields: ['teamId', 'name', 'kind', 'digest', 'uri', 'mediaType', 'projectId', 'repository', 'commit'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -73,8 +73,8 @@ export class Artifacts {
    *
    * Needs: scope `artifact:read`.
    */
-  attestations(teamId: string, artifactId: string, options?: CallOptions): PagePromise<Attestation> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/attestations', items: 'attestations' }, { teamId, artifactId }, options);
+  attestations(teamId: string, artifactId: string, params?: ArtifactsAttestationsParams & CallOptions, options?: CallOptions): PagePromise<Attestation> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/attestations', items: 'attestations', pageMax: 20, fields: ['teamId', 'artifactId', 'limit', 'cursor'] }, ...withParams({ teamId, artifactId }, params, options));
   }
 
   /**
@@ -86,7 +86,7 @@ export class Artifacts {
    * Needs: scope `artifact:read`.
    */
   attestationsPage(teamId: string, artifactId: string, params?: ArtifactsAttestationsPageParams & CallOptions, options?: CallOptions): ApiPromise<ArtifactsAttestationsResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/attestations' }, ...withParams({ teamId, artifactId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/attestations', fields: ['teamId', 'artifactId', 'limit', 'cursor'] }, ...withParams({ teamId, artifactId }, params, options));
   }
 
   /**
@@ -101,7 +101,7 @@ export class Artifacts {
    * Needs: scope `artifact:write`.
    */
   upload(teamId: string, artifactId: string, params: ArtifactsUploadParams & CallOptions, options?: CallOptions): ApiPromise<Attestation> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/artifacts/{artifactId}/attestations', body: '*' }, ...withParams({ teamId, artifactId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/artifacts/{artifactId}/attestations', body: '*', fields: ['teamId', 'artifactId', 'bundle'] }, ...withParams({ teamId, artifactId }, params, options));
   }
 
   /**
@@ -127,8 +127,8 @@ export class Artifacts {
    *
    * Needs: scope `artifact:read`.
    */
-  packages(teamId: string, artifactId: string, options?: CallOptions): PagePromise<ArtifactPackage> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/packages', items: 'packages' }, { teamId, artifactId }, options);
+  packages(teamId: string, artifactId: string, params?: ArtifactsPackagesParams & CallOptions, options?: CallOptions): PagePromise<ArtifactPackage> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/packages', items: 'packages', pageMax: 1000, fields: ['teamId', 'artifactId', 'limit', 'cursor'] }, ...withParams({ teamId, artifactId }, params, options));
   }
 
   /**
@@ -142,7 +142,7 @@ export class Artifacts {
    * Needs: scope `artifact:read`.
    */
   packagesPage(teamId: string, artifactId: string, params?: ArtifactsPackagesPageParams & CallOptions, options?: CallOptions): ApiPromise<ArtifactsPackagesResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/packages' }, ...withParams({ teamId, artifactId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/packages', fields: ['teamId', 'artifactId', 'limit', 'cursor'] }, ...withParams({ teamId, artifactId }, params, options));
   }
 
   /**
@@ -161,7 +161,7 @@ export class Artifacts {
    * await sdk.artifacts.impact('team_01', { packageName: 'openssl' });
    */
   impact(teamId: string, params?: ArtifactsImpactParams & CallOptions, options?: CallOptions): ApiPromise<ArtifactsImpactResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifact-impact' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifact-impact', fields: ['teamId', 'digest', 'commit', 'packageName'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -197,7 +197,7 @@ export class Artifacts {
    * Needs: scope `artifact:write`.
    */
   uploadSbom(teamId: string, artifactId: string, params: ArtifactsUploadSbomParams & CallOptions, options?: CallOptions): ApiPromise<Artifact> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/artifacts/{artifactId}/sbom', body: '*' }, ...withParams({ teamId, artifactId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/artifacts/{artifactId}/sbom', body: '*', fields: ['teamId', 'artifactId', 'document'] }, ...withParams({ teamId, artifactId }, params, options));
   }
 
   /**
@@ -219,7 +219,7 @@ export class Artifacts {
   sbom(teamId: string, artifactId: string, params?: ArtifactsSbomParams & CallOptions, options?: CallOptions): ByteStream;
   sbom(teamId: string, artifactId: string, onEvent: (event: Uint8Array) => unknown, options?: CallOptions): Promise<void>;
   sbom(teamId: string, artifactId: string, params?: ArtifactsSbomParams & CallOptions | ((event: Uint8Array) => unknown), options?: CallOptions): ByteStream | Promise<void> {
-    const stream = this.#client.byteStream({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/sbom', raw: true }, ...withParams({ teamId, artifactId }, params, options));
+    const stream = this.#client.byteStream({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/sbom', raw: true, fields: ['teamId', 'artifactId', 'sha256'] }, ...withParams({ teamId, artifactId }, params, options));
     return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 
@@ -246,7 +246,7 @@ export class Artifacts {
    * });
    */
   reportForRun(runId: string, params: ArtifactsReportForRunParams & CallOptions, options?: CallOptions): ApiPromise<Artifact> {
-    return this.#client.call({ method: 'POST', path: '/ci/runs/{runId}/artifacts', body: '*' }, ...withParams({ runId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/ci/runs/{runId}/artifacts', body: '*', fields: ['runId', 'name', 'kind', 'digest', 'uri', 'mediaType'] }, ...withParams({ runId }, params, options));
   }
 
   /**
@@ -265,7 +265,7 @@ export class Artifacts {
    * 0.71, evaluatedAt, methodologyVersion: '3', caseResults: [] });
    */
   attestEvaluation(teamId: string, artifactId: string, params: ArtifactsAttestEvaluationParams & CallOptions, options?: CallOptions): ApiPromise<Attestation> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/artifacts/{artifactId}/evaluations', body: '*' }, ...withParams({ teamId, artifactId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/artifacts/{artifactId}/evaluations', body: '*', fields: ['teamId', 'artifactId', 'suiteId', 'suiteName', 'score', 'evaluatedAt', 'methodologyVersion', 'caseResults', 'sandboxRunId'] }, ...withParams({ teamId, artifactId }, params, options));
   }
 }
 
@@ -277,14 +277,16 @@ export interface ArtifactsListParams {
   kind?: ArtifactKind;
   /** Those alone that came from this commit, whole or abbreviated as it was recorded. */
   commit?: string;
+  /** Most items in all, over as many pages as that takes. Default: every one. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
 }
 
 /** Parameters of `artifacts.listPage`. */
 export interface ArtifactsListPageParams extends ArtifactsListParams {
   /** Artifacts a page, 1 to 200. Default: 50. */
   limit?: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string;
 }
 
 /** Parameters of `artifacts.declare`. */
@@ -307,12 +309,18 @@ export interface ArtifactsDeclareParams {
   commit?: string;
 }
 
-/** Parameters of `artifacts.attestationsPage`. */
-export interface ArtifactsAttestationsPageParams {
-  /** Statements a page, 1 to 20. Default: 20. */
+/** Parameters of `artifacts.attestations`. */
+export interface ArtifactsAttestationsParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `artifacts.attestationsPage`. */
+export interface ArtifactsAttestationsPageParams extends ArtifactsAttestationsParams {
+  /** Statements a page, 1 to 20. Default: 20. */
+  limit?: number;
 }
 
 /** Parameters of `artifacts.upload`. */
@@ -326,12 +334,18 @@ export interface ArtifactsUploadParams {
   bundle: string;
 }
 
-/** Parameters of `artifacts.packagesPage`. */
-export interface ArtifactsPackagesPageParams {
-  /** Packages a page, 1 to 1,000. Default: 200. */
+/** Parameters of `artifacts.packages`. */
+export interface ArtifactsPackagesParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `artifacts.packagesPage`. */
+export interface ArtifactsPackagesPageParams extends ArtifactsPackagesParams {
+  /** Packages a page, 1 to 1,000. Default: 200. */
+  limit?: number;
 }
 
 /** Parameters of `artifacts.impact`. */

@@ -23,8 +23,8 @@ export class Audit {
    *
    * Needs: scope `audit:read`.
    */
-  list(teamId: string, options?: CallOptions): PagePromise<AuditEntry> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/audit', items: 'entries' }, { teamId }, options);
+  list(teamId: string, params?: AuditListParams & CallOptions, options?: CallOptions): PagePromise<AuditEntry> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/audit', items: 'entries', fields: ['teamId', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -35,7 +35,7 @@ export class Audit {
    * Needs: scope `audit:read`.
    */
   listPage(teamId: string, params?: AuditListPageParams & CallOptions, options?: CallOptions): ApiPromise<AuditListResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/audit' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/audit', fields: ['teamId', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -44,7 +44,7 @@ export class Audit {
    * Needs: scope `audit:read`.
    */
   verify(teamId: string, params?: AuditVerifyParams & CallOptions, options?: CallOptions): ApiPromise<AuditVerifyResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/audit/verify', timeoutMs: 300000 }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/audit/verify', timeoutMs: 300000, fields: ['teamId', 'seq', 'hash'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -59,17 +59,23 @@ export class Audit {
   export(teamId: string, params?: AuditExportParams & CallOptions, options?: CallOptions): EventStream<ExportLine>;
   export(teamId: string, onEvent: (event: ExportLine) => unknown, options?: CallOptions): Promise<void>;
   export(teamId: string, params?: AuditExportParams & CallOptions | ((event: ExportLine) => unknown), options?: CallOptions): EventStream<ExportLine> | Promise<void> {
-    const stream = this.#client.stream<ExportLine>({ method: 'GET', path: '/teams/{teamId}/audit/export', stream: { resume: 'after' } }, ...withParams({ teamId }, params, options));
+    const stream = this.#client.stream<ExportLine>({ method: 'GET', path: '/teams/{teamId}/audit/export', stream: { resume: 'after' }, fields: ['teamId', 'after'] }, ...withParams({ teamId }, params, options));
     return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 }
 
-/** Parameters of `audit.listPage`. */
-export interface AuditListPageParams {
-  /** Entries per page, 1 to 200. Default: 50. */
+/** Parameters of `audit.list`. */
+export interface AuditListParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `audit.listPage`. */
+export interface AuditListPageParams extends AuditListParams {
+  /** Entries per page, 1 to 200. Default: 50. */
+  limit?: number;
 }
 
 /** Parameters of `audit.verify`. */

@@ -18,7 +18,7 @@ export class Auth {
    * `rate_limited` (429).
    */
   login(email: string, password: string, params?: AuthLoginParams & CallOptions, options?: CallOptions): ApiPromise<AuthLoginResponse> {
-    return this.#client.call({ method: 'POST', path: '/auth/login', body: '*' }, ...withParams({ email, password }, params, options));
+    return this.#client.call({ method: 'POST', path: '/auth/login', body: '*', fields: ['email', 'password', 'totpCode'] }, ...withParams({ email, password }, params, options));
   }
 
   /**

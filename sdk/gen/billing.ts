@@ -27,7 +27,7 @@ export class Billing {
    * Needs: scope `billing:manage`.
    */
   checkout(params: BillingCheckoutParams & CallOptions, options?: CallOptions): ApiPromise<CheckoutSession> {
-    return this.#client.call({ method: 'POST', path: '/billing/checkout', body: '*' }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'POST', path: '/billing/checkout', body: '*', fields: ['plan', 'successUrl', 'cancelUrl'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -48,8 +48,8 @@ export class Billing {
    *
    * Needs: scope `billing:read`.
    */
-  listStatements(teamId: string, options?: CallOptions): PagePromise<Statement> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/statements', items: 'statements' }, { teamId }, options);
+  listStatements(teamId: string, params?: BillingListStatementsParams & CallOptions, options?: CallOptions): PagePromise<Statement> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/statements', items: 'statements', pageMax: 100, fields: ['teamId', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -60,7 +60,7 @@ export class Billing {
    * Needs: scope `billing:read`.
    */
   listStatementsPage(teamId: string, params?: BillingListStatementsPageParams & CallOptions, options?: CallOptions): ApiPromise<BillingListStatementsResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/statements' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/statements', fields: ['teamId', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -84,12 +84,18 @@ export interface BillingCheckoutParams {
   cancelUrl: string;
 }
 
-/** Parameters of `billing.listStatementsPage`. */
-export interface BillingListStatementsPageParams {
-  /** Statements per page, 1 to 100. Default: 12. */
+/** Parameters of `billing.listStatements`. */
+export interface BillingListStatementsParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `billing.listStatementsPage`. */
+export interface BillingListStatementsPageParams extends BillingListStatementsParams {
+  /** Statements per page, 1 to 100. Default: 12. */
+  limit?: number;
 }
 
 /** A page of statements. */

@@ -38,7 +38,7 @@ export class Budgets {
    * await sdk.budgets.set('team_01', { monthlyLimit: 200, enforcement: 'hold' });
    */
   set(teamId: string, params: BudgetsSetParams & CallOptions, options?: CallOptions): ApiPromise<Budget> {
-    return this.#client.call({ method: 'PUT', path: '/teams/{teamId}/budgets', body: '*' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'PUT', path: '/teams/{teamId}/budgets', body: '*', fields: ['teamId', 'id', 'projectId', 'environmentId', 'monthlyLimit', 'currency', 'enabled', 'enforcement'] }, ...withParams({ teamId }, params, options));
   }
 
   /**

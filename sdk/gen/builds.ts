@@ -25,8 +25,10 @@ export class Builds {
    *
    * Needs: scope `project:read`.
    */
-  list(environmentId: string, page?: number, options?: CallOptions): PagePromise<Build> {
-    return this.#client.list({ method: 'GET', path: '/environments/{environmentId}/builds', items: 'builds' }, { environmentId, page }, options);
+  list(environmentId: string, page?: number, options?: CallOptions): PagePromise<Build>;
+  list(environmentId: string, params?: BuildsListParams & CallOptions, options?: CallOptions): PagePromise<Build>;
+  list(environmentId: string, page?: number | (BuildsListParams & CallOptions), options?: CallOptions): PagePromise<Build> {
+    return this.#client.list({ method: 'GET', path: '/environments/{environmentId}/builds', items: 'builds', fields: ['environmentId', 'page', 'limit', 'cursor'] }, ...withParams({ environmentId }, typeof page === 'object' ? page : { page }, options));
   }
 
   /**
@@ -39,7 +41,7 @@ export class Builds {
    * Needs: scope `project:read`.
    */
   listPage(environmentId: string, params?: BuildsListPageParams & CallOptions, options?: CallOptions): ApiPromise<BuildsListResponse> {
-    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/builds' }, ...withParams({ environmentId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/builds', fields: ['environmentId', 'limit', 'cursor'] }, ...withParams({ environmentId }, params, options));
   }
 
   /**
@@ -50,7 +52,7 @@ export class Builds {
    * Needs: scope `project:read`.
    */
   listForTeam(teamId: string, params?: BuildsListForTeamParams & CallOptions, options?: CallOptions): PagePromise<Build> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/builds', items: 'builds' }, ...withParams({ teamId }, params, options));
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/builds', items: 'builds', fields: ['teamId', 'state', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -61,7 +63,7 @@ export class Builds {
    * Needs: scope `project:read`.
    */
   listForTeamPage(teamId: string, params?: BuildsListForTeamPageParams & CallOptions, options?: CallOptions): ApiPromise<BuildsListResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/builds' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/builds', fields: ['teamId', 'state', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -87,7 +89,7 @@ export class Builds {
    * await sdk.builds.create('env_01');
    */
   create(environmentId: string, params?: BuildsCreateParams & CallOptions, options?: CallOptions): ApiPromise<Build> {
-    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds', body: '*' }, ...withParams({ environmentId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds', body: '*', fields: ['environmentId', 'commit', 'runner', 'priority', 'queueTimeoutSeconds', 'maxAttempts', 'override'] }, ...withParams({ environmentId }, params, options));
   }
 
   /**
@@ -110,7 +112,7 @@ export class Builds {
    * Needs: scope `project:write`.
    */
   rollback(environmentId: string, buildId: string, params?: BuildsRollbackParams & CallOptions, options?: CallOptions): ApiPromise<Build> {
-    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/rollback', body: '*' }, ...withParams({ environmentId, buildId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/rollback', body: '*', fields: ['environmentId', 'buildId', 'override'] }, ...withParams({ environmentId, buildId }, params, options));
   }
 
   /**
@@ -141,7 +143,7 @@ export class Builds {
    * Needs: scope `release:approve`, role `admin` on the team.
    */
   deployApproval(environmentId: string, buildId: string, decision: DeployDecision, params?: BuildsDeployApprovalParams & CallOptions, options?: CallOptions): ApiPromise<Build> {
-    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/deploy-approval', body: '*' }, ...withParams({ environmentId, buildId, decision }, params, options));
+    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/deploy-approval', body: '*', fields: ['environmentId', 'buildId', 'decision', 'override'] }, ...withParams({ environmentId, buildId, decision }, params, options));
   }
 
   /**
@@ -157,31 +159,39 @@ export class Builds {
   streamLogs(environmentId: string, buildId: string, params?: BuildsStreamLogsParams & CallOptions, options?: CallOptions): EventStream<BuildEvent>;
   streamLogs(environmentId: string, buildId: string, onEvent: (event: BuildEvent) => unknown, options?: CallOptions): Promise<void>;
   streamLogs(environmentId: string, buildId: string, params?: BuildsStreamLogsParams & CallOptions | ((event: BuildEvent) => unknown), options?: CallOptions): EventStream<BuildEvent> | Promise<void> {
-    const stream = this.#client.stream<BuildEvent>({ method: 'GET', path: '/environments/{environmentId}/builds/{buildId}/logs', stream: { resume: 'after' } }, ...withParams({ environmentId, buildId }, params, options));
+    const stream = this.#client.stream<BuildEvent>({ method: 'GET', path: '/environments/{environmentId}/builds/{buildId}/logs', stream: { resume: 'after' }, fields: ['environmentId', 'buildId', 'after', 'tailBytes', 'follow'] }, ...withParams({ environmentId, buildId }, params, options));
     return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 }
 
-/** Parameters of `builds.listPage`. */
-export interface BuildsListPageParams {
-  /** Builds per page, 1 to 200. Default: 50. */
+/** Parameters of `builds.list`. */
+export interface BuildsListParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `builds.listPage`. */
+export interface BuildsListPageParams extends BuildsListParams {
+  /** Builds per page, 1 to 200. Default: 50. */
+  limit?: number;
 }
 
 /** Parameters of `builds.listForTeam`. */
 export interface BuildsListForTeamParams {
   /** State of the builds that are listed. Default: any. */
   state?: BuildState;
+  /** Most items in all, over as many pages as that takes. Default: every one. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
 }
 
 /** Parameters of `builds.listForTeamPage`. */
 export interface BuildsListForTeamPageParams extends BuildsListForTeamParams {
   /** Builds a page, 1 to 200. Default: 50. */
   limit?: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string;
 }
 
 /** Parameters of `builds.create`. */

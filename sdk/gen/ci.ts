@@ -21,8 +21,8 @@ export class Ci {
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
-  listConnections(teamId: string, options?: CallOptions): PagePromise<CiConnection> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/ci/connections', items: 'connections' }, { teamId }, options);
+  listConnections(teamId: string, params?: CiListConnectionsParams & CallOptions, options?: CallOptions): PagePromise<CiConnection> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/ci/connections', items: 'connections', fields: ['teamId', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -33,7 +33,7 @@ export class Ci {
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
   listConnectionsPage(teamId: string, params?: CiListConnectionsPageParams & CallOptions, options?: CallOptions): ApiPromise<CiListConnectionsResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/ci/connections' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/ci/connections', fields: ['teamId', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -45,7 +45,7 @@ export class Ci {
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
   createConnection(teamId: string, params: CiCreateConnectionParams & CallOptions, options?: CallOptions): ApiPromise<CiConnection> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/ci/connections', body: '*' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/ci/connections', body: '*', fields: ['teamId', 'provider', 'repositoryHost', 'repositoryPath', 'projectId', 'defaultBranch', 'ingestMode'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -65,7 +65,7 @@ export class Ci {
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
   updateConnection(connectionId: string, params?: CiUpdateConnectionParams & CallOptions, options?: CallOptions): ApiPromise<CiConnection> {
-    return this.#client.call({ method: 'PATCH', path: '/ci/connections/{connectionId}', body: '*' }, ...withParams({ connectionId }, params, options));
+    return this.#client.call({ method: 'PATCH', path: '/ci/connections/{connectionId}', body: '*', fields: ['connectionId', 'defaultBranch', 'ingestMode', 'status', 'commitStatusMode', 'oidcPolicy', 'genericMapping', 'projectId'] }, ...withParams({ connectionId }, params, options));
   }
 
   /**
@@ -89,7 +89,7 @@ export class Ci {
    * await sdk.ci.setConnectionToken('cic_01', 'github_pat_…');
    */
   setConnectionToken(connectionId: string, token: string, params?: CiSetConnectionTokenParams & CallOptions, options?: CallOptions): ApiPromise<CiConnection> {
-    return this.#client.call({ method: 'PUT', path: '/ci/connections/{connectionId}/token', body: '*' }, ...withParams({ connectionId, token }, params, options));
+    return this.#client.call({ method: 'PUT', path: '/ci/connections/{connectionId}/token', body: '*', fields: ['connectionId', 'token', 'forge', 'apiUrl'] }, ...withParams({ connectionId, token }, params, options));
   }
 
   /**
@@ -158,7 +158,7 @@ export class Ci {
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
   rotateWebhookSecret(connectionId: string, params?: CiRotateWebhookSecretParams & CallOptions, options?: CallOptions): ApiPromise<CiWebhookWithSecret> {
-    return this.#client.call({ method: 'POST', path: '/ci/connections/{connectionId}/webhook/rotate-secret', body: '*' }, ...withParams({ connectionId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/ci/connections/{connectionId}/webhook/rotate-secret', body: '*', fields: ['connectionId', 'scheme'] }, ...withParams({ connectionId }, params, options));
   }
 
   /**
@@ -180,8 +180,8 @@ export class Ci {
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
-  listDeliveries(connectionId: string, options?: CallOptions): PagePromise<CiDelivery> {
-    return this.#client.list({ method: 'GET', path: '/ci/connections/{connectionId}/deliveries', items: 'deliveries' }, { connectionId }, options);
+  listDeliveries(connectionId: string, params?: CiListDeliveriesParams & CallOptions, options?: CallOptions): PagePromise<CiDelivery> {
+    return this.#client.list({ method: 'GET', path: '/ci/connections/{connectionId}/deliveries', items: 'deliveries', fields: ['connectionId', 'limit', 'cursor'] }, ...withParams({ connectionId }, params, options));
   }
 
   /**
@@ -193,7 +193,7 @@ export class Ci {
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
   listDeliveriesPage(connectionId: string, params?: CiListDeliveriesPageParams & CallOptions, options?: CallOptions): ApiPromise<CiListDeliveriesResponse> {
-    return this.#client.call({ method: 'GET', path: '/ci/connections/{connectionId}/deliveries' }, ...withParams({ connectionId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/ci/connections/{connectionId}/deliveries', fields: ['connectionId', 'limit', 'cursor'] }, ...withParams({ connectionId }, params, options));
   }
 
   /**
@@ -204,8 +204,8 @@ export class Ci {
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
-  listPipelines(connectionId: string, options?: CallOptions): PagePromise<CiPipeline> {
-    return this.#client.list({ method: 'GET', path: '/ci/connections/{connectionId}/pipelines', items: 'pipelines' }, { connectionId }, options);
+  listPipelines(connectionId: string, params?: CiListPipelinesParams & CallOptions, options?: CallOptions): PagePromise<CiPipeline> {
+    return this.#client.list({ method: 'GET', path: '/ci/connections/{connectionId}/pipelines', items: 'pipelines', fields: ['connectionId', 'limit', 'cursor'] }, ...withParams({ connectionId }, params, options));
   }
 
   /**
@@ -217,7 +217,7 @@ export class Ci {
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
   listPipelinesPage(connectionId: string, params?: CiListPipelinesPageParams & CallOptions, options?: CallOptions): ApiPromise<CiListPipelinesResponse> {
-    return this.#client.call({ method: 'GET', path: '/ci/connections/{connectionId}/pipelines' }, ...withParams({ connectionId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/ci/connections/{connectionId}/pipelines', fields: ['connectionId', 'limit', 'cursor'] }, ...withParams({ connectionId }, params, options));
   }
 
   /**
@@ -227,8 +227,8 @@ export class Ci {
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
-  listRunsForPipeline(pipelineId: string, options?: CallOptions): PagePromise<CiRun> {
-    return this.#client.list({ method: 'GET', path: '/ci/pipelines/{pipelineId}/runs', items: 'runs' }, { pipelineId }, options);
+  listRunsForPipeline(pipelineId: string, params?: CiListRunsForPipelineParams & CallOptions, options?: CallOptions): PagePromise<CiRun> {
+    return this.#client.list({ method: 'GET', path: '/ci/pipelines/{pipelineId}/runs', items: 'runs', fields: ['pipelineId', 'limit', 'cursor'] }, ...withParams({ pipelineId }, params, options));
   }
 
   /**
@@ -239,7 +239,7 @@ export class Ci {
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
   listRunsForPipelinePage(pipelineId: string, params?: CiListRunsForPipelinePageParams & CallOptions, options?: CallOptions): ApiPromise<CiListRunsForPipelineResponse> {
-    return this.#client.call({ method: 'GET', path: '/ci/pipelines/{pipelineId}/runs' }, ...withParams({ pipelineId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/ci/pipelines/{pipelineId}/runs', fields: ['pipelineId', 'limit', 'cursor'] }, ...withParams({ pipelineId }, params, options));
   }
 
   /**
@@ -250,8 +250,8 @@ export class Ci {
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
-  listRunsForConnection(connectionId: string, options?: CallOptions): PagePromise<CiRun> {
-    return this.#client.list({ method: 'GET', path: '/ci/connections/{connectionId}/runs', items: 'runs' }, { connectionId }, options);
+  listRunsForConnection(connectionId: string, params?: CiListRunsForConnectionParams & CallOptions, options?: CallOptions): PagePromise<CiRun> {
+    return this.#client.list({ method: 'GET', path: '/ci/connections/{connectionId}/runs', items: 'runs', fields: ['connectionId', 'limit', 'cursor'] }, ...withParams({ connectionId }, params, options));
   }
 
   /**
@@ -263,7 +263,7 @@ export class Ci {
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
   listRunsForConnectionPage(connectionId: string, params?: CiListRunsForConnectionPageParams & CallOptions, options?: CallOptions): ApiPromise<CiListRunsForPipelineResponse> {
-    return this.#client.call({ method: 'GET', path: '/ci/connections/{connectionId}/runs' }, ...withParams({ connectionId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/ci/connections/{connectionId}/runs', fields: ['connectionId', 'limit', 'cursor'] }, ...withParams({ connectionId }, params, options));
   }
 
   /**
@@ -274,7 +274,7 @@ export class Ci {
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
   listRunsForTeam(teamId: string, params?: CiListRunsForTeamParams & CallOptions, options?: CallOptions): PagePromise<CiRun> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/ci/runs', items: 'runs' }, ...withParams({ teamId }, params, options));
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/ci/runs', items: 'runs', fields: ['teamId', 'status', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -285,7 +285,7 @@ export class Ci {
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
   listRunsForTeamPage(teamId: string, params?: CiListRunsForTeamPageParams & CallOptions, options?: CallOptions): ApiPromise<CiListRunsForPipelineResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/ci/runs' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/ci/runs', fields: ['teamId', 'status', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -304,8 +304,8 @@ export class Ci {
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
-  listRunJobs(runId: string, options?: CallOptions): PagePromise<CiJob> {
-    return this.#client.list({ method: 'GET', path: '/ci/runs/{runId}/jobs', items: 'jobs' }, { runId }, options);
+  listRunJobs(runId: string, params?: CiListRunJobsParams & CallOptions, options?: CallOptions): PagePromise<CiJob> {
+    return this.#client.list({ method: 'GET', path: '/ci/runs/{runId}/jobs', items: 'jobs', pageMax: 500, fields: ['runId', 'limit', 'cursor'] }, ...withParams({ runId }, params, options));
   }
 
   /**
@@ -316,7 +316,7 @@ export class Ci {
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
   listRunJobsPage(runId: string, params?: CiListRunJobsPageParams & CallOptions, options?: CallOptions): ApiPromise<CiListRunJobsResponse> {
-    return this.#client.call({ method: 'GET', path: '/ci/runs/{runId}/jobs' }, ...withParams({ runId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/ci/runs/{runId}/jobs', fields: ['runId', 'limit', 'cursor'] }, ...withParams({ runId }, params, options));
   }
 
   /**
@@ -333,7 +333,7 @@ export class Ci {
    * await sdk.ci.report({ ciConnectionId: 'cic_01', externalRunId: '42', status: 'running' });
    */
   report(params: CiReportParams & CallOptions, options?: CallOptions): ApiPromise<CiRun> {
-    return this.#client.call({ method: 'POST', path: '/ci/runs', body: '*' }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'POST', path: '/ci/runs', body: '*', fields: ['ciConnectionId', 'externalRunId', 'externalAttempt', 'status', 'trigger', 'commitSha', 'branch', 'environmentId', 'externalUrl', 'durationMs', 'pipelineName', 'tag', 'actor', 'startedAt', 'finishedAt', 'mergeQueueOf'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -344,7 +344,7 @@ export class Ci {
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    */
   updateRun(runId: string, params?: CiUpdateRunParams & CallOptions, options?: CallOptions): ApiPromise<CiRun> {
-    return this.#client.call({ method: 'PATCH', path: '/ci/runs/{runId}', body: '*' }, ...withParams({ runId }, params, options));
+    return this.#client.call({ method: 'PATCH', path: '/ci/runs/{runId}', body: '*', fields: ['runId', 'status', 'durationMs'] }, ...withParams({ runId }, params, options));
   }
 
   /**
@@ -387,12 +387,18 @@ export class Ci {
   }
 }
 
-/** Parameters of `ci.listConnectionsPage`. */
-export interface CiListConnectionsPageParams {
-  /** Connections per page, 1 to 200. Default: 50. */
+/** Parameters of `ci.listConnections`. */
+export interface CiListConnectionsParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `ci.listConnectionsPage`. */
+export interface CiListConnectionsPageParams extends CiListConnectionsParams {
+  /** Connections per page, 1 to 200. Default: 50. */
+  limit?: number;
 }
 
 /** Parameters of `ci.createConnection`. */
@@ -452,58 +458,90 @@ export interface CiRotateWebhookSecretParams {
   scheme?: WebhookScheme;
 }
 
+/** Parameters of `ci.listDeliveries`. */
+export interface CiListDeliveriesParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
 /** Parameters of `ci.listDeliveriesPage`. */
-export interface CiListDeliveriesPageParams {
+export interface CiListDeliveriesPageParams extends CiListDeliveriesParams {
   /** Deliveries per page, 1 to 200. Default: 50. */
+  limit?: number;
+}
+
+/** Parameters of `ci.listPipelines`. */
+export interface CiListPipelinesParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
 }
 
 /** Parameters of `ci.listPipelinesPage`. */
-export interface CiListPipelinesPageParams {
+export interface CiListPipelinesPageParams extends CiListPipelinesParams {
   /** Pipelines per page, 1 to 200. Default: 50. */
+  limit?: number;
+}
+
+/** Parameters of `ci.listRunsForPipeline`. */
+export interface CiListRunsForPipelineParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
 }
 
 /** Parameters of `ci.listRunsForPipelinePage`. */
-export interface CiListRunsForPipelinePageParams {
+export interface CiListRunsForPipelinePageParams extends CiListRunsForPipelineParams {
   /** Runs per page, 1 to 200. Default: 50. */
+  limit?: number;
+}
+
+/** Parameters of `ci.listRunsForConnection`. */
+export interface CiListRunsForConnectionParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
 }
 
 /** Parameters of `ci.listRunsForConnectionPage`. */
-export interface CiListRunsForConnectionPageParams {
+export interface CiListRunsForConnectionPageParams extends CiListRunsForConnectionParams {
   /** Runs per page, 1 to 200. Default: 50. */
   limit?: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string;
 }
 
 /** Parameters of `ci.listRunsForTeam`. */
 export interface CiListRunsForTeamParams {
   /** Status of the runs that are listed. Default: any. */
   status?: CiStatus;
+  /** Most items in all, over as many pages as that takes. Default: every one. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
 }
 
 /** Parameters of `ci.listRunsForTeamPage`. */
 export interface CiListRunsForTeamPageParams extends CiListRunsForTeamParams {
   /** Runs per page, 1 to 200. Default: 50. */
   limit?: number;
+}
+
+/** Parameters of `ci.listRunJobs`. */
+export interface CiListRunJobsParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
+  limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
 }
 
 /** Parameters of `ci.listRunJobsPage`. */
-export interface CiListRunJobsPageParams {
+export interface CiListRunJobsPageParams extends CiListRunJobsParams {
   /** Jobs per page, 1 to 500. Default: 100. */
   limit?: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string;
 }
 
 /** Parameters of `ci.report`. */

@@ -22,8 +22,8 @@ export class Compliance {
    *
    * Needs: scope `compliance:read`.
    */
-  list(teamId: string, options?: CallOptions): PagePromise<CompliancePackage> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/compliance/packages', items: 'packages' }, { teamId }, options);
+  list(teamId: string, params?: ComplianceListParams & CallOptions, options?: CallOptions): PagePromise<CompliancePackage> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/compliance/packages', items: 'packages', fields: ['teamId', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -34,7 +34,7 @@ export class Compliance {
    * Needs: scope `compliance:read`.
    */
   listPage(teamId: string, params?: ComplianceListPageParams & CallOptions, options?: CallOptions): ApiPromise<ComplianceListResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/compliance/packages' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/compliance/packages', fields: ['teamId', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -68,7 +68,7 @@ export class Compliance {
    * Needs: scope `compliance:manage`, role `owner` on the team, a session token instead of an API key.
    */
   markLegalReviewed(teamId: string, packageId: string, params?: ComplianceMarkLegalReviewedParams & CallOptions, options?: CallOptions): ApiPromise<CompliancePackage> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/compliance/packages/{packageId}/legal-review', body: '*' }, ...withParams({ teamId, packageId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/compliance/packages/{packageId}/legal-review', body: '*', fields: ['teamId', 'packageId', 'note'] }, ...withParams({ teamId, packageId }, params, options));
   }
 
   /**
@@ -80,7 +80,7 @@ export class Compliance {
    * Needs: scope `compliance:read`.
    */
   export(teamId: string, packageId: string, params?: ComplianceExportParams & CallOptions, options?: CallOptions): ApiPromise<Uint8Array> {
-    return this.#client.bytes({ method: 'GET', path: '/teams/{teamId}/compliance/packages/{packageId}/export', raw: true, timeoutMs: 120000 }, ...withParams({ teamId, packageId }, params, options));
+    return this.#client.bytes({ method: 'GET', path: '/teams/{teamId}/compliance/packages/{packageId}/export', raw: true, timeoutMs: 120000, fields: ['teamId', 'packageId', 'part'] }, ...withParams({ teamId, packageId }, params, options));
   }
 
   /**
@@ -95,12 +95,18 @@ export class Compliance {
   }
 }
 
-/** Parameters of `compliance.listPage`. */
-export interface ComplianceListPageParams {
-  /** Packages a page, 1 to 200. Default: 50. */
+/** Parameters of `compliance.list`. */
+export interface ComplianceListParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `compliance.listPage`. */
+export interface ComplianceListPageParams extends ComplianceListParams {
+  /** Packages a page, 1 to 200. Default: 50. */
+  limit?: number;
 }
 
 /** Parameters of `compliance.markLegalReviewed`. */

@@ -21,7 +21,7 @@ export class Costs {
    * Needs: scope `cost:read`.
    */
   summary(teamId: string, params?: CostsSummaryParams & CallOptions, options?: CallOptions): ApiPromise<CostSummary> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/costs' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/costs', fields: ['teamId', 'since', 'until'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -51,7 +51,7 @@ export class Costs {
   exportJson(teamId: string, params?: CostsExportJsonParams & CallOptions, options?: CallOptions): ByteStream;
   exportJson(teamId: string, onEvent: (event: Uint8Array) => unknown, options?: CallOptions): Promise<void>;
   exportJson(teamId: string, params?: CostsExportJsonParams & CallOptions | ((event: Uint8Array) => unknown), options?: CallOptions): ByteStream | Promise<void> {
-    const stream = this.#client.byteStream({ method: 'GET', path: '/teams/{teamId}/costs/export.json', raw: true }, ...withParams({ teamId }, params, options));
+    const stream = this.#client.byteStream({ method: 'GET', path: '/teams/{teamId}/costs/export.json', raw: true, fields: ['teamId', 'since', 'until', 'detail'] }, ...withParams({ teamId }, params, options));
     return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 
@@ -71,7 +71,7 @@ export class Costs {
   exportCsv(teamId: string, params?: CostsExportCsvParams & CallOptions, options?: CallOptions): ByteStream;
   exportCsv(teamId: string, onEvent: (event: Uint8Array) => unknown, options?: CallOptions): Promise<void>;
   exportCsv(teamId: string, params?: CostsExportCsvParams & CallOptions | ((event: Uint8Array) => unknown), options?: CallOptions): ByteStream | Promise<void> {
-    const stream = this.#client.byteStream({ method: 'GET', path: '/teams/{teamId}/costs/export.csv', raw: true }, ...withParams({ teamId }, params, options));
+    const stream = this.#client.byteStream({ method: 'GET', path: '/teams/{teamId}/costs/export.csv', raw: true, fields: ['teamId', 'since', 'until', 'detail'] }, ...withParams({ teamId }, params, options));
     return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 
@@ -92,8 +92,8 @@ export class Costs {
    *
    * Needs: scope `billing:read`.
    */
-  listCreditLedger(teamId: string, options?: CallOptions): PagePromise<CreditEntry> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/credits/ledger', items: 'entries' }, { teamId }, options);
+  listCreditLedger(teamId: string, params?: CostsListCreditLedgerParams & CallOptions, options?: CallOptions): PagePromise<CreditEntry> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/credits/ledger', items: 'entries', fields: ['teamId', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -104,7 +104,7 @@ export class Costs {
    * Needs: scope `billing:read`.
    */
   listCreditLedgerPage(teamId: string, params?: CostsListCreditLedgerPageParams & CallOptions, options?: CallOptions): ApiPromise<CostsListCreditLedgerResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/credits/ledger' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/credits/ledger', fields: ['teamId', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -125,7 +125,7 @@ export class Costs {
    * Needs: scope `billing:manage`, role `owner` on the team.
    */
   createCreditCheckout(teamId: string, params: CostsCreateCreditCheckoutParams & CallOptions, options?: CallOptions): ApiPromise<CheckoutSession> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/credits/checkout', body: '*' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/credits/checkout', body: '*', fields: ['teamId', 'amountCents', 'successUrl', 'cancelUrl'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -167,12 +167,18 @@ export interface CostsExportCsvParams {
   detail?: CostExportDetail;
 }
 
-/** Parameters of `costs.listCreditLedgerPage`. */
-export interface CostsListCreditLedgerPageParams {
-  /** Entries per page, 1 to 200. Default: 50. */
+/** Parameters of `costs.listCreditLedger`. */
+export interface CostsListCreditLedgerParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `costs.listCreditLedgerPage`. */
+export interface CostsListCreditLedgerPageParams extends CostsListCreditLedgerParams {
+  /** Entries per page, 1 to 200. Default: 50. */
+  limit?: number;
 }
 
 /** Parameters of `costs.createCreditCheckout`. */

@@ -42,7 +42,7 @@ export class Environments {
    * Needs: scope `project:write`.
    */
   create(projectId: string, params: EnvironmentsCreateParams & CallOptions, options?: CallOptions): ApiPromise<Environment> {
-    return this.#client.call({ method: 'POST', path: '/projects/{projectId}/environments', body: '*' }, ...withParams({ projectId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/projects/{projectId}/environments', body: '*', fields: ['projectId', 'name', 'repository', 'branch', 'buildPath', 'buildType', 'submodules', 'deployApproval', 'deploy', 'buildTimeoutSeconds', 'gitCredentials', 'runner', 'requiredApprovals', 'allowSelfApproval', 'promotionsOnly', 'dockerfile', 'context', 'target', 'cloneDepth', 'tags'] }, ...withParams({ projectId }, params, options));
   }
 
   /**
@@ -55,7 +55,7 @@ export class Environments {
    * Needs: scope `project:write`.
    */
   update(environmentId: string, params?: EnvironmentsUpdateParams & CallOptions, options?: CallOptions): ApiPromise<Environment> {
-    return this.#client.call({ method: 'PATCH', path: '/environments/{environmentId}', body: '*' }, ...withParams({ environmentId }, params, options));
+    return this.#client.call({ method: 'PATCH', path: '/environments/{environmentId}', body: '*', fields: ['environmentId', 'name', 'repository', 'branch', 'buildPath', 'buildType', 'submodules', 'deployApproval', 'deploy', 'buildTimeoutSeconds', 'gitCredentials', 'runner', 'requiredApprovals', 'allowSelfApproval', 'promotionsOnly', 'dockerfile', 'context', 'target', 'cloneDepth', 'tags'] }, ...withParams({ environmentId }, params, options));
   }
 
   /**

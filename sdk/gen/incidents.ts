@@ -26,8 +26,8 @@ export class Incidents {
    *
    * @experimental
    */
-  list(environmentId: string, options?: CallOptions): PagePromise<Incident> {
-    return this.#client.list({ method: 'GET', path: '/environments/{environmentId}/incidents', items: 'incidents' }, { environmentId }, options);
+  list(environmentId: string, params?: IncidentsListParams & CallOptions, options?: CallOptions): PagePromise<Incident> {
+    return this.#client.list({ method: 'GET', path: '/environments/{environmentId}/incidents', items: 'incidents', fields: ['environmentId', 'limit', 'cursor'] }, ...withParams({ environmentId }, params, options));
   }
 
   /**
@@ -42,7 +42,7 @@ export class Incidents {
    * @experimental
    */
   listPage(environmentId: string, params?: IncidentsListPageParams & CallOptions, options?: CallOptions): ApiPromise<IncidentsListResponse> {
-    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/incidents' }, ...withParams({ environmentId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/incidents', fields: ['environmentId', 'limit', 'cursor'] }, ...withParams({ environmentId }, params, options));
   }
 
   /**
@@ -101,12 +101,18 @@ export class Incidents {
   }
 }
 
-/** Parameters of `incidents.listPage`. */
-export interface IncidentsListPageParams {
-  /** Incidents per page, 1 to 200. Default: 50. */
+/** Parameters of `incidents.list`. */
+export interface IncidentsListParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `incidents.listPage`. */
+export interface IncidentsListPageParams extends IncidentsListParams {
+  /** Incidents per page, 1 to 200. Default: 50. */
+  limit?: number;
 }
 
 /** One incident. */

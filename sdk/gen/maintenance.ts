@@ -29,8 +29,8 @@ export class Maintenance {
    *
    * @experimental
    */
-  listTasks(teamId: string, repositoryId: string, options?: CallOptions): PagePromise<MaintenanceTask> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/repositories/{repositoryId}/maintenance/tasks', items: 'tasks' }, { teamId, repositoryId }, options);
+  listTasks(teamId: string, repositoryId: string, params?: MaintenanceListTasksParams & CallOptions, options?: CallOptions): PagePromise<MaintenanceTask> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/repositories/{repositoryId}/maintenance/tasks', items: 'tasks', fields: ['teamId', 'repositoryId', 'limit', 'cursor'] }, ...withParams({ teamId, repositoryId }, params, options));
   }
 
   /**
@@ -47,7 +47,7 @@ export class Maintenance {
    * @experimental
    */
   listTasksPage(teamId: string, repositoryId: string, params?: MaintenanceListTasksPageParams & CallOptions, options?: CallOptions): ApiPromise<MaintenanceListTasksResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/repositories/{repositoryId}/maintenance/tasks' }, ...withParams({ teamId, repositoryId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/repositories/{repositoryId}/maintenance/tasks', fields: ['teamId', 'repositoryId', 'limit', 'cursor'] }, ...withParams({ teamId, repositoryId }, params, options));
   }
 
   /**
@@ -62,7 +62,7 @@ export class Maintenance {
    * @experimental
    */
   updateSettings(teamId: string, repositoryId: string, category: string, params?: MaintenanceUpdateSettingsParams & CallOptions, options?: CallOptions): ApiPromise<MaintenanceSettings> {
-    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}/repositories/{repositoryId}/maintenance/settings/{category}', body: '*' }, ...withParams({ teamId, repositoryId, category }, params, options));
+    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}/repositories/{repositoryId}/maintenance/settings/{category}', body: '*', fields: ['teamId', 'repositoryId', 'category', 'enabled', 'monthlyBudgetCents'] }, ...withParams({ teamId, repositoryId, category }, params, options));
   }
 
   /**
@@ -76,16 +76,22 @@ export class Maintenance {
    * @experimental
    */
   triggerRun(teamId: string, repositoryId: string, params: MaintenanceTriggerRunParams & CallOptions, options?: CallOptions): ApiPromise<MaintenanceTask> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/repositories/{repositoryId}/maintenance/tasks', body: '*' }, ...withParams({ teamId, repositoryId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/repositories/{repositoryId}/maintenance/tasks', body: '*', fields: ['teamId', 'repositoryId', 'category', 'proposal', 'estimatedCostCents', 'agentIdentityId'] }, ...withParams({ teamId, repositoryId }, params, options));
   }
 }
 
-/** Parameters of `maintenance.listTasksPage`. */
-export interface MaintenanceListTasksPageParams {
-  /** Tasks per page, 1 to 200. Default: 50. */
+/** Parameters of `maintenance.listTasks`. */
+export interface MaintenanceListTasksParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `maintenance.listTasksPage`. */
+export interface MaintenanceListTasksPageParams extends MaintenanceListTasksParams {
+  /** Tasks per page, 1 to 200. Default: 50. */
+  limit?: number;
 }
 
 /** Parameters of `maintenance.updateSettings`. */

@@ -18,7 +18,7 @@ export class Notifications {
    * that team's alone.
    */
   list(params?: NotificationsListParams & CallOptions, options?: CallOptions): ApiPromise<Notification[]> {
-    return this.#client.call({ method: 'GET', path: '/notifications', returns: 'notifications' }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'GET', path: '/notifications', returns: 'notifications', fields: ['limit', 'offset'] }, ...withParams({}, params, options));
   }
 
   /** Counts the notifications that are unread. */

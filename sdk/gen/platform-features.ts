@@ -53,8 +53,8 @@ export class PlatformFeatures {
    *
    * Needs: a staff account.
    */
-  history(key: string, options?: CallOptions): PagePromise<FeatureChange> {
-    return this.#client.list({ method: 'GET', path: '/admin/platform-features/{key}/history', items: 'changes' }, { key }, options);
+  history(key: string, params?: PlatformFeaturesHistoryParams & CallOptions, options?: CallOptions): PagePromise<FeatureChange> {
+    return this.#client.list({ method: 'GET', path: '/admin/platform-features/{key}/history', items: 'changes', fields: ['key', 'limit', 'cursor'] }, ...withParams({ key }, params, options));
   }
 
   /**
@@ -65,7 +65,7 @@ export class PlatformFeatures {
    * Needs: a staff account.
    */
   historyPage(key: string, params?: PlatformFeaturesHistoryPageParams & CallOptions, options?: CallOptions): ApiPromise<PlatformFeaturesHistoryResponse> {
-    return this.#client.call({ method: 'GET', path: '/admin/platform-features/{key}/history' }, ...withParams({ key }, params, options));
+    return this.#client.call({ method: 'GET', path: '/admin/platform-features/{key}/history', fields: ['key', 'limit', 'cursor'] }, ...withParams({ key }, params, options));
   }
 
   /**
@@ -82,7 +82,7 @@ export class PlatformFeatures {
    * });
    */
   setState(key: string, params: PlatformFeaturesSetStateParams & CallOptions, options?: CallOptions): ApiPromise<PlatformFeaturesSetStateResponse> {
-    return this.#client.call({ method: 'PATCH', path: '/admin/platform-features/{key}', body: '*' }, ...withParams({ key }, params, options));
+    return this.#client.call({ method: 'PATCH', path: '/admin/platform-features/{key}', body: '*', fields: ['key', 'state', 'reason', 'revision', 'dryRun'] }, ...withParams({ key }, params, options));
   }
 
   /**
@@ -97,7 +97,7 @@ export class PlatformFeatures {
   watch(params?: PlatformFeaturesWatchParams & CallOptions, options?: CallOptions): EventStream<FeaturesChanged>;
   watch(onEvent: (event: FeaturesChanged) => unknown, options?: CallOptions): Promise<void>;
   watch(params?: PlatformFeaturesWatchParams & CallOptions | ((event: FeaturesChanged) => unknown), options?: CallOptions): EventStream<FeaturesChanged> | Promise<void> {
-    const stream = this.#client.stream<FeaturesChanged>({ method: 'GET', path: '/admin/platform-features/events', stream: { resume: 'after' } }, ...withParams({}, params, options));
+    const stream = this.#client.stream<FeaturesChanged>({ method: 'GET', path: '/admin/platform-features/events', stream: { resume: 'after' }, fields: ['after'] }, ...withParams({}, params, options));
     return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 
@@ -111,12 +111,18 @@ export class PlatformFeatures {
   }
 }
 
-/** Parameters of `platformFeatures.historyPage`. */
-export interface PlatformFeaturesHistoryPageParams {
-  /** Changes per page, 1 to 200. Default: 50. */
+/** Parameters of `platformFeatures.history`. */
+export interface PlatformFeaturesHistoryParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `platformFeatures.historyPage`. */
+export interface PlatformFeaturesHistoryPageParams extends PlatformFeaturesHistoryParams {
+  /** Changes per page, 1 to 200. Default: 50. */
+  limit?: number;
 }
 
 /** Parameters of `platformFeatures.setState`. */

@@ -53,7 +53,7 @@ export class Policies {
    * 'main', message: 'build main', require: "build.branch == 'main'" }] } });
    */
   create(teamId: string, params: PoliciesCreateParams & CallOptions, options?: CallOptions): ApiPromise<Policy> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/policies', body: '*' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/policies', body: '*', fields: ['teamId', 'name', 'document', 'projectId', 'environmentId'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -99,7 +99,7 @@ export class Policies {
    * await sdk.policies.simulate('team_01', 'pol_01', 100, { document: draft });
    */
   simulate(teamId: string, policyId: string, limit?: number, params?: PoliciesSimulateParams & CallOptions, options?: CallOptions): ApiPromise<Simulation> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/policies/{policyId}/simulate', body: '*' }, ...withParams({ teamId, policyId, limit }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/policies/{policyId}/simulate', body: '*', fields: ['teamId', 'policyId', 'limit', 'document'] }, ...withParams({ teamId, policyId, limit }, params, options));
   }
 
   /**
@@ -109,8 +109,8 @@ export class Policies {
    *
    * Needs: scope `policy:read`.
    */
-  decisions(teamId: string, policyId: string, options?: CallOptions): PagePromise<PolicyDecision> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/policies/{policyId}/decisions', items: 'decisions' }, { teamId, policyId }, options);
+  decisions(teamId: string, policyId: string, params?: PoliciesDecisionsParams & CallOptions, options?: CallOptions): PagePromise<PolicyDecision> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/policies/{policyId}/decisions', items: 'decisions', fields: ['teamId', 'policyId', 'limit', 'cursor'] }, ...withParams({ teamId, policyId }, params, options));
   }
 
   /**
@@ -121,7 +121,7 @@ export class Policies {
    * Needs: scope `policy:read`.
    */
   decisionsPage(teamId: string, policyId: string, params?: PoliciesDecisionsPageParams & CallOptions, options?: CallOptions): ApiPromise<PoliciesDecisionsResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/policies/{policyId}/decisions' }, ...withParams({ teamId, policyId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/policies/{policyId}/decisions', fields: ['teamId', 'policyId', 'limit', 'cursor'] }, ...withParams({ teamId, policyId }, params, options));
   }
 }
 
@@ -143,12 +143,18 @@ export interface PoliciesSimulateParams {
   document?: Readonly<Record<string, JsonValue>>;
 }
 
-/** Parameters of `policies.decisionsPage`. */
-export interface PoliciesDecisionsPageParams {
-  /** Decisions a page, 1 to 200. Default: 50. */
+/** Parameters of `policies.decisions`. */
+export interface PoliciesDecisionsParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `policies.decisionsPage`. */
+export interface PoliciesDecisionsPageParams extends PoliciesDecisionsParams {
+  /** Decisions a page, 1 to 200. Default: 50. */
+  limit?: number;
 }
 
 /** A rule that failed, or could not be judged. */

@@ -19,7 +19,7 @@ export class Projects {
    * Needs: scope `project:read`.
    */
   list(params?: ProjectsListParams & CallOptions, options?: CallOptions): PagePromise<Project> {
-    return this.#client.list({ method: 'GET', path: '/projects', items: 'projects' }, ...withParams({}, params, options));
+    return this.#client.list({ method: 'GET', path: '/projects', items: 'projects', fields: ['teamId', 'limit', 'cursor', 'spaceId'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -31,7 +31,7 @@ export class Projects {
    * Needs: scope `project:read`.
    */
   listPage(params?: ProjectsListPageParams & CallOptions, options?: CallOptions): ApiPromise<ProjectsListResponse> {
-    return this.#client.call({ method: 'GET', path: '/projects' }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'GET', path: '/projects', fields: ['teamId', 'limit', 'cursor', 'spaceId'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -51,7 +51,7 @@ export class Projects {
    * Needs: scope `project:write`.
    */
   create(params: ProjectsCreateParams & CallOptions, options?: CallOptions): ApiPromise<Project> {
-    return this.#client.call({ method: 'POST', path: '/projects', body: '*' }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'POST', path: '/projects', body: '*', fields: ['name', 'teamId'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -69,6 +69,10 @@ export class Projects {
 export interface ProjectsListParams {
   /** Team whose projects are listed. */
   teamId?: string;
+  /** Most items in all, over as many pages as that takes. Default: every one. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
   /** Only projects in this space. */
   spaceId?: string;
 }
@@ -77,8 +81,6 @@ export interface ProjectsListParams {
 export interface ProjectsListPageParams extends ProjectsListParams {
   /** Projects per page, 1 to 200. Default: 50. */
   limit?: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string;
 }
 
 /** Parameters of `projects.create`. */

@@ -32,8 +32,8 @@ export class Promotions {
    *
    * Needs: scope `release:read`.
    */
-  list(environmentId: string, options?: CallOptions): PagePromise<Promotion> {
-    return this.#client.list({ method: 'GET', path: '/environments/{environmentId}/promotions', items: 'promotions' }, { environmentId }, options);
+  list(environmentId: string, params?: PromotionsListParams & CallOptions, options?: CallOptions): PagePromise<Promotion> {
+    return this.#client.list({ method: 'GET', path: '/environments/{environmentId}/promotions', items: 'promotions', fields: ['environmentId', 'limit', 'cursor'] }, ...withParams({ environmentId }, params, options));
   }
 
   /**
@@ -44,7 +44,7 @@ export class Promotions {
    * Needs: scope `release:read`.
    */
   listPage(environmentId: string, params?: PromotionsListPageParams & CallOptions, options?: CallOptions): ApiPromise<PromotionsListResponse> {
-    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/promotions' }, ...withParams({ environmentId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/promotions', fields: ['environmentId', 'limit', 'cursor'] }, ...withParams({ environmentId }, params, options));
   }
 
   /**
@@ -56,7 +56,7 @@ export class Promotions {
    * Needs: scope `release:read`.
    */
   listForTeam(teamId: string, params?: PromotionsListForTeamParams & CallOptions, options?: CallOptions): PagePromise<Promotion> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/promotions', items: 'promotions' }, ...withParams({ teamId }, params, options));
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/promotions', items: 'promotions', fields: ['teamId', 'state', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -68,7 +68,7 @@ export class Promotions {
    * Needs: scope `release:read`.
    */
   listForTeamPage(teamId: string, params?: PromotionsListForTeamPageParams & CallOptions, options?: CallOptions): ApiPromise<PromotionsListResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/promotions' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/promotions', fields: ['teamId', 'state', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -119,7 +119,7 @@ export class Promotions {
    * await sdk.promotions.create('env_01', 'rel_01');
    */
   create(environmentId: string, releaseId: string, params?: PromotionsCreateParams & CallOptions, options?: CallOptions): ApiPromise<Promotion> {
-    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/promotions', body: '*' }, ...withParams({ environmentId, releaseId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/promotions', body: '*', fields: ['environmentId', 'releaseId', 'artifactId'] }, ...withParams({ environmentId, releaseId }, params, options));
   }
 
   /**
@@ -134,7 +134,7 @@ export class Promotions {
    * Needs: scope `release:approve`, role `admin` on the team.
    */
   approve(environmentId: string, promotionId: string, params?: PromotionsApproveParams & CallOptions, options?: CallOptions): ApiPromise<Promotion> {
-    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/promotions/{promotionId}/approve', body: '*' }, ...withParams({ environmentId, promotionId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/promotions/{promotionId}/approve', body: '*', fields: ['environmentId', 'promotionId', 'override', 'fingerprint'] }, ...withParams({ environmentId, promotionId }, params, options));
   }
 
   /**
@@ -143,7 +143,7 @@ export class Promotions {
    * Needs: scope `release:approve`, role `admin` on the team.
    */
   reject(environmentId: string, promotionId: string, params: PromotionsRejectParams & CallOptions, options?: CallOptions): ApiPromise<Promotion> {
-    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/promotions/{promotionId}/reject', body: '*' }, ...withParams({ environmentId, promotionId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/promotions/{promotionId}/reject', body: '*', fields: ['environmentId', 'promotionId', 'reason'] }, ...withParams({ environmentId, promotionId }, params, options));
   }
 
   /**
@@ -154,30 +154,38 @@ export class Promotions {
    * Needs: scope `release:write`.
    */
   complete(environmentId: string, promotionId: string, params: PromotionsCompleteParams & CallOptions, options?: CallOptions): ApiPromise<Promotion> {
-    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/promotions/{promotionId}/complete', body: '*' }, ...withParams({ environmentId, promotionId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/promotions/{promotionId}/complete', body: '*', fields: ['environmentId', 'promotionId', 'status', 'url'] }, ...withParams({ environmentId, promotionId }, params, options));
   }
 }
 
-/** Parameters of `promotions.listPage`. */
-export interface PromotionsListPageParams {
-  /** Promotions a page, 1 to 200. Default: 50. */
+/** Parameters of `promotions.list`. */
+export interface PromotionsListParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `promotions.listPage`. */
+export interface PromotionsListPageParams extends PromotionsListParams {
+  /** Promotions a page, 1 to 200. Default: 50. */
+  limit?: number;
 }
 
 /** Parameters of `promotions.listForTeam`. */
 export interface PromotionsListForTeamParams {
   /** State of the promotions that are listed. Default: any. */
   state?: PromotionState;
+  /** Most items in all, over as many pages as that takes. Default: every one. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
 }
 
 /** Parameters of `promotions.listForTeamPage`. */
 export interface PromotionsListForTeamPageParams extends PromotionsListForTeamParams {
   /** Promotions a page, 1 to 200. Default: 50. */
   limit?: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string;
 }
 
 /** Parameters of `promotions.create`. */

@@ -35,7 +35,7 @@ export class Registries {
    * await sdk.registries.add('team_01', 'registry.example.com', { namespace: 'acme', default: true });
    */
   add(teamId: string, host: string, params?: RegistriesAddParams & CallOptions, options?: CallOptions): ApiPromise<Registry> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/registries', body: '*' }, ...withParams({ teamId, host }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/registries', body: '*', fields: ['teamId', 'host', 'namespace', 'default', 'username', 'password', 'insecure'] }, ...withParams({ teamId, host }, params, options));
   }
 
   /**
@@ -49,7 +49,7 @@ export class Registries {
    * await sdk.registries.update('team_01', 'rgy_01', { default: true });
    */
   update(teamId: string, registryId: string, params?: RegistriesUpdateParams & CallOptions, options?: CallOptions): ApiPromise<Registry> {
-    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}/registries/{registryId}', body: '*' }, ...withParams({ teamId, registryId }, params, options));
+    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}/registries/{registryId}', body: '*', fields: ['teamId', 'registryId', 'default'] }, ...withParams({ teamId, registryId }, params, options));
   }
 
   /**

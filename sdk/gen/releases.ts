@@ -23,8 +23,8 @@ export class Releases {
    *
    * Needs: scope `release:read`.
    */
-  list(projectId: string, options?: CallOptions): PagePromise<Release> {
-    return this.#client.list({ method: 'GET', path: '/projects/{projectId}/releases', items: 'releases' }, { projectId }, options);
+  list(projectId: string, params?: ReleasesListParams & CallOptions, options?: CallOptions): PagePromise<Release> {
+    return this.#client.list({ method: 'GET', path: '/projects/{projectId}/releases', items: 'releases', fields: ['projectId', 'limit', 'cursor'] }, ...withParams({ projectId }, params, options));
   }
 
   /**
@@ -35,7 +35,7 @@ export class Releases {
    * Needs: scope `release:read`.
    */
   listPage(projectId: string, params?: ReleasesListPageParams & CallOptions, options?: CallOptions): ApiPromise<ReleasesListResponse> {
-    return this.#client.call({ method: 'GET', path: '/projects/{projectId}/releases' }, ...withParams({ projectId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/projects/{projectId}/releases', fields: ['projectId', 'limit', 'cursor'] }, ...withParams({ projectId }, params, options));
   }
 
   /**
@@ -45,8 +45,8 @@ export class Releases {
    *
    * Needs: scope `release:read`.
    */
-  listForTeam(teamId: string, options?: CallOptions): PagePromise<Release> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/releases', items: 'releases' }, { teamId }, options);
+  listForTeam(teamId: string, params?: ReleasesListForTeamParams & CallOptions, options?: CallOptions): PagePromise<Release> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/releases', items: 'releases', fields: ['teamId', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -57,7 +57,7 @@ export class Releases {
    * Needs: scope `release:read`.
    */
   listForTeamPage(teamId: string, params?: ReleasesListForTeamPageParams & CallOptions, options?: CallOptions): ApiPromise<ReleasesListResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/releases' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/releases', fields: ['teamId', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -80,24 +80,36 @@ export class Releases {
    * await sdk.releases.create('prj_01', { version: '1.4.0', artifactIds: ['art_01'] });
    */
   create(projectId: string, params: ReleasesCreateParams & CallOptions, options?: CallOptions): ApiPromise<Release> {
-    return this.#client.call({ method: 'POST', path: '/projects/{projectId}/releases', body: '*' }, ...withParams({ projectId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/projects/{projectId}/releases', body: '*', fields: ['projectId', 'version', 'notes', 'artifactIds'] }, ...withParams({ projectId }, params, options));
   }
 }
 
+/** Parameters of `releases.list`. */
+export interface ReleasesListParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
 /** Parameters of `releases.listPage`. */
-export interface ReleasesListPageParams {
+export interface ReleasesListPageParams extends ReleasesListParams {
   /** Releases a page, 1 to 200. Default: 50. */
+  limit?: number;
+}
+
+/** Parameters of `releases.listForTeam`. */
+export interface ReleasesListForTeamParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
 }
 
 /** Parameters of `releases.listForTeamPage`. */
-export interface ReleasesListForTeamPageParams {
+export interface ReleasesListForTeamPageParams extends ReleasesListForTeamParams {
   /** Releases a page, 1 to 200. Default: 50. */
   limit?: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string;
 }
 
 /** Parameters of `releases.create`. */

@@ -29,8 +29,8 @@ export class Residency {
    *
    * @experimental
    */
-  listForEnvironment(environmentId: string, options?: CallOptions): PagePromise<ResidencyAttestation> {
-    return this.#client.list({ method: 'GET', path: '/environments/{environmentId}/residency-attestations', items: 'attestations' }, { environmentId }, options);
+  listForEnvironment(environmentId: string, params?: ResidencyListForEnvironmentParams & CallOptions, options?: CallOptions): PagePromise<ResidencyAttestation> {
+    return this.#client.list({ method: 'GET', path: '/environments/{environmentId}/residency-attestations', items: 'attestations', fields: ['environmentId', 'limit', 'cursor'] }, ...withParams({ environmentId }, params, options));
   }
 
   /**
@@ -46,7 +46,7 @@ export class Residency {
    * @experimental
    */
   listForEnvironmentPage(environmentId: string, params?: ResidencyListForEnvironmentPageParams & CallOptions, options?: CallOptions): ApiPromise<ResidencyListForEnvironmentResponse> {
-    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/residency-attestations' }, ...withParams({ environmentId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/residency-attestations', fields: ['environmentId', 'limit', 'cursor'] }, ...withParams({ environmentId }, params, options));
   }
 
   /**
@@ -77,8 +77,8 @@ export class Residency {
    *
    * @experimental
    */
-  listForArtifact(teamId: string, artifactId: string, options?: CallOptions): PagePromise<ArtifactResidencyAttestation> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/residency-attestations', items: 'attestations' }, { teamId, artifactId }, options);
+  listForArtifact(teamId: string, artifactId: string, params?: ResidencyListForArtifactParams & CallOptions, options?: CallOptions): PagePromise<ArtifactResidencyAttestation> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/residency-attestations', items: 'attestations', fields: ['teamId', 'artifactId', 'limit', 'cursor'] }, ...withParams({ teamId, artifactId }, params, options));
   }
 
   /**
@@ -94,7 +94,7 @@ export class Residency {
    * @experimental
    */
   listForArtifactPage(teamId: string, artifactId: string, params?: ResidencyListForArtifactPageParams & CallOptions, options?: CallOptions): ApiPromise<ResidencyListForArtifactResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/residency-attestations' }, ...withParams({ teamId, artifactId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/residency-attestations', fields: ['teamId', 'artifactId', 'limit', 'cursor'] }, ...withParams({ teamId, artifactId }, params, options));
   }
 
   /**
@@ -115,20 +115,32 @@ export class Residency {
   }
 }
 
+/** Parameters of `residency.listForEnvironment`. */
+export interface ResidencyListForEnvironmentParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
 /** Parameters of `residency.listForEnvironmentPage`. */
-export interface ResidencyListForEnvironmentPageParams {
+export interface ResidencyListForEnvironmentPageParams extends ResidencyListForEnvironmentParams {
   /** Attestations per page, 1 to 200. Default: 50. */
+  limit?: number;
+}
+
+/** Parameters of `residency.listForArtifact`. */
+export interface ResidencyListForArtifactParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
 }
 
 /** Parameters of `residency.listForArtifactPage`. */
-export interface ResidencyListForArtifactPageParams {
+export interface ResidencyListForArtifactPageParams extends ResidencyListForArtifactParams {
   /** Attestations per page, 1 to 200. Default: 50. */
   limit?: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string;
 }
 
 /** One link of an artifact's chain. */

@@ -32,7 +32,7 @@ export class RunnerGroups {
    * await sdk.runnerGroups.create('team_01', 'gpu', { labels: { gpu: 'a100' } });
    */
   create(teamId: string, name: string, params?: RunnerGroupsCreateParams & CallOptions, options?: CallOptions): ApiPromise<RunnerGroup> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/runner-groups', body: '*' }, ...withParams({ teamId, name }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/runner-groups', body: '*', fields: ['teamId', 'name', 'labels', 'maxRunning'] }, ...withParams({ teamId, name }, params, options));
   }
 
   /**
@@ -51,7 +51,7 @@ export class RunnerGroups {
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
    */
   update(teamId: string, groupId: string, params?: RunnerGroupsUpdateParams & CallOptions, options?: CallOptions): ApiPromise<RunnerGroup> {
-    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}/runner-groups/{groupId}', body: '*' }, ...withParams({ teamId, groupId }, params, options));
+    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}/runner-groups/{groupId}', body: '*', fields: ['teamId', 'groupId', 'name', 'labels', 'maxRunning'] }, ...withParams({ teamId, groupId }, params, options));
   }
 
   /**

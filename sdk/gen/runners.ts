@@ -18,7 +18,7 @@ export class Runners {
    * Needs: scope `runner:read`, the platform feature `host.runners`.
    */
   list(teamId: string, params?: RunnersListParams & CallOptions, options?: CallOptions): ApiPromise<Runner[]> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/runners', returns: 'runners' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/runners', returns: 'runners', fields: ['teamId', 'includeRevoked'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -74,7 +74,7 @@ export class Runners {
    * Needs: scope `runner:read`, the platform feature `host.runners`.
    */
   diagnose(teamId: string, params?: RunnersDiagnoseParams & CallOptions, options?: CallOptions): ApiPromise<RunnersDiagnoseResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/runners/diagnose', timeoutMs: 45000 }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/runners/diagnose', timeoutMs: 45000, fields: ['teamId', 'live'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -97,8 +97,8 @@ export class Runners {
    *
    * Needs: scope `runner:read`, the platform feature `host.runners`.
    */
-  history(teamId: string, runnerId: string, options?: CallOptions): PagePromise<Lease> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/runners/{runnerId}/history', items: 'leases' }, { teamId, runnerId }, options);
+  history(teamId: string, runnerId: string, params?: RunnersHistoryParams & CallOptions, options?: CallOptions): PagePromise<Lease> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/runners/{runnerId}/history', items: 'leases', fields: ['teamId', 'runnerId', 'limit', 'cursor'] }, ...withParams({ teamId, runnerId }, params, options));
   }
 
   /**
@@ -110,7 +110,7 @@ export class Runners {
    * Needs: scope `runner:read`, the platform feature `host.runners`.
    */
   historyPage(teamId: string, runnerId: string, params?: RunnersHistoryPageParams & CallOptions, options?: CallOptions): ApiPromise<RunnersListHistoryResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/runners/{runnerId}/history' }, ...withParams({ teamId, runnerId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/runners/{runnerId}/history', fields: ['teamId', 'runnerId', 'limit', 'cursor'] }, ...withParams({ teamId, runnerId }, params, options));
   }
 
   /**
@@ -139,7 +139,7 @@ export class Runners {
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
    */
   pause(teamId: string, runnerId: string, params?: RunnersPauseParams & CallOptions, options?: CallOptions): ApiPromise<Runner> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/runners/{runnerId}/pause', body: '*' }, ...withParams({ teamId, runnerId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/runners/{runnerId}/pause', body: '*', fields: ['teamId', 'runnerId', 'note', 'minutes'] }, ...withParams({ teamId, runnerId }, params, options));
   }
 
   /**
@@ -153,7 +153,7 @@ export class Runners {
    * await sdk.runners.update('team_01', 'rnr_01', { groupId: 'grp_01', labels: { rack: '7' } });
    */
   update(teamId: string, runnerId: string, params?: RunnersUpdateParams & CallOptions, options?: CallOptions): ApiPromise<Runner> {
-    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}/runners/{runnerId}', body: '*' }, ...withParams({ teamId, runnerId }, params, options));
+    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}/runners/{runnerId}', body: '*', fields: ['teamId', 'runnerId', 'groupId', 'labels'] }, ...withParams({ teamId, runnerId }, params, options));
   }
 
   /**
@@ -178,12 +178,18 @@ export interface RunnersDiagnoseParams {
   live?: boolean;
 }
 
-/** Parameters of `runners.historyPage`. */
-export interface RunnersHistoryPageParams {
-  /** Leases per page, 1 to 200. Default: 50. */
+/** Parameters of `runners.history`. */
+export interface RunnersHistoryParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `runners.historyPage`. */
+export interface RunnersHistoryPageParams extends RunnersHistoryParams {
+  /** Leases per page, 1 to 200. Default: 50. */
+  limit?: number;
 }
 
 /** Parameters of `runners.pause`. */

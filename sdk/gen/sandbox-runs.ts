@@ -28,7 +28,7 @@ export class SandboxRuns {
    * await sdk.sandboxRuns.create('team_01', { purpose: 'agent_task', command: ['echo', 'hello'] });
    */
   create(teamId: string, params: SandboxRunsCreateParams & CallOptions, options?: CallOptions): ApiPromise<SandboxRun> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/sandbox-runs', body: '*' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/sandbox-runs', body: '*', fields: ['teamId', 'purpose', 'image', 'command', 'env', 'workdir', 'stdin', 'network', 'limits', 'isolation', 'labels', 'runner', 'priority', 'queueTimeoutSeconds', 'maxAttempts'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -39,7 +39,7 @@ export class SandboxRuns {
    * Needs: scope `run:read`.
    */
   list(teamId: string, params?: SandboxRunsListParams & CallOptions, options?: CallOptions): PagePromise<SandboxRun> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/sandbox-runs', items: 'sandboxRuns' }, ...withParams({ teamId }, params, options));
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/sandbox-runs', items: 'sandboxRuns', fields: ['teamId', 'state', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -50,7 +50,7 @@ export class SandboxRuns {
    * Needs: scope `run:read`.
    */
   listPage(teamId: string, params?: SandboxRunsListPageParams & CallOptions, options?: CallOptions): ApiPromise<SandboxRunsListResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/sandbox-runs' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/sandbox-runs', fields: ['teamId', 'state', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -75,7 +75,7 @@ export class SandboxRuns {
   streamLogs(runId: string, params?: SandboxRunsStreamLogsParams & CallOptions, options?: CallOptions): EventStream<LogEvent>;
   streamLogs(runId: string, onEvent: (event: LogEvent) => unknown, options?: CallOptions): Promise<void>;
   streamLogs(runId: string, params?: SandboxRunsStreamLogsParams & CallOptions | ((event: LogEvent) => unknown), options?: CallOptions): EventStream<LogEvent> | Promise<void> {
-    const stream = this.#client.stream<LogEvent>({ method: 'GET', path: '/sandbox-runs/{runId}/logs', stream: { resume: 'after' } }, ...withParams({ runId }, params, options));
+    const stream = this.#client.stream<LogEvent>({ method: 'GET', path: '/sandbox-runs/{runId}/logs', stream: { resume: 'after' }, fields: ['runId', 'after', 'follow', 'tailBytes'] }, ...withParams({ runId }, params, options));
     return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 
@@ -143,14 +143,16 @@ export interface SandboxRunsCreateParams {
 export interface SandboxRunsListParams {
   /** Only runs in one of these states. */
   state?: readonly RunState[];
+  /** Most items in all, over as many pages as that takes. Default: every one. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
 }
 
 /** Parameters of `sandboxRuns.listPage`. */
 export interface SandboxRunsListPageParams extends SandboxRunsListParams {
   /** Runs per page, 1 to 200. Default: 50. */
   limit?: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string;
 }
 
 /** Parameters of `sandboxRuns.streamLogs`. */

@@ -50,7 +50,7 @@ export class Spaces {
    * @beta
    */
   update(spaceId: string, params?: SpacesUpdateParams & CallOptions, options?: CallOptions): ApiPromise<Space> {
-    return this.#client.call({ method: 'PATCH', path: '/spaces/{spaceId}', body: '*' }, ...withParams({ spaceId }, params, options));
+    return this.#client.call({ method: 'PATCH', path: '/spaces/{spaceId}', body: '*', fields: ['spaceId', 'name', 'description', 'avatarUrl', 'kind'] }, ...withParams({ spaceId }, params, options));
   }
 
   /**

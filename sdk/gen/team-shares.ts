@@ -33,7 +33,7 @@ export class TeamShares {
    * await sdk.teamShares.set('team_01', { runs: { weight: 3 }, builds: { maxRunning: 20 } });
    */
   set(teamId: string, params?: TeamSharesSetParams & CallOptions, options?: CallOptions): ApiPromise<PoolShares> {
-    return this.#client.call({ method: 'PUT', path: '/admin/teams/{teamId}/shares', body: '*' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'PUT', path: '/admin/teams/{teamId}/shares', body: '*', fields: ['teamId', 'runs', 'builds'] }, ...withParams({ teamId }, params, options));
   }
 }
 

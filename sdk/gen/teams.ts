@@ -53,7 +53,7 @@ export class Teams {
    * Needs: scope `team:manage`.
    */
   update(teamId: string, params?: TeamsUpdateParams & CallOptions, options?: CallOptions): ApiPromise<Team> {
-    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}', body: '*' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}', body: '*', fields: ['teamId', 'name', 'description', 'avatarUrl', 'kind'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -78,7 +78,7 @@ export class Teams {
    * await sdk.teams.search('team_01', 'web');
    */
   search(teamId: string, text: string, params?: TeamsSearchParams & CallOptions, options?: CallOptions): ApiPromise<SearchHit[]> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/search', returns: 'hits' }, ...withParams({ teamId, text }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/search', returns: 'hits', fields: ['teamId', 'text', 'limit'] }, ...withParams({ teamId, text }, params, options));
   }
 
   /**
@@ -185,7 +185,7 @@ export class Teams {
    * `credentials_missing` (401, the address has an account), `username_taken` (409), `password_weak` (400).
    */
   acceptInvite(token: string, params?: TeamsAcceptInviteParams & CallOptions, options?: CallOptions): ApiPromise<TeamsAcceptInviteResponse> {
-    return this.#client.call({ method: 'POST', path: '/invites/accept', body: '*' }, ...withParams({ token }, params, options));
+    return this.#client.call({ method: 'POST', path: '/invites/accept', body: '*', fields: ['token', 'username', 'password'] }, ...withParams({ token }, params, options));
   }
 }
 

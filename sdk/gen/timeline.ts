@@ -25,7 +25,7 @@ export class Timeline {
    * await sdk.timeline.get('env_01');
    */
   get(environmentId: string, params?: TimelineGetParams & CallOptions, options?: CallOptions): ApiPromise<TimelinePage> {
-    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/timeline' }, ...withParams({ environmentId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/timeline', fields: ['environmentId', 'cursor', 'limit'] }, ...withParams({ environmentId }, params, options));
   }
 
   /**
@@ -40,7 +40,7 @@ export class Timeline {
   watch(environmentId: string, params?: TimelineWatchParams & CallOptions, options?: CallOptions): EventStream<TimelineEvent>;
   watch(environmentId: string, onEvent: (event: TimelineEvent) => unknown, options?: CallOptions): Promise<void>;
   watch(environmentId: string, params?: TimelineWatchParams & CallOptions | ((event: TimelineEvent) => unknown), options?: CallOptions): EventStream<TimelineEvent> | Promise<void> {
-    const stream = this.#client.stream<TimelineEvent>({ method: 'GET', path: '/environments/{environmentId}/timeline/watch', stream: {} }, ...withParams({ environmentId }, params, options));
+    const stream = this.#client.stream<TimelineEvent>({ method: 'GET', path: '/environments/{environmentId}/timeline/watch', stream: {}, fields: ['environmentId', 'limit'] }, ...withParams({ environmentId }, params, options));
     return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 }

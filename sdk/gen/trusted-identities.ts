@@ -38,7 +38,7 @@ export class TrustedIdentities {
    * 'https://github.com/acme/web/.github/workflows/scan.yml@*' });
    */
   add(teamId: string, params: TrustedIdentitiesAddParams & CallOptions, options?: CallOptions): ApiPromise<TrustedIdentity> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/trusted-identities', body: '*' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/trusted-identities', body: '*', fields: ['teamId', 'name', 'issuer', 'identity', 'predicateTypes'] }, ...withParams({ teamId }, params, options));
   }
 
   /**

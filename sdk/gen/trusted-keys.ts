@@ -35,7 +35,7 @@ export class TrustedKeys {
    * ['https://in-toto.io/attestation/vulns/v0.1'] });
    */
   add(teamId: string, params: TrustedKeysAddParams & CallOptions, options?: CallOptions): ApiPromise<TrustedKey> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/trusted-keys', body: '*' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/trusted-keys', body: '*', fields: ['teamId', 'name', 'publicKey', 'predicateTypes'] }, ...withParams({ teamId }, params, options));
   }
 
   /**

@@ -22,7 +22,7 @@ export class Usage {
    * Needs: scope `team:read`.
    */
   get(teamId: string, params?: UsageGetParams & CallOptions, options?: CallOptions): ApiPromise<UsageReport> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/usage' }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/usage', fields: ['teamId', 'from', 'to'] }, ...withParams({ teamId }, params, options));
   }
 }
 

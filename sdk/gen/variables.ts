@@ -36,7 +36,7 @@ export class Variables {
    * await sdk.variables.set('env_01', 'API_TOKEN', 's3cr3t', { secret: true });
    */
   set(environmentId: string, name: string, value: string, params?: VariablesSetParams & CallOptions, options?: CallOptions): ApiPromise<Variable> {
-    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/variables', body: '*' }, ...withParams({ environmentId, name, value }, params, options));
+    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/variables', body: '*', fields: ['environmentId', 'name', 'value', 'secret'] }, ...withParams({ environmentId, name, value }, params, options));
   }
 
   /**
@@ -45,7 +45,7 @@ export class Variables {
    * Needs: scope `project:write`.
    */
   update(environmentId: string, variableId: string, name: string, value: string, params?: VariablesUpdateParams & CallOptions, options?: CallOptions): ApiPromise<Variable> {
-    return this.#client.call({ method: 'PATCH', path: '/environments/{environmentId}/variables/{variableId}', body: '*' }, ...withParams({ environmentId, variableId, name, value }, params, options));
+    return this.#client.call({ method: 'PATCH', path: '/environments/{environmentId}/variables/{variableId}', body: '*', fields: ['environmentId', 'variableId', 'name', 'value', 'secret'] }, ...withParams({ environmentId, variableId, name, value }, params, options));
   }
 
   /**
@@ -63,7 +63,7 @@ export class Variables {
    * Needs: scope `project:write`.
    */
   setMany(environmentId: string, variables: Record<string, string>, params?: VariablesSetManyParams & CallOptions, options?: CallOptions): ApiPromise<Variable[]> {
-    return this.#client.call({ method: 'PUT', path: '/environments/{environmentId}/variables', body: '*', returns: 'variables' }, ...withParams({ environmentId, variables }, params, options));
+    return this.#client.call({ method: 'PUT', path: '/environments/{environmentId}/variables', body: '*', returns: 'variables', fields: ['environmentId', 'variables', 'secret'] }, ...withParams({ environmentId, variables }, params, options));
   }
 }
 

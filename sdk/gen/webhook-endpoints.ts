@@ -48,7 +48,7 @@ export class WebhookEndpoints {
    * ['runner.degraded'] });
    */
   create(teamId: string, url: string, params: WebhookEndpointsCreateParams & CallOptions, options?: CallOptions): ApiPromise<EndpointWithSecret> {
-    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/webhook-endpoints', body: '*' }, ...withParams({ teamId, url }, params, options));
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/webhook-endpoints', body: '*', fields: ['teamId', 'url', 'events', 'description'] }, ...withParams({ teamId, url }, params, options));
   }
 
   /**
@@ -59,7 +59,7 @@ export class WebhookEndpoints {
    * Needs: scope `team:manage`.
    */
   update(teamId: string, endpointId: string, params?: WebhookEndpointsUpdateParams & CallOptions, options?: CallOptions): ApiPromise<WebhookEndpoint> {
-    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}/webhook-endpoints/{endpointId}', body: '*' }, ...withParams({ teamId, endpointId }, params, options));
+    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}/webhook-endpoints/{endpointId}', body: '*', fields: ['teamId', 'endpointId', 'url', 'events', 'description', 'enabled'] }, ...withParams({ teamId, endpointId }, params, options));
   }
 
   /**
@@ -99,8 +99,8 @@ export class WebhookEndpoints {
    *
    * Needs: scope `team:read`.
    */
-  listDeliveries(teamId: string, endpointId: string, options?: CallOptions): PagePromise<Delivery> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/webhook-endpoints/{endpointId}/deliveries', items: 'deliveries' }, { teamId, endpointId }, options);
+  listDeliveries(teamId: string, endpointId: string, params?: WebhookEndpointsListDeliveriesParams & CallOptions, options?: CallOptions): PagePromise<Delivery> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/webhook-endpoints/{endpointId}/deliveries', items: 'deliveries', fields: ['teamId', 'endpointId', 'limit', 'cursor'] }, ...withParams({ teamId, endpointId }, params, options));
   }
 
   /**
@@ -112,7 +112,7 @@ export class WebhookEndpoints {
    * Needs: scope `team:read`.
    */
   listDeliveriesPage(teamId: string, endpointId: string, params?: WebhookEndpointsListDeliveriesPageParams & CallOptions, options?: CallOptions): ApiPromise<WebhookEndpointsListDeliveriesResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/webhook-endpoints/{endpointId}/deliveries' }, ...withParams({ teamId, endpointId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/webhook-endpoints/{endpointId}/deliveries', fields: ['teamId', 'endpointId', 'limit', 'cursor'] }, ...withParams({ teamId, endpointId }, params, options));
   }
 }
 
@@ -139,12 +139,18 @@ export interface WebhookEndpointsUpdateParams {
   enabled?: boolean;
 }
 
-/** Parameters of `webhookEndpoints.listDeliveriesPage`. */
-export interface WebhookEndpointsListDeliveriesPageParams {
-  /** Deliveries per page, 1 to 200. Default: 50. */
+/** Parameters of `webhookEndpoints.listDeliveries`. */
+export interface WebhookEndpointsListDeliveriesParams {
+  /** Most items in all, over as many pages as that takes. Default: every one. */
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `webhookEndpoints.listDeliveriesPage`. */
+export interface WebhookEndpointsListDeliveriesPageParams extends WebhookEndpointsListDeliveriesParams {
+  /** Deliveries per page, 1 to 200. Default: 50. */
+  limit?: number;
 }
 
 /** One event for one endpoint. */

@@ -39,7 +39,7 @@ export class Webhooks {
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
   deliveries(environmentId: string, params?: WebhooksDeliveriesParams & CallOptions, options?: CallOptions): ApiPromise<CiDelivery[]> {
-    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/webhook-deliveries', returns: 'deliveries' }, ...withParams({ environmentId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/webhook-deliveries', returns: 'deliveries', fields: ['environmentId', 'limit'] }, ...withParams({ environmentId }, params, options));
   }
 }
 

@@ -5,7 +5,7 @@
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createSvcSDK, type Environment, type SvcSDK } from '@svc/sdk';
+import { createSvcSDK, verifyWebhook, type Environment, type SvcSDK } from '@svc/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, newKey, stranger, type Person } from '../../../test/setup/people.ts';
@@ -119,6 +119,10 @@ describe.skipIf(!there)('events on their way out', () => {
         'webhook-signature': signature(secret, seen[0]!),
         'content-type': 'application/json',
       });
+      expect(await verifyWebhook(seen[0]!.body, seen[0]!.headers, secret)).toEqual({
+        id: delivery!.id,
+        ...(JSON.parse(seen[0]!.body) as object),
+      });
       expect(JSON.parse(seen[0]!.body)).toMatchObject({
         type: 'runner.degraded',
         timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
@@ -216,6 +220,11 @@ describe.skipIf(!there)('events on their way out', () => {
       expect(seen[0]!.headers['webhook-signature']).toBe(
         `${signature(fresh!, seen[0]!)} ${signature(old, seen[0]!)}`,
       );
+      for (const secret of [old, fresh])
+        expect(await verifyWebhook(seen[0]!.body, seen[0]!.headers, secret)).toMatchObject({
+          type: 'webhook.test',
+          data: { teamId, endpointId: id },
+        });
       await server.db.sql`update webhook_endpoints set previous_until = now() where id = ${id}`;
       await sdk.webhookEndpoints.test(teamId, id);
       await settled(id, 2);
