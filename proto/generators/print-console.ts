@@ -139,7 +139,7 @@ function callOf(rpc: RpcModel, noun: string, list = rpc): Call {
   const name = sdk?.name ?? rpc.name;
   const verb = rpc.routes[0]?.route.verb;
   return {
-    text: { operation: printOperation(rpc, true) },
+    text: { operation: printOperation(rpc, { shaped: true }) },
     values: {
       id: `${service.sdk?.property}.${name}`,
       title: callTitle(rpc, noun, list),

@@ -4,7 +4,7 @@ import type { Collection } from '../spec.ts';
 export const collection: Collection = {
   noun: 'attestation',
   idField: 'attestationId',
-  list: { operation: { method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/attestations', items: 'attestations' }, id: 'artifacts.attestations', title: 'Attestations', help: 'Lists what is stated about an artifact, newest first. What each statement is worth is found out from its bytes at each read.', kind: 'look', fields: [{ name: 'artifactId', label: 'Artifact ID', help: 'Id or digest of the artifact.', type: 'string', isRequired: true }, { name: 'teamId', label: 'Team ID', help: 'Team id.', type: 'string', isRequired: true }], columns: ['id', 'predicateType', 'verification.status', 'verification.signer', 'createdAt'] },
+  list: { operation: { method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/attestations', items: 'attestations', pageMax: 20 }, id: 'artifacts.attestations', title: 'Attestations', help: 'Lists what is stated about an artifact, newest first. What each statement is worth is found out from its bytes at each read.', kind: 'look', fields: [{ name: 'artifactId', label: 'Artifact ID', help: 'Id or digest of the artifact.', type: 'string', isRequired: true }, { name: 'teamId', label: 'Team ID', help: 'Team id.', type: 'string', isRequired: true }], columns: ['id', 'predicateType', 'verification.status', 'verification.signer', 'createdAt'] },
   shown: [
     { name: 'id', label: 'ID', help: 'Id, `ats_…`', type: 'string' },
     { name: 'predicateType', label: 'Predicate type', help: 'Type of what it states', type: 'string' },

@@ -3,7 +3,7 @@ import type { Collection } from '../spec.ts';
 
 export const collection: Collection = {
   noun: 'CI job',
-  list: { operation: { method: 'GET', path: '/ci/runs/{runId}/jobs', items: 'jobs' }, id: 'ci.listRunJobs', title: 'List run jobs', help: 'Lists jobs of a run, in the order in which they became known.', kind: 'look', fields: [{ name: 'runId', label: 'Run ID', help: 'Run id.', type: 'string', isRequired: true }], columns: ['id', 'name', 'stage', 'status', 'blocked', 'reason', 'durationMs'], feature: 'host.ci' },
+  list: { operation: { method: 'GET', path: '/ci/runs/{runId}/jobs', items: 'jobs', pageMax: 500 }, id: 'ci.listRunJobs', title: 'List run jobs', help: 'Lists jobs of a run, in the order in which they became known.', kind: 'look', fields: [{ name: 'runId', label: 'Run ID', help: 'Run id.', type: 'string', isRequired: true }], columns: ['id', 'name', 'stage', 'status', 'blocked', 'reason', 'durationMs'], feature: 'host.ci' },
   shown: [
     { name: 'id', label: 'ID', help: 'Job id, `cij_…`', type: 'string' },
     { name: 'runId', label: 'Run ID', help: 'Run that it belongs to', type: 'string' },
