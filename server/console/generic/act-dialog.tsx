@@ -8,7 +8,7 @@ import { Modal } from '../modal.tsx';
 import { Notice } from '../notice.tsx';
 import type { CallSpec, FieldSpec } from '../spec.ts';
 import { Fields, useTexts } from './form.tsx';
-import { refusedFields, requestOf, textOf, type Problems } from './form-values.ts';
+import { refusedFields, requestOf, textOf, type Problems, type Texts } from './form-values.ts';
 import { Facts, isRow, valueAt } from './value.tsx';
 
 export interface ActDialogProps {
@@ -18,6 +18,10 @@ export interface ActDialogProps {
   /** What it is done to: its name is typed before it is taken away for good. */
   readonly item?: unknown;
   readonly name?: string;
+  /** What the fields begin with, of something that is to be made once more. */
+  readonly start?: unknown;
+  /** What is to be known before it is done. */
+  readonly note?: string | undefined;
   readonly onClose: () => void;
   readonly onDone?: (answer: unknown) => void;
 }
@@ -27,14 +31,16 @@ const TITLE = 'act-title';
 export const fieldsOf = ({ fields = [] }: CallSpec, given: Input): readonly FieldSpec[] =>
   fields.filter(({ name }) => !(name in given));
 
+/** Texts of the fields, as something that is there has them. */
+const textsOf = (fields: readonly FieldSpec[], of: unknown) =>
+  Object.fromEntries(fields.map((field) => [field.name, textOf(field, valueAt(of, field.name))]));
+
 /** What was typed, what is wrong with it, and what the server answered. */
-function useAct({ call, given, item, name = '', onClose, onDone }: ActDialogProps) {
+function useAct({ call, given, item, name = '', start, onClose, onDone }: ActDialogProps) {
   const fields = fieldsOf(call, given);
   const isChange = call.operation.method === 'PATCH' || call.operation.method === 'PUT';
-  const known = isChange
-    ? Object.fromEntries(fields.map((field) => [field.name, textOf(field, valueAt(item, field.name))]))
-    : {};
-  const texts = useTexts(known);
+  const known: Texts = isChange ? textsOf(fields, item) : {};
+  const texts = useTexts(start === undefined ? known : textsOf(fields, start));
   const problems = useSignal<Problems>({});
   const failure = useSignal<string | undefined>(undefined);
   const busy = useSignal(false);
@@ -78,7 +84,7 @@ function useAct({ call, given, item, name = '', onClose, onDone }: ActDialogProp
 }
 
 export function ActDialog(props: ActDialogProps) {
-  const { call, name = '', onClose, onDone } = props;
+  const { call, name = '', note, onClose, onDone } = props;
   const { fields, texts, problems, failure, busy, typed, answer, isNamed, submit } = useAct(props);
   if (answer.value !== undefined)
     return (
@@ -96,6 +102,7 @@ export function ActDialog(props: ActDialogProps) {
       <form onSubmit={(event) => void submit(event)} noValidate>
         <h2 id={TITLE}>{call.title}</h2>
         <p class="muted">{call.help}</p>
+        {note !== undefined && <Notice kind="plain">{note}</Notice>}
         <Fields fields={fields} texts={texts} problems={problems.value} id="act" />
         {isNamed && <NameField name={name} typed={typed} />}
         {failure.value !== undefined && (

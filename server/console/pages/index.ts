@@ -13,6 +13,12 @@ export const PAGES: readonly ConsolePage[] = [
   },
   {
     at: 'team',
+    segments: ['sandbox-runs', '*'],
+    title: 'Run',
+    load: async () => (await import('./runs/run-page.tsx')).RunPage,
+  },
+  {
+    at: 'team',
     segments: ['inbox'],
     title: 'Inbox',
     load: async () => (await import('./inbox/inbox-page.tsx')).InboxPage,

@@ -19,7 +19,8 @@ import { Address } from './address.tsx';
 import { Image, State, Via } from './build-state.tsx';
 import { builds } from './calls.ts';
 import { Dialogs } from './dialogs.tsx';
-import { LogView } from './log-view.tsx';
+import { LogView } from '../../parts/log/log-view.tsx';
+import { buildOutput } from './output.ts';
 import { Phases } from './phases.tsx';
 import { ask, dialog, POLL_MS } from './store.ts';
 import { useTick } from '../../tick.ts';
@@ -69,7 +70,11 @@ export function BuildView({ environment, buildId, session }: BuildViewProps) {
         <Phases build={build} now={now} deploys={environment.deploy !== undefined} />
       </div>
       <Flaws build={build} />
-      <LogView build={build} onMoved={() => void read.load()} />
+      <LogView
+        source={buildOutput(build, () => void read.load())}
+        of={`build ${build.number}`}
+        command="svc builds logs"
+      />
       {dialog.value !== undefined && (
         <Dialogs
           dialog={dialog.value}

@@ -70,56 +70,15 @@ export async function readOverview(teamId: string): Promise<Overview> {
     part(ci.listConnectionsPage(teamId, { limit: 1 })),
     part(costs.summary(teamId)),
   ]);
-  const project = first?.projects[0];
-  const at = (...rest: readonly string[]): string => teamHref(teamId, ...rest);
-  const steps: readonly Step[] = [
-    {
-      title: 'A region is assigned',
-      isDone: team?.regionId !== undefined,
-      href: at('settings'),
-      command: 'svc teams get',
-    },
-    ...(list === undefined
-      ? []
-      : [
-          {
-            title: 'A runner is enrolled',
-            isDone: list.length > 0,
-            href: at('runners'),
-            command: 'svc runners create-enroll-token',
-          },
-        ]),
-    {
-      title: 'A run succeeded',
-      isDone: (succeeded?.sandboxRuns.length ?? 0) > 0,
-      href: at('sandbox-runs'),
-      command: 'svc runs create -- echo hi',
-    },
-    {
-      title: 'A project is created',
-      isDone: project !== undefined,
-      href: at('projects'),
-      command: 'svc projects create web',
-    },
-    {
-      title: 'A build is made',
-      isDone: (built?.builds.length ?? 0) > 0,
-      href: at('builds'),
-      command: 'svc builds create',
-    },
-    ...(connections === undefined
-      ? []
-      : [
-          {
-            title: 'CI is connected',
-            isDone: connections.connections.length > 0,
-            href: at('ci', 'connections'),
-            command: 'svc ci connections create',
-          },
-        ]),
-  ];
   return {
-    steps,
+    steps: stepsOf(teamId, {
+      hasRegion: team?.regionId !== undefined,
+      runners: list?.length,
+      succeeded: succeeded?.sandboxRuns.length ?? 0,
+      projects: first?.projects.length ?? 0,
+      builds: built?.builds.length ?? 0,
+      connections: connections?.connections.length,
+    }),
     inbox: inbox ?? [],
     runs: runs?.sandboxRuns ?? [],
     builds: built?.builds ?? [],
@@ -127,4 +86,44 @@ export async function readOverview(teamId: string): Promise<Overview> {
     health,
     costs: summary,
   };
+}
+
+/** How much there is of each; undefined of what is not on, or not for this person. */
+interface Counts {
+  readonly hasRegion: boolean;
+  readonly runners: number | undefined;
+  readonly succeeded: number;
+  readonly projects: number;
+  readonly builds: number;
+  readonly connections: number | undefined;
+}
+
+function stepsOf(teamId: string, counts: Counts): readonly Step[] {
+  const { hasRegion, runners: enrolled, succeeded, projects: made, builds: built, connections } = counts;
+  const steps = [
+    { title: 'A region is assigned', isDone: hasRegion, at: ['settings'], command: 'svc teams get' },
+    enrolled !== undefined && {
+      title: 'A runner is enrolled',
+      isDone: enrolled > 0,
+      at: ['runners'],
+      command: 'svc runners create-enroll-token',
+    },
+    {
+      title: 'A run succeeded',
+      isDone: succeeded > 0,
+      at: ['sandbox-runs'],
+      command: 'svc runs create -- echo hi',
+    },
+    { title: 'A project is created', isDone: made > 0, at: ['projects'], command: 'svc projects create web' },
+    { title: 'A build is made', isDone: built > 0, at: ['builds'], command: 'svc builds create' },
+    connections !== undefined && {
+      title: 'CI is connected',
+      isDone: connections > 0,
+      at: ['ci', 'connections'],
+      command: 'svc ci connections create',
+    },
+  ];
+  return steps
+    .filter((each) => each !== false)
+    .map(({ at, ...step }) => ({ ...step, href: teamHref(teamId, ...at) }));
 }

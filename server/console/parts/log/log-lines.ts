@@ -1,10 +1,20 @@
 /**
- * The output of a build as lines, as its events come. Holds text alone; only what is in view is ever drawn.
+ * Output as lines, as its pieces come. Holds text alone; only what is in view is ever drawn.
  */
-import type { BuildEvent, LogStream } from '@svc/sdk';
+import type { LogStream } from '@svc/sdk';
 import { counted } from '../../words.ts';
 import { PLAIN, styleAfter, type Style } from './ansi.ts';
-import { PHASE } from './words.ts';
+
+/** A piece of output, or what is said between two. */
+export interface LogPiece {
+  /** Number of the execution that it is of: of a second one a mark says so. */
+  readonly attempt: number;
+  readonly stream?: LogStream;
+  readonly text?: string;
+  readonly missingBytes?: number;
+  /** Words that stand between the lines, such as the name of a phase. */
+  readonly mark?: string;
+}
 
 export interface Line {
   /** `mark`: said by this page; `gap`: output is missing here. */
@@ -23,7 +33,7 @@ export interface LogLines {
   /** Lines before the first one that are no longer held. */
   readonly dropped: number;
   readonly missingBytes: number;
-  push(event: BuildEvent): void;
+  push(piece: LogPiece): void;
 }
 
 export function createLogLines(linesMax = LINES_MAX): LogLines {
@@ -69,20 +79,20 @@ export function createLogLines(linesMax = LINES_MAX): LogLines {
     get missingBytes() {
       return missingBytes;
     },
-    push: (event) => {
-      if (event.attempt !== attempt && event.attempt > 0) {
-        if (event.attempt > 1) {
-          say('mark', `Attempt ${event.attempt}: the runner of the one before was lost`);
+    push: (piece) => {
+      if (piece.attempt !== attempt && piece.attempt > 0) {
+        if (piece.attempt > 1) {
+          say('mark', `Attempt ${piece.attempt}: the runner of the one before was lost`);
           styles.clear();
         }
-        attempt = event.attempt;
+        attempt = piece.attempt;
       }
-      if (event.missingBytes !== undefined && event.missingBytes > 0) {
-        missingBytes += event.missingBytes;
-        say('gap', `${counted(event.missingBytes, 'byte', 'bytes')} of output are missing here`);
+      if (piece.missingBytes !== undefined && piece.missingBytes > 0) {
+        missingBytes += piece.missingBytes;
+        say('gap', `${counted(piece.missingBytes, 'byte', 'bytes')} of output are missing here`);
       }
-      if (event.phase !== undefined) say('mark', PHASE[event.phase]);
-      if (event.text !== undefined && event.text !== '') write(event.text, event.stream ?? 'stdout');
+      if (piece.mark !== undefined) say('mark', piece.mark);
+      if (piece.text !== undefined && piece.text !== '') write(piece.text, piece.stream ?? 'stdout');
       if (lines.length > linesMax) {
         const count = lines.length - linesMax + Math.min(DROP, Math.floor(linesMax / 10));
         lines.splice(0, count);

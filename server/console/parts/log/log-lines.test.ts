@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { BuildEvent } from '@svc/sdk';
-import { createLogLines } from './log-lines.ts';
+import { createLogLines, type LogPiece } from './log-lines.ts';
 
-const event = (more: Partial<BuildEvent>): BuildEvent => ({ position: '1-1', attempt: 1, ...more });
+const event = (more: Partial<LogPiece>): LogPiece => ({ attempt: 1, ...more });
 const shown = (log: ReturnType<typeof createLogLines>): string[] =>
   log.lines.map(({ kind, text }) => `${kind}: ${text}`);
 
@@ -38,10 +37,10 @@ describe('createLogLines()', () => {
 
   it('says where output is missing, which phase begins and that it was tried again', () => {
     const log = createLogLines();
-    log.push(event({ phase: 'cloning' }));
+    log.push(event({ mark: 'Cloning' }));
     log.push(event({ text: 'a\n' }));
     log.push(event({ text: 'b\n', missingBytes: 4_096 }));
-    log.push(event({ attempt: 2, phase: 'cloning' }));
+    log.push(event({ attempt: 2, mark: 'Cloning' }));
     expect(shown(log)).toEqual([
       'mark: Cloning',
       'stdout: a',

@@ -1,11 +1,26 @@
-/** The output of a build as it comes, from the start, over as many connections as it takes. */
+/** Output as it comes, from the start, over as many connections as it takes. */
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import type { Build } from '@svc/sdk';
 import { explain, isUnauthenticated } from '../../api.ts';
 import { createLive } from '../../live.ts';
-import { builds } from './calls.ts';
-import { createLogLines, type LogLines } from './log-lines.ts';
+import { createLogLines, type LogLines, type LogPiece } from './log-lines.ts';
+
+/** A piece with its position, at which another connection goes on. */
+export interface PlacedPiece extends LogPiece {
+  readonly position: string;
+  /** What it is the output of has moved on. */
+  readonly isMove?: boolean;
+}
+
+export interface LogSource {
+  /** Opens the output from the beginning, or behind a position. */
+  open(
+    after: string | undefined,
+    options: { readonly signal: AbortSignal; readonly maxRetries: 0 },
+  ): AsyncIterable<PlacedPiece>;
+  /** Called when what it is the output of has moved on, or ended. */
+  onMoved(): void;
+}
 
 export interface FollowedLog {
   readonly log: LogLines;
@@ -16,7 +31,8 @@ export interface FollowedLog {
   readonly lost: ReadonlySignal<{ readonly sinceMs: number; readonly why: string } | undefined>;
 }
 
-export function useFollowedLog(build: Build, onMoved: () => void): FollowedLog {
+/** `source` stays the one of the first drawing. */
+export function useFollowedLog({ open, onMoved }: LogSource): FollowedLog {
   const log = useMemo(() => createLogLines(), []);
   const drawn = useSignal(0);
   const state = useSignal<'reading' | 'following' | 'ended'>('reading');
@@ -33,19 +49,17 @@ export function useFollowedLog(build: Build, onMoved: () => void): FollowedLog {
     const end = createLive().follow({
       ends: true,
       open: async function* (ending) {
-        const from = position === undefined ? {} : { after: position };
-        const options = { signal: ending, maxRetries: 0 };
-        yield* builds.streamLogs(build.environmentId, build.id, from, options);
+        yield* open(position, { signal: ending, maxRetries: 0 });
         state.value = 'ended';
         lost.value = undefined;
         onMoved();
       },
-      onEvent: (event) => {
+      onEvent: (piece) => {
         lost.value = undefined;
         state.value = 'following';
-        if (event.position !== '') position = event.position;
-        log.push(event);
-        if (event.state !== undefined || event.phase !== undefined) onMoved();
+        if (piece.position !== '') position = piece.position;
+        log.push(piece);
+        if (piece.isMove === true) onMoved();
         draw();
       },
       onLost: (error) => {

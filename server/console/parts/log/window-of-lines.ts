@@ -6,7 +6,7 @@ import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
-/** Height of a line in pixels; the same stands in builds.css. */
+/** Height of a line in pixels; the same stands in log.css. */
 export const LINE_PX = 20;
 /** Lines drawn above and below what is in view, so that scrolling finds them there. */
 const AROUND = 30;
@@ -18,6 +18,8 @@ export interface WindowOfLines {
   readonly held: boolean;
   readonly onScroll: () => void;
   readonly goToEnd: () => void;
+  /** Brings a line into view, by its place in the list. */
+  readonly goTo: (index: number) => void;
 }
 
 /** `drawn` counts up when lines were added. */
@@ -59,6 +61,12 @@ export function useWindowOfLines(count: number, drawn: number): WindowOfLines {
       if (scrollTop < lastTop.current - 1) held.value = false;
       if (scrollHeight - scrollTop - clientHeight < LINE_PX * 1.5) held.value = true;
       lastTop.current = scrollTop;
+      measure();
+    },
+    goTo: (index) => {
+      held.value = false;
+      if (box.current !== null) box.current.scrollTop = Math.max(0, index * LINE_PX - height / 2);
+      lastTop.current = box.current?.scrollTop ?? 0;
       measure();
     },
     goToEnd: () => {

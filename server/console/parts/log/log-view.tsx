@@ -1,26 +1,30 @@
-/** Output of a build, followed. Draws the lines in view and a few around them, however many there are. */
-import type { Build } from '@svc/sdk';
+/** Output, followed. Draws the lines in view and a few around them, however many there are. */
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { Button } from '../../button.tsx';
 import { LiveMark } from '../../live-mark.tsx';
 import { Notice } from '../../notice.tsx';
 import { At } from '../../time.tsx';
 import { counted } from '../../words.ts';
 import { classOf, spansOf } from './ansi.ts';
-import { useFollowedLog } from './followed-log.ts';
+import { useFollowedLog, type LogSource } from './followed-log.ts';
 import type { Line, LogLines } from './log-lines.ts';
+import { LogSearch } from './log-search.tsx';
 import { LINE_PX, useWindowOfLines } from './window-of-lines.ts';
 
 /** Longer lines are cut on the page, not in the download. */
 const SHOWN_CHARS_MAX = 5_000;
 
 export interface LogViewProps {
-  readonly build: Build;
-  /** It moved on: state or phase. */
-  readonly onMoved: () => void;
+  readonly source: LogSource;
+  /** What it is the output of, such as `build 12`. */
+  readonly of: string;
+  /** Has all lines, where this page no longer holds them. */
+  readonly command: string;
 }
 
-export function LogView({ build, onMoved }: LogViewProps) {
-  const { log, drawn, state, lost } = useFollowedLog(build, onMoved);
+export function LogView({ source, of, command }: LogViewProps) {
+  const { log, drawn, state, lost } = useFollowedLog(source);
   return (
     <section class="output" aria-labelledby="output-title" aria-busy={state.value === 'reading'}>
       <header class="section-head output-head">
@@ -29,7 +33,7 @@ export function LogView({ build, onMoved }: LogViewProps) {
           {drawn.value >= 0 && <span>{counted(log.lines.length + log.dropped, 'line', 'lines')}</span>}
           {state.value === 'following' && lost.value === undefined && <LiveMark status="live" />}
         </p>
-        <Button text="Download" look="small" onClick={() => download(build, log)} />
+        <Button text="Download" look="small" onClick={() => download(of, log)} />
       </header>
       {lost.value !== undefined && (
         <Notice kind="warn" role="status">
@@ -47,11 +51,11 @@ export function LogView({ build, onMoved }: LogViewProps) {
       )}
       {log.dropped > 0 && (
         <Notice kind="plain">
-          The first {counted(log.dropped, 'line', 'lines')} are no longer held here:{' '}
-          <code>svc builds logs</code> has them all.
+          The first {counted(log.dropped, 'line', 'lines')} are no longer held here: <code>{command}</code>{' '}
+          has them all.
         </Notice>
       )}
-      <Lines log={log} drawn={drawn.value} number={build.number} ended={state.value === 'ended'} />
+      <Lines log={log} drawn={drawn.value} of={of} ended={state.value === 'ended'} />
     </section>
   );
 }
@@ -59,20 +63,22 @@ export function LogView({ build, onMoved }: LogViewProps) {
 interface LinesProps {
   readonly log: LogLines;
   readonly drawn: number;
-  readonly number: number;
+  readonly of: string;
   readonly ended: boolean;
 }
 
-function Lines({ log, drawn, number, ended }: LinesProps) {
+function Lines({ log, drawn, of, ended }: LinesProps) {
   const { lines } = log;
-  const { box, from, to, held, onScroll, goToEnd } = useWindowOfLines(lines.length, drawn);
+  const { box, from, to, held, onScroll, goToEnd, goTo } = useWindowOfLines(lines.length, drawn);
+  const chosen = useChosenLine(log, drawn, goTo);
   return (
     <div class="log-frame">
+      <LogSearch log={log} drawn={drawn} onFound={(index) => chosen.choose(log.dropped + index + 1)} />
       <div
         ref={box}
         class="log"
         role="region"
-        aria-label={`Output of build ${number}`}
+        aria-label={`Output of ${of}`}
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keys must reach what scrolls
         tabIndex={0}
         onScroll={onScroll}
@@ -87,6 +93,7 @@ function Lines({ log, drawn, number, ended }: LinesProps) {
                   key={log.dropped + from + index}
                   line={line}
                   number={log.dropped + from + index + 1}
+                  chosen={chosen}
                 />
               ))}
             </div>
@@ -102,14 +109,57 @@ function Lines({ log, drawn, number, ended }: LinesProps) {
   );
 }
 
-function LineView({ line, number }: { readonly line: Line; readonly number: number }) {
+interface Chosen {
+  readonly number: number | undefined;
+  readonly choose: (number: number) => void;
+}
+
+const numberOf = (hash: string): number | undefined => {
+  const [, digits] = /^#L(\d{1,9})$/.exec(hash) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+};
+
+/** The line that the address names, which is brought into view once it is there. */
+function useChosenLine(log: LogLines, drawn: number, goTo: (index: number) => void): Chosen {
+  const number = useSignal(numberOf(window.location.hash));
+  const isShown = useSignal(false);
+  useEffect(() => {
+    const index = (number.value ?? 0) - log.dropped - 1;
+    if (isShown.value || number.value === undefined || index < 0 || index >= log.lines.length) return;
+    isShown.value = true;
+    goTo(index);
+  }, [drawn, number.value]);
+  const choose = (next: number): void => {
+    isShown.value = false;
+    number.value = next;
+    window.history.replaceState(window.history.state, '', `#L${next}`);
+  };
+  return { number: number.value, choose };
+}
+
+interface LineViewProps {
+  readonly line: Line;
+  readonly number: number;
+  readonly chosen: Chosen;
+}
+
+function LineView({ line, number, chosen }: LineViewProps) {
   const cut = line.text.length > SHOWN_CHARS_MAX;
   const { spans } = spansOf(cut ? line.text.slice(0, SHOWN_CHARS_MAX) : line.text, line.style);
   return (
-    <div class={`log-line log-${line.kind}`}>
-      <span class="log-number" aria-hidden="true">
+    <div class={`log-line log-${line.kind}${chosen.number === number ? ' log-chosen' : ''}`}>
+      <a
+        class="log-number"
+        href={`#L${number}`}
+        tabIndex={-1}
+        aria-hidden="true"
+        onClick={(event) => {
+          event.preventDefault();
+          chosen.choose(number);
+        }}
+      >
         {number}
-      </span>
+      </a>
       <span class="log-text">
         {spans.map(({ text, style }, index) => {
           const name = classOf(style);
@@ -133,14 +183,14 @@ function LineView({ line, number }: { readonly line: Line; readonly number: numb
 }
 
 /** As it was written, without what only this page says. */
-function download(build: Build, { lines }: LogLines): void {
+function download(of: string, { lines }: LogLines): void {
   const text = lines
     .map(({ kind, text: line }) => (kind === 'mark' || kind === 'gap' ? `--- ${line} ---` : line))
     .join('\n');
   const url = URL.createObjectURL(new Blob([`${text}\n`], { type: 'text/plain;charset=utf-8' }));
   const link = document.createElement('a');
   link.href = url;
-  link.download = `build-${build.number}.log`;
+  link.download = `${of.replaceAll(' ', '-')}.log`;
   link.click();
   window.setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
