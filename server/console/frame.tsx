@@ -16,6 +16,7 @@ import { Unread } from './reading.tsx';
 import { navigate, param, path } from './router.ts';
 import { offers, type SignedIn } from './session.ts';
 import { Sidebar } from './sidebar.tsx';
+import { PlaceTabs } from './tabs.tsx';
 import { pageTitle } from './title.ts';
 
 interface FrameProps {
@@ -71,7 +72,10 @@ function Placed({ session, address: now }: FrameProps & { readonly address: Addr
       ) : place === undefined ? (
         <Missing />
       ) : (
-        <Outlet session={session} place={place} />
+        <>
+          {isRead && <PlaceTabs place={place} session={session} />}
+          <Outlet session={session} place={place} />
+        </>
       )}
     </Around>
   );
