@@ -17,6 +17,7 @@ import { navigate, param, path } from './router.ts';
 import { offers, type SignedIn } from './session.ts';
 import { isPaletteOpen, Palette, usePaletteKeys } from './parts/palette.tsx';
 import { allLinks, Sidebar } from './sidebar.tsx';
+import { PlaceTabs } from './tabs.tsx';
 import { pageTitle } from './title.ts';
 
 interface FrameProps {
@@ -72,7 +73,10 @@ function Placed({ session, address: now }: FrameProps & { readonly address: Addr
       ) : place === undefined ? (
         <Missing />
       ) : (
-        <Outlet session={session} place={place} />
+        <>
+          {isRead && <PlaceTabs place={place} session={session} />}
+          <Outlet session={session} place={place} />
+        </>
       )}
     </Around>
   );

@@ -15,17 +15,18 @@ interface FieldsProps {
 
 /** What is required comes first; the rest is a step away when there is much of it. */
 export function Fields({ fields, ...props }: FieldsProps) {
-  const needed = fields.filter(({ isRequired }) => isRequired === true);
-  const rest = fields.filter(({ isRequired }) => isRequired !== true);
+  const isNeeded = (field: FieldSpec): boolean =>
+    fields.some((each) => each.isRequired === true && messageOf(each) === messageOf(field)) &&
+    (field.isRequired === true || messageOf(field) !== '');
+  const needed = fields.filter(isNeeded);
+  const rest = fields.filter((field) => !isNeeded(field));
   const isOpen =
     rest.length <= 3 ||
     rest.some(({ name }) => props.problems[name] !== undefined || (props.texts.value[name] ?? '') !== '');
-  const optional = rest.map((field) => <Field key={field.name} field={field} {...props} />);
+  const optional = <ByMessage fields={rest} {...props} />;
   return (
     <>
-      {needed.map((field, index) => (
-        <Field key={field.name} field={field} isFirst={index === 0} {...props} />
-      ))}
+      <ByMessage fields={needed} isFirst {...props} />
       {rest.length > 0 &&
         (needed.length === 0 || isOpen ? (
           optional
@@ -37,6 +38,56 @@ export function Fields({ fields, ...props }: FieldsProps) {
         ))}
     </>
   );
+}
+
+/** The message that `deploy.kind` is a field of; empty for a field of the request itself. */
+const messageOf = ({ name }: Pick<FieldSpec, 'name'>): string =>
+  name.slice(0, Math.max(0, name.lastIndexOf('.')));
+
+/** Fields of one message stand together under its name, behind those of the request itself. */
+function ByMessage({ fields, isFirst = false, ...props }: FieldsProps & { readonly isFirst?: boolean }) {
+  const messages = [...new Set(fields.map(messageOf))].filter((message) => message !== '');
+  const own = fields.filter((field) => messageOf(field) === '');
+  return (
+    <>
+      {own.map((field, index) => (
+        <Field key={field.name} field={field} isFirst={isFirst && index === 0} {...props} />
+      ))}
+      {messages.map((message, place) => {
+        const name = wordsOf(message);
+        return (
+          <fieldset class="group" key={message}>
+            <legend>{name}</legend>
+            {fields
+              .filter((field) => messageOf(field) === message)
+              .map((field, index) => (
+                <Field
+                  key={field.name}
+                  field={{ ...field, label: withoutMessage(field.label, name) }}
+                  isFirst={isFirst && own.length === 0 && place + index === 0}
+                  {...props}
+                />
+              ))}
+          </fieldset>
+        );
+      })}
+    </>
+  );
+}
+
+/** Names of messages are written as labels are. */
+function wordsOf(message: string): string {
+  const text = message
+    .replaceAll('.', ' ')
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase();
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
+function withoutMessage(label: string, message: string): string {
+  if (!label.toLowerCase().startsWith(`${message.toLowerCase()} `)) return label;
+  const rest = label.slice(message.length + 1);
+  return `${rest.charAt(0).toUpperCase()}${rest.slice(1)}`;
 }
 
 interface FieldProps extends Omit<FieldsProps, 'fields'> {
