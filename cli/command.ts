@@ -108,6 +108,22 @@ export interface CommandSpec {
   readonly deprecated: boolean;
 }
 
+/** A kind of thing, and how one of them is found by its name. */
+export interface KindSpec {
+  /** `runner group` */
+  readonly word: string;
+  /** Beginning of its ids, in front of the dash: `rnr`. */
+  readonly prefix?: string;
+  /** Field of a listed thing that holds its id. */
+  readonly id: string;
+  /** Fields of a listed thing that people know it by. */
+  readonly names: readonly string[];
+  /** Request fields that hold the id of such a thing wherever they stand. */
+  readonly fields: readonly string[];
+  /** Lists all of them. */
+  readonly list: Operation;
+}
+
 /** Part of the product; help lists commands by it. */
 export interface AreaSpec {
   readonly area: string;

@@ -5,6 +5,7 @@ import { commandLine, type Spec } from './command.ts';
 import { areas } from '../gen/index.ts';
 import { GLOBAL_FLAGS, type GlobalFlag } from './globals.ts';
 import { placeholderOf } from './parse.ts';
+import { placeKindOf } from './place-kind.ts';
 import { isAsked } from './source.ts';
 import { displayWidth, padEnd, wrap } from './text.ts';
 import { leavesOf, type Node } from './tree.ts';
@@ -78,8 +79,9 @@ export function groupHelp(node: Node, page: Page): string {
 
 export function commandHelp(spec: Spec, page: Page): string {
   const shown = [...spec.flags, ...spec.locals].filter(({ hidden }) => !hidden);
-  const required = shown.filter((field) => field.required);
-  const optional = shown.filter((field) => !field.required);
+  const isNeeded = (field: FieldSpec): boolean => isNeededBy(spec, field);
+  const required = shown.filter(isNeeded);
+  const optional = shown.filter((field) => !isNeeded(field));
   return join([
     [`${commandLine(spec)}: ${spec.summary}`],
     section('Usage', [`  ${usageLine(spec)}`], page),
@@ -87,9 +89,21 @@ export function commandHelp(spec: Spec, page: Page): string {
       ? []
       : spec.description.split('\n\n').map((text) => wrap(text, page.width))),
     notes(spec).flatMap((text) => wrap(text, page.width)),
-    table('Arguments', spec.positionals.map(argumentRow), page),
-    table('Required', required.map(flagRow), page),
-    table('Flags', optional.map(flagRow), page),
+    table(
+      'Arguments',
+      spec.positionals.map((field) => argumentRow(spec, field)),
+      page,
+    ),
+    table(
+      'Required',
+      required.map((field) => flagRow(spec, field)),
+      page,
+    ),
+    table(
+      'Flags',
+      optional.map((field) => flagRow(spec, field)),
+      page,
+    ),
     section(
       'Examples',
       spec.examples.flatMap(({ title, cli }) => [`  # ${title}`, `  svc ${cli}`]),
@@ -101,20 +115,25 @@ export function commandHelp(spec: Spec, page: Page): string {
 
 export function usageLine(spec: Spec): string {
   const flags = [...spec.flags, ...spec.locals].filter(({ hidden }) => !hidden);
-  const required = flags.filter((field) => field.required && field.rest !== true);
+  const required = flags.filter((field) => isNeededBy(spec, field) && field.rest !== true);
   const rest = flags.find((field) => field.rest === true);
   const words = [
     commandLine(spec),
     ...spec.positionals.map((field) => {
       const word = `<${field.placeholder}>${field.repeated ? '...' : ''}`;
       // A secret is better read from elsewhere.
-      return field.required && !isAsked(field) ? word : `[${word}]`;
+      return isNeededBy(spec, field) && !isAsked(field) ? word : `[${word}]`;
     }),
     ...required.map((field) => `--${field.flag} <${placeholderOf(field)}>`),
     ...(flags.length > required.length ? ['[flags]'] : []),
     ...(rest === undefined ? [] : [`-- <${rest.placeholder}>...`]),
   ];
   return words.join(' ');
+}
+
+/** A field without which the command does nothing; the place in use stands in for others. */
+export function isNeededBy(spec: Spec, field: FieldSpec): boolean {
+  return field.required && placeKindOf(spec, field) === undefined;
 }
 
 function notes(spec: Spec): string[] {
@@ -135,20 +154,24 @@ function notes(spec: Spec): string[] {
 
 export type Row = readonly [name: string, description: string];
 
-const argumentRow = (field: FieldSpec): Row => [`<${field.placeholder}>`, describe(field)];
-
-function flagRow(field: FieldSpec): Row {
-  const short = field.short === undefined ? '' : `-${field.short}, `;
-  if (field.rest === true) return [`-- <${field.placeholder}>...`, describe(field)];
-  const isSwitch = field.type === 'boolean' && !field.repeated;
-  const value = isSwitch ? '' : ` <${field.type === 'enum' ? field.placeholder : placeholderOf(field)}>`;
-  return [`${short}--${field.flag}${value}`, describe(field)];
+function argumentRow(spec: Spec, field: FieldSpec): Row {
+  return [`<${field.placeholder}>`, describe(spec, field)];
 }
 
-function describe(field: FieldSpec): string {
+function flagRow(spec: Spec, field: FieldSpec): Row {
+  const short = field.short === undefined ? '' : `-${field.short}, `;
+  if (field.rest === true) return [`-- <${field.placeholder}>...`, describe(spec, field)];
+  const isSwitch = field.type === 'boolean' && !field.repeated;
+  const value = isSwitch ? '' : ` <${field.type === 'enum' ? field.placeholder : placeholderOf(field)}>`;
+  return [`${short}--${field.flag}${value}`, describe(spec, field)];
+}
+
+function describe(spec: Spec, field: FieldSpec): string {
   const { values } = field;
+  const place = placeKindOf(spec, field);
   return [
     field.description,
+    ...(place === undefined ? [] : [`Default: the ${place} in use ("svc status").`]),
     ...fromElsewhere(field),
     ...(values === undefined ? [] : [`One of ${values.join(', ')}.`]),
     ...(field.repeated && field.rest !== true ? ['May be given several times.'] : []),

@@ -149,9 +149,9 @@ describe('parseCommand()', () => {
     expect(catchHints(() => parse('box', 'echo', 'hi'))[0]).toContain('-- echo hi');
   });
 
-  it('names everything that is missing at once', () => {
+  it('names everything that is missing at once, but for a team, which may be in use', () => {
     expect(missingError(spec, parse('--live').missing).message).toBe(
-      '"svc things make" needs <name>, --team, -- <command>',
+      '"svc things make" needs <name>, -- <command>',
     );
   });
 });

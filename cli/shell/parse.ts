@@ -5,6 +5,7 @@ import { commandLine, type ShellField, type Spec } from './command.ts';
 import { UsageError } from './errors.ts';
 import { GLOBAL_FLAGS, isFlag, type Token } from './globals.ts';
 import { setPath } from './paths.ts';
+import { placeKindOf } from './place-kind.ts';
 import { isAsked, oneOf, Source, sourceOf, wordOf } from './source.ts';
 import { meantHints } from './suggest.ts';
 import { combine, readValue } from './values.ts';
@@ -14,7 +15,7 @@ export interface Parsed {
   readonly input: Record<string, unknown>;
   /** The command's own arguments. */
   readonly args: Record<string, unknown>;
-  /** Required ones that were not given; `--data` may still bring them. */
+  /** Required ones that neither were given nor follow from the place; `--data` may still bring them. */
   readonly missing: readonly FieldSpec[];
 }
 
@@ -94,7 +95,8 @@ export function fill(spec: Spec, given: readonly GivenValue[]): Parsed {
   }
   const isGiven = ({ flag }: FieldSpec): boolean => given.some(({ field }) => field.flag === flag);
   const all = [...spec.positionals, ...spec.flags, ...spec.locals];
-  return { input, args, missing: all.filter((field) => field.required && !isGiven(field)) };
+  const isNeeded = (field: FieldSpec): boolean => field.required && placeKindOf(spec, field) === undefined;
+  return { input, args, missing: all.filter((field) => isNeeded(field) && !isGiven(field)) };
 }
 
 /** Collects values by flag, in the order given. */

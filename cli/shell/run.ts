@@ -22,6 +22,7 @@ import { fill, missingError, parseWords, takesSecret } from './parse.ts';
 import { getPath, setPath } from './paths.ts';
 import { reportError } from './report.ts';
 import { isAsked } from './source.ts';
+import { settled } from './settle.ts';
 import { ask, readSources } from './sources.ts';
 import { formatDuration } from './time.ts';
 import { commandTree, type Leaf, type Node } from './tree.ts';
@@ -103,8 +104,7 @@ class Session {
     const command = await node.load();
     this.#command = command;
     const context = await this.#prepare(command, line, tokens);
-    await this.#admit(command, context);
-    return (await command.run(context)) ?? EXIT.ok;
+    return (await command.run(await this.#admitted(command, context))) ?? EXIT.ok;
   }
 
   async report(error: unknown): Promise<void> {
@@ -162,10 +162,17 @@ class Session {
     };
   }
 
-  /** Refuses a command whose words are right, where its feature or its user does. */
-  async #admit({ spec }: Command, { io, globals, input, signal }: Context): Promise<void> {
-    if (spec.feature !== undefined && !this.wrapsProgram) await checkFeature(spec, await this.#gate(signal));
-    if (spec.destructive) await confirm({ io, globals }, spec, input);
+  /**
+   * Refuses a command whose words are right, where its feature or its user does, and returns it with ids in
+   * place of names.
+   */
+  async #admitted({ spec }: Command, context: Context): Promise<Context> {
+    const { io, globals, input, signal } = context;
+    if (this.wrapsProgram) return context;
+    if (spec.feature !== undefined) await checkFeature(spec, await this.#gate(signal));
+    const whole = await settled(context);
+    if (spec.destructive) await confirm({ io, globals }, spec, { typed: input, input: whole.input });
+    return whole;
   }
 
   async #connect(): Promise<Connection> {

@@ -7,6 +7,7 @@ import { MANIFEST } from '../features/manifest.ts';
 import { kebab } from './cli-model.ts';
 import type { CliFieldModel, FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
 import { printOperation } from './operation-text.ts';
+import { printKinds } from './print-kinds.ts';
 import { areaText, firstSentence, HEADER, literal, propertyKey } from './text.ts';
 
 interface Command {
@@ -25,7 +26,11 @@ export function printCli(model: Model): Map<string, string> {
     `cli/gen/${group}.ts`,
     printGroup(commands),
   ]);
-  return new Map([...files, ['cli/gen/index.ts', printIndex(model, sorted)]]);
+  return new Map([
+    ...files,
+    ['cli/gen/index.ts', printIndex(model, sorted)],
+    ['cli/gen/kinds.ts', printKinds(model)],
+  ]);
 }
 
 function wordsOf({ cli }: Command): string {

@@ -1,0 +1,49 @@
+/** A person signs in, runs something and looks at it, without an id and without a flag. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundleCli, type BundledCli, type Ended } from '../../cli/testing/bundle.ts';
+import { has } from '../setup/needs.ts';
+import { PASSWORD } from '../setup/people.ts';
+import { world, type World } from '../setup/world.ts';
+
+const postgresHere = await has('postgres');
+
+describe.skipIf(!postgresHere)('a command line that was just signed in', () => {
+  let cli: BundledCli;
+  let w: World;
+
+  beforeAll(async () => {
+    [cli, w] = await Promise.all([bundleCli(), world()]);
+    const words = ['login', '--base-url', w.server.baseUrl, '--email', w.owner.email, '--password-stdin'];
+    expect(await cli.run(words, { input: `${PASSWORD}\n` })).toMatchObject({ code: 0 });
+  });
+  afterAll(async () => await cli?.remove());
+
+  const done = async (...words: readonly string[]): Promise<Ended> => {
+    const ended = await cli.run(words);
+    expect([words, ended.code, ended.stderr]).toEqual([words, 0, ended.stderr]);
+    return ended;
+  };
+
+  it('runs something in the one team there is', async () => {
+    const { stdout } = await done('runs', 'create', '--', 'echo', 'hi');
+    const [run] = await w.sdk.sandboxRuns.list(w.teamId);
+    expect(run).toMatchObject({ teamId: w.teamId, command: ['echo', 'hi'] });
+    expect(stdout).toContain(run?.id ?? 'no run');
+    const [, id = ''] = /^id\t(\S+)$/m.exec(stdout) ?? [];
+    expect((await done('runs', 'get', id.slice(0, 24))).stdout).toContain(id);
+  });
+
+  it('takes names where ids are taken, and remembers what was chosen', async () => {
+    const { id } = await w.sdk.environments.create(w.projectId, { name: 'first' });
+    expect((await done('environments', 'get', 'web/first')).stdout).toContain(id);
+    expect((await done('environments', 'get', 'first')).stdout).toContain(id);
+    expect((await done('use', 'web/first')).stderr).toContain('in use: ');
+    expect((await done('environments', 'get')).stdout).toContain(id);
+    const status = JSON.parse((await done('status', '--json')).stdout) as Record<string, unknown>;
+    expect(status).toMatchObject({
+      team: { id: w.teamId, from: 'profile "default"' },
+      project: { id: w.projectId, name: 'web' },
+      environment: { id, name: 'first' },
+    });
+  });
+});
