@@ -6,10 +6,10 @@
 import { groupSummaries, handWritten, type HandWritten } from '../commands.ts';
 import { groups } from '../gen/index.ts';
 import type { CommandSpec } from '../command.ts';
-import { argFields, BLANK, type Command, type GeneratedSpec } from './command.ts';
+import { argFields, BLANK, describeFlag, type Command, type GeneratedSpec } from './command.ts';
 import { dataFlag } from './data.ts';
 import { secretFlags } from './secret.ts';
-import { runOperation } from './operation.ts';
+import { ROWS_USUAL, runOperation } from './operation.ts';
 
 export interface Node {
   readonly meta: { readonly name: string; readonly description: string };
@@ -115,17 +115,23 @@ async function generatedSpec([group = '', ...words]: readonly string[]): Promise
   return withShellFlags(spec);
 }
 
+const ALL = describeFlag({ flag: 'all', type: 'boolean', description: 'All there are.' });
+
 /** Adds to a generated command what the shell itself knows. */
 function withShellFlags(spec: CommandSpec): GeneratedSpec {
   const { operation, page, bodyBytesMax = 0 } = spec;
   const flags = spec.flags.map((field) => {
     if (page === undefined || field.name !== 'limit') return field;
-    return { ...field, description: 'At most this many in total. Default: all there are.' };
+    return { ...field, description: `At most this many in total. Default: ${ROWS_USUAL}.` };
   });
   const secrets = [...spec.positionals, ...flags].filter(({ sensitive }) => sensitive).flatMap(secretFlags);
   return {
     ...spec,
     flags,
-    locals: [...(operation.body === undefined ? [] : [dataFlag(bodyBytesMax)]), ...secrets],
+    locals: [
+      ...(operation.body === undefined ? [] : [dataFlag(bodyBytesMax)]),
+      ...(page === undefined ? [] : [ALL]),
+      ...secrets,
+    ],
   };
 }
