@@ -108,6 +108,9 @@ export interface CommandSpec {
   readonly deprecated: boolean;
 }
 
+/** Fields of a message, each with the message that it holds; nothing is a plain value, `*` is anything. */
+export type ShapeSpec = Readonly<Record<string, string>>;
+
 /** A kind of thing, and how one of them is found by its name. */
 export interface KindSpec {
   /** `runner group` */
@@ -138,6 +141,8 @@ export interface GroupSpec {
   readonly area: string;
   readonly summary: string;
   readonly commands: readonly { readonly words: readonly string[]; readonly summary: string }[];
+  /** Lines with the one verb of a thing, each with that of the contract: `get` is `status`. */
+  readonly verbs: Readonly<Record<string, string>>;
   readonly load: () => Promise<readonly CommandSpec[]>;
 }
 
@@ -163,5 +168,6 @@ export interface PrintedGroup
   extends Pick<GroupSpec, 'area' | 'summary'>, Pick<CommandSpec, 'feature' | 'visibility'> {
   /** Summaries by the words of the command. */
   readonly commands: Readonly<Record<string, string>>;
+  readonly verbs?: Readonly<Record<string, string>>;
   readonly load: () => Promise<{ readonly commands: Readonly<Record<string, PrintedCommand>> }>;
 }

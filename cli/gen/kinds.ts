@@ -171,6 +171,14 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     fields: ['promotionId'],
     list: { method: 'GET', path: '/environments/{environmentId}/promotions', items: 'promotions' },
   },
+  regions: {
+    word: 'region',
+    prefix: 'reg',
+    id: 'id',
+    names: ['name'],
+    fields: ['regionId'],
+    list: { method: 'GET', path: '/regions', returns: 'regions' },
+  },
   registries: {
     word: 'registry',
     prefix: 'rgy',

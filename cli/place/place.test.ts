@@ -117,6 +117,38 @@ describe('a name in place of an id', () => {
   });
 });
 
+describe('one command in several words', () => {
+  it.each([
+    [['runners', 'get', RUNNER, '--team', 'team_1'], `/teams/team_1/runners/${RUNNER}`],
+    [['runners', 'status', RUNNER, '--team', 'team_1'], `/teams/team_1/runners/${RUNNER}`],
+    [['runners', 'list', 'first team'], '/teams/team_1/runners'],
+    [['runners', 'list', '--team', 'first team'], '/teams/team_1/runners'],
+    [['variables', 'list', 'api/production'], '/environments/env_prj_3/variables'],
+    [['variables', 'list', '--env', 'api/production'], '/environments/env_prj_3/variables'],
+  ])('%j', async (line, target) => {
+    expect(await run(line)).toMatchObject({ code: 0, err: '' });
+    expect(last()).toBe(target);
+  });
+
+  it('shows the one verb, and the others beside it', async () => {
+    const { out } = await run('runners --help');
+    expect(out).toMatch(/^ {2}get /m);
+    expect(out).not.toMatch(/^ {2}status /m);
+    expect((await run('runners get --help')).out).toContain('Also: svc runners status.');
+    expect((await run('runners status --help')).out).toMatch(/^svc runners status: /);
+  });
+
+  it('takes --team where the flag of the contract is another', async () => {
+    api.on('GET /teams/team_1/search', { body: { hits: [] } });
+    expect(await run(['teams', 'search', 'x', '--team', 'first team'])).toMatchObject({ code: 0 });
+    expect(last()).toBe('/teams/team_1/search');
+  });
+
+  it('takes no command that lacks its dashes for a team', async () => {
+    await ends(api, 'runs create echo hi', { ...work, code: 2, says: 'the command goes behind "--"' });
+  });
+});
+
 describe('the place in use', () => {
   it('is the only team of the credential, and one that is asked for where there are several', async () => {
     await ends(api, 'runners list', {

@@ -1,7 +1,9 @@
 /** Writes help texts from the tables. It is pure. */
 import type { FieldSpec } from '../command.ts';
 import type { Paint } from './color.ts';
-import { commandLine, type Spec } from './command.ts';
+import { commandLine, type Command, type Spec } from './command.ts';
+import { EXIT } from './exit.ts';
+import { addressOf } from './address.ts';
 import { areas } from '../gen/index.ts';
 import { GLOBAL_FLAGS, type GlobalFlag } from './globals.ts';
 import { placeholderOf } from './parse.ts';
@@ -55,6 +57,7 @@ const EXIT_CODES: readonly Row[] = [
   ['0', 'Done.'],
   ['1', 'The API refused, or the operation failed.'],
   ['2', 'Wrong command line.'],
+  ['3', 'A simulated policy would newly refuse something.'],
   ['4', 'Not signed in (401).'],
   ['5', 'Not found (404).'],
   ['7', 'No answer: network or timeout.'],
@@ -77,7 +80,8 @@ export function groupHelp(node: Node, page: Page): string {
   ]);
 }
 
-export function commandHelp(spec: Spec, page: Page): string {
+export function commandHelp(command: Pick<Command, 'spec' | 'waits' | 'exits'>, page: Page): string {
+  const { spec } = command;
   const shown = [...spec.flags, ...spec.locals].filter(({ hidden }) => !hidden);
   const isNeeded = (field: FieldSpec): boolean => isNeededBy(spec, field);
   const required = shown.filter(isNeeded);
@@ -109,6 +113,11 @@ export function commandHelp(spec: Spec, page: Page): string {
       spec.examples.flatMap(({ title, cli }) => [`  # ${title}`, `  svc ${cli}`]),
       page,
     ),
+    section(
+      'Exit codes',
+      wrap(exitCodes(command), page.width - 2).map((line) => `  ${line}`),
+      page,
+    ),
     ['Flags of every command: run "svc --help".'],
   ]);
 }
@@ -119,16 +128,35 @@ export function usageLine(spec: Spec): string {
   const rest = flags.find((field) => field.rest === true);
   const words = [
     commandLine(spec),
-    ...spec.positionals.map((field) => {
+    ...[...spec.positionals, ...addressOf(spec)].map((field) => {
       const word = `<${field.placeholder}>${field.repeated ? '...' : ''}`;
       // A secret is better read from elsewhere.
       return isNeededBy(spec, field) && !isAsked(field) ? word : `[${word}]`;
     }),
-    ...required.map((field) => `--${field.flag} <${placeholderOf(field)}>`),
+    ...required
+      .filter((field) => !addressOf(spec).includes(field))
+      .map((field) => `--${field.flag} <${placeholderOf(field)}>`),
     ...(flags.length > required.length ? ['[flags]'] : []),
     ...(rest === undefined ? [] : [`-- <${rest.placeholder}>...`]),
   ];
   return words.join(' ');
+}
+
+/** Lists the exit codes that the command may end with, beside 130 for Ctrl-C. */
+function exitCodes({ spec, waits, exits = [] }: Pick<Command, 'spec' | 'waits' | 'exits'>): string {
+  const { ok, failed, usage, auth, notFound, unreachable, pending } = EXIT;
+  const asks = spec.auth !== 'none' || spec.operation !== undefined;
+  const own: readonly number[] = [
+    ok,
+    failed,
+    usage,
+    ...(asks ? [auth, notFound, unreachable] : []),
+    ...(waits === true ? [pending] : []),
+    ...exits,
+  ];
+  return EXIT_CODES.filter(([code]) => own.includes(Number(code)))
+    .map(([code, about]) => `${code} ${about.charAt(0).toLowerCase()}${about.slice(1).replace(/\.$/, '')}`)
+    .join('; ');
 }
 
 /** A field without which the command does nothing; the place in use stands in for others. */
@@ -138,6 +166,7 @@ export function isNeededBy(spec: Spec, field: FieldSpec): boolean {
 
 function notes(spec: Spec): string[] {
   return [
+    ...(spec.aliases === undefined ? [] : [`Also: ${spec.aliases.join(', ')}.`]),
     ...(spec.deprecated ? ['Deprecated: it may go away.'] : []),
     ...(spec.stability === 'stable' ? [] : [`Stability: ${spec.stability}; it may change.`]),
     ...(spec.feature === undefined ? [] : [`Needs the platform feature ${spec.feature}.`]),

@@ -49,8 +49,8 @@ export async function printAnswer({ spec, output }: Context, answer: unknown): P
 export const ROWS_USUAL = 30;
 
 /**
- * Lists as many rows as `--limit` says, or all pages with `--all`. The last page is asked for with exactly what is still
- * missing, so that the cursor told at the end is the one behind the last row.
+ * Lists as many rows as `--limit` says, or all pages with `--all`. The last page is asked for with exactly
+ * what is still missing, so that the cursor told at the end is the one behind the last row.
  */
 async function listPages(context: Context, client: Client, operation: Operation): Promise<void> {
   const { spec, input, output, signal } = context;

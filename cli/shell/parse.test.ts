@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { argFields, BLANK, describeFlag, type Spec } from './command.ts';
 import { splitGlobals } from './globals.ts';
-import { missingError, parseCommand, type Parsed } from './parse.ts';
+import { parseCommand, type Parsed } from './parse.ts';
+import { missingError } from './missing.ts';
 
 const spec: Spec = {
   ...BLANK,

@@ -23,3 +23,15 @@ export function placeKindOf(
   if (spec.destructive && spec.positionals.some(({ name }) => name === field.name)) return undefined;
   return FIELDS[field.name];
 }
+
+const FLAGS: Readonly<Record<PlaceKind, string>> = {
+  team: '--team',
+  project: '--project',
+  environment: '--env',
+};
+
+/** Returns the flag that names this field in every command, whatever else its own flag is called. */
+export function placeFlag(name: string): string | undefined {
+  const kind = Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
+  return kind && FLAGS[kind];
+}

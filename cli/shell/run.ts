@@ -18,7 +18,8 @@ import { splitGlobals, wantsJson, type CommandLine, type Globals, type Token } f
 import { commandHelp, groupHelp, pageFor, rootHelp } from './help.ts';
 import { ClosedPipeError, type Io } from './io.ts';
 import { createOutput } from './output.ts';
-import { fill, missingError, parseWords, takesSecret } from './parse.ts';
+import { missingError } from './missing.ts';
+import { fill, parseWords, takesSecret } from './parse.ts';
 import { getPath, setPath } from './paths.ts';
 import { reportError } from './report.ts';
 import { isAsked } from './source.ts';
@@ -134,6 +135,8 @@ class Session {
       signal: io.interrupted,
     });
     const parsed = fill(spec, given);
+    if (globals.fields !== undefined && command.line !== undefined)
+      (await import('./picked.ts')).checkPicked(command.line, globals.fields);
     const { data, ...args } = parsed.args;
     const hasData = spec.operation !== undefined && typeof data === 'string';
     const input =
@@ -212,7 +215,7 @@ class Session {
   async #helpText(node: Node, to: Io['stdout']): Promise<string> {
     const page = pageFor(to.columns, this.#paint(to));
     if (node === this.#tree) return rootHelp(node, page);
-    return node.load === undefined ? groupHelp(node, page) : commandHelp((await node.load()).spec, page);
+    return node.load === undefined ? groupHelp(node, page) : commandHelp(await node.load(), page);
   }
 
   #paint(to: Io['stdout']): Paint {

@@ -7,7 +7,9 @@ import { MANIFEST } from '../features/manifest.ts';
 import { kebab } from './cli-model.ts';
 import type { CliFieldModel, FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
 import { printOperation } from './operation-text.ts';
+import { printAnswers } from './print-answers.ts';
 import { printKinds } from './print-kinds.ts';
+import { verbsOf } from './cli-verbs.ts';
 import { areaText, firstSentence, HEADER, literal, propertyKey } from './text.ts';
 
 interface Command {
@@ -29,6 +31,7 @@ export function printCli(model: Model): Map<string, string> {
   return new Map([
     ...files,
     ['cli/gen/index.ts', printIndex(model, sorted)],
+    ['cli/gen/answers.ts', printAnswers(model)],
     ['cli/gen/kinds.ts', printKinds(model)],
   ]);
 }
@@ -220,9 +223,11 @@ function printGroupEntry(
     summary: main?.summary,
     ...unusual(commonGate(commands), { visibility: 'public' }),
   };
+  const verbs = verbsOf(commands);
   return [
     `  ${propertyKey(group)}: {`,
     ...Object.entries(shown).map(([key, value]) => `    ${key}: ${literal(value)},`),
+    ...(Object.keys(verbs).length === 0 ? [] : [`    verbs: ${literal(verbs)},`]),
     '    commands: {',
     ...commands.map(
       (command) => `      ${propertyKey(wordsOf(command))}: ${literal(firstSentence(command.rpc.comment))},`,

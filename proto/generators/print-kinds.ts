@@ -28,7 +28,7 @@ interface Kind {
 export function printKinds(model: Model): string {
   const rpcs = model.services.flatMap((service) => service.rpcs).filter(({ cli }) => cli !== undefined);
   const uses = rpcs.flatMap(usesOf);
-  const keys = [...new Set(uses.map(({ key }) => key))].sort();
+  const keys = [...new Set([...uses.map(({ key }) => key), ...namedKeys(rpcs)])].sort();
   const kinds = keys.flatMap((key) => kindOf(key, rpcs, uses) ?? []);
   const known = new Set(kinds.map(({ key }) => key));
   return [
@@ -64,6 +64,16 @@ function usesOf({ routes }: RpcModel): readonly Use[] {
     return variable === undefined || key === ''
       ? []
       : [{ key, variable, above: `/${segments.slice(0, index).join('/')}` }];
+  });
+}
+
+/** Finds what no path leads to, and requests name: the regions of `regionId`. */
+function namedKeys(rpcs: readonly RpcModel[]): readonly string[] {
+  const named = new Set(rpcs.flatMap(({ request }) => request.fields.map(({ json }) => json)));
+  return rpcs.flatMap((list) => {
+    const path = list.routes[0]?.jsonPath ?? '';
+    const key = tailOf(path.slice(1).split('/'));
+    return itemOf(list) && !path.includes('{') && named.has(idFieldOf(key)) ? [key] : [];
   });
 }
 
@@ -121,7 +131,7 @@ function printKind(kind: Kind, uses: readonly Use[]): string[] {
       )
       .map(({ variable }) => variable),
   );
-  fields.add(`${one.replace(/[-/](\w)/g, (_all, letter: string) => letter.toUpperCase())}Id`);
+  fields.add(idFieldOf(key));
   return [
     `  ${propertyKey(key)}: {`,
     `    word: ${literal(one.replaceAll(/[-/]/g, ' '))},`,
@@ -132,6 +142,11 @@ function printKind(kind: Kind, uses: readonly Use[]): string[] {
     `    list: ${printOperation(list, true)},`,
     '  },',
   ];
+}
+
+/** `ci/connections` is `ciConnectionId`. */
+function idFieldOf(key: string): string {
+  return `${singular(key).replace(/[-/](\w)/g, (_all, letter: string) => letter.toUpperCase())}Id`;
 }
 
 /** `ci/connections` is `ci/connection`, `policies` is `policy`. */
