@@ -191,6 +191,11 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Shows the output of a run as it comes, until the run ends',
     load: async () => (await import('./runs/runs.ts')).logs,
   },
+  'runs retry': {
+    summary: 'Submits a run once more, as a new one',
+    from: 'runs get',
+    load: async () => (await import('./runs/retry.ts')).retry,
+  },
   'runs wait': {
     summary: 'Waits for a run to end',
     from: 'runs get',

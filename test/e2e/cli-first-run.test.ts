@@ -33,6 +33,31 @@ describe.skipIf(!postgresHere)('a command line that was just signed in', () => {
     expect((await done('runs', 'get', id.slice(0, 24))).stdout).toContain(id);
   });
 
+  it('runs the same again, unless it had what is not kept', async () => {
+    const words = [
+      '--image',
+      'alpine:3.20',
+      '--limits-memory-mb',
+      '64',
+      '--label',
+      'a=b',
+      '--max-attempts',
+      '2',
+    ];
+    const made = await done('runs', 'create', ...words, '--json', '--', 'echo', 'again');
+    const first = JSON.parse(made.stdout) as Record<string, unknown>;
+    const again = JSON.parse(
+      (await done('runs', 'retry', String(first['id']), '--json')).stdout,
+    ) as typeof first;
+    expect(again['id']).not.toBe(first['id']);
+    const kept = ['teamId', 'command', 'image', 'limits', 'labels', 'maxAttempts', 'priority', 'network'];
+    for (const field of kept) expect([field, again[field]]).toEqual([field, first[field]]);
+    const secret = await done('runs', 'create', '--env', 'TOKEN=x', '--json', '--', 'true');
+    const { id } = JSON.parse(secret.stdout) as { readonly id: string };
+    const refused = await cli.run(['runs', 'retry', id]);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('not kept: TOKEN')]);
+  });
+
   it('takes names where ids are taken, and remembers what was chosen', async () => {
     const { id } = await w.sdk.environments.create(w.projectId, { name: 'first' });
     expect((await done('environments', 'get', 'web/first')).stdout).toContain(id);
