@@ -165,7 +165,7 @@ export const shapes: Readonly<Record<string, ShapeSpec>> = {
   'svc.teams.v1.SearchHit': { kind: '', id: '', name: '', projectId: '', environmentId: '' },
   'svc.teams.v1.Statement': { id: '', period: '', currency: '', plan: '', listCents: '', includedCents: '', netCents: '', creditCents: '', dueCents: '', state: '', closedAt: '', invoiceUrl: '', lines: 'svc.teams.v1.StatementLine', refundedCents: '', decimals: '' },
   'svc.teams.v1.StatementLine': { meter: '', priceId: '', meteredMs: '', includedMs: '', list: '', included: '', listCents: '', netCents: '' },
-  'svc.teams.v1.Team': { id: '', name: '', description: '', avatarUrl: '', kind: '', regionId: '', operator: '', role: '', createdAt: '' },
+  'svc.teams.v1.Team': { id: '', name: '', description: '', avatarUrl: '', kind: '', regionId: '', operator: '', role: '', createdAt: '', servicePool: '' },
   'svc.teams.v1.TeamBilling': { teamId: '', plan: '', standing: '', payer: 'svc.teams.v1.Payer', period: '', currency: '', includedSeconds: '', usedSeconds: '', net: '', creditBalanceCents: '', pendingCents: '', cancelAt: '', statements: 'svc.teams.v1.Statement', decimals: '' },
   'svc.teamshares.v1.PoolShares': { teamId: '', runs: 'svc.teamshares.v1.Share', builds: 'svc.teamshares.v1.Share' },
   'svc.teamshares.v1.Share': { weight: '', maxRunning: '' },

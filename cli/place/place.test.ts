@@ -156,9 +156,12 @@ describe('the place in use', () => {
       code: 2,
       says: 'which team? None is named, and none is in use',
     });
-    api.on('GET /teams', { body: { teams: TEAMS.slice(0, 1) } });
-    expect(await run('runners list')).toMatchObject({ code: 0 });
-    expect(last()).toBe('/teams/team_1/runners');
+    const pool = { id: 'team_3', name: 'service pool', servicePool: true };
+    for (const teams of [TEAMS.slice(0, 1), [pool, ...TEAMS.slice(0, 1)]]) {
+      api.on('GET /teams', { body: { teams } });
+      expect(await run('runners list')).toMatchObject({ code: 0 });
+      expect(last()).toBe('/teams/team_1/runners');
+    }
   });
 
   it('says all ways to say it', async () => {

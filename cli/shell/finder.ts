@@ -101,9 +101,9 @@ export class Finder {
     return inner ?? (kind === 'team' ? this.onlyTeam() : undefined);
   }
 
-  /** Returns the team of a credential that reaches no other. */
+  /** Returns the team of a credential that reaches no other, but for that of the service's own runners. */
   async onlyTeam(): Promise<string | undefined> {
-    const [team, ...others] = await this.teams();
+    const [team, ...others] = (await this.teams()).filter(({ thing }) => thing['servicePool'] !== true);
     return others.length === 0 ? team?.id : undefined;
   }
 

@@ -33,6 +33,15 @@ describe.skipIf(!postgresHere)('a command line that was just signed in', () => {
     expect((await done('runs', 'get', id.slice(0, 24))).stdout).toContain(id);
   });
 
+  it('runs something as the first account, which owns the team of the service, too', async () => {
+    const { staffEmail, staffPassword } = w.server.first;
+    const profile = ['--profile', 'first'];
+    const words = ['login', '--base-url', w.server.baseUrl, '--email', staffEmail, '--password-stdin'];
+    expect(await cli.run([...words, ...profile], { input: staffPassword })).toMatchObject({ code: 0 });
+    const { stdout } = await done('runs', 'create', ...profile, '--json', '--', 'echo', 'hi');
+    expect(JSON.parse(stdout)).toMatchObject({ teamId: w.server.first.teamId, command: ['echo', 'hi'] });
+  });
+
   it('runs the same again, unless it had what is not kept', async () => {
     const words = [
       '--image',
