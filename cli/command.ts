@@ -108,6 +108,25 @@ export interface CommandSpec {
   readonly deprecated: boolean;
 }
 
+/** Fields of a message, each with the message that it holds; nothing is a plain value, `*` is anything. */
+export type ShapeSpec = Readonly<Record<string, string>>;
+
+/** A kind of thing, and how one of them is found by its name. */
+export interface KindSpec {
+  /** `runner group` */
+  readonly word: string;
+  /** Beginning of its ids, in front of the dash: `rnr`. */
+  readonly prefix?: string;
+  /** Field of a listed thing that holds its id. */
+  readonly id: string;
+  /** Fields of a listed thing that people know it by. */
+  readonly names: readonly string[];
+  /** Request fields that hold the id of such a thing wherever they stand. */
+  readonly fields: readonly string[];
+  /** Lists all of them. */
+  readonly list: Operation;
+}
+
 /** Part of the product; help lists commands by it. */
 export interface AreaSpec {
   readonly area: string;
@@ -122,6 +141,8 @@ export interface GroupSpec {
   readonly area: string;
   readonly summary: string;
   readonly commands: readonly { readonly words: readonly string[]; readonly summary: string }[];
+  /** Lines with the one verb of a thing, each with that of the contract: `get` is `status`. */
+  readonly verbs: Readonly<Record<string, string>>;
   readonly load: () => Promise<readonly CommandSpec[]>;
 }
 
@@ -147,5 +168,6 @@ export interface PrintedGroup
   extends Pick<GroupSpec, 'area' | 'summary'>, Pick<CommandSpec, 'feature' | 'visibility'> {
   /** Summaries by the words of the command. */
   readonly commands: Readonly<Record<string, string>>;
+  readonly verbs?: Readonly<Record<string, string>>;
   readonly load: () => Promise<{ readonly commands: Readonly<Record<string, PrintedCommand>> }>;
 }

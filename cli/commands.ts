@@ -15,7 +15,12 @@ export const groupSummaries: Readonly<Record<string, { readonly summary: string;
     api: { summary: 'Call any path of the API' },
     auth: { summary: 'Sign in and out, and see as whom', area: 'access' },
     completion: { summary: 'Completion for your shell' },
+    login: { summary: 'Sign in', area: 'access' },
+    logs: { summary: 'Output of a run', area: 'engine' },
+    status: { summary: 'What commands work with, and why', area: 'access' },
+    use: { summary: 'Choose the team, project and environment that commands work in', area: 'access' },
     version: { summary: 'The version of this program' },
+    whoami: { summary: 'The account in use', area: 'access' },
   };
 
 export const handWritten: Readonly<Record<string, HandWritten>> = {
@@ -148,6 +153,15 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Shows changes of features as they come',
     load: async () => (await import('./features/watch.ts')).watch,
   },
+  login: {
+    summary: 'Signs in by password, or stores an API key',
+    load: async () => (await import('./auth/login.ts')).command,
+  },
+  logs: {
+    summary: 'Shows the output of a run as it comes, until the run ends',
+    from: 'runs logs',
+    load: async () => (await import('./runs/runs.ts')).logs,
+  },
   'policies simulate': {
     summary: 'Tells what a policy, or a draft of it, would newly have refused; ends with 3 if anything',
     load: async () => (await import('./policies/simulate.ts')).simulate,
@@ -177,17 +191,35 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Shows the output of a run as it comes, until the run ends',
     load: async () => (await import('./runs/runs.ts')).logs,
   },
+  'runs retry': {
+    summary: 'Submits a run once more, as a new one',
+    from: 'runs get',
+    load: async () => (await import('./runs/retry.ts')).retry,
+  },
   'runs wait': {
     summary: 'Waits for a run to end',
     from: 'runs get',
     load: async () => (await import('./runs/runs.ts')).wait,
   },
+  status: {
+    summary: 'Shows address, account, team, project and environment in use, and where each comes from',
+    load: async () => (await import('./place/status.ts')).command,
+  },
   timeline: {
     summary: "Shows one page of an environment's timeline",
     load: async () => (await import('./timeline/show.ts')).show,
   },
+  use: {
+    summary: 'Chooses the team, project or environment that commands work in where they name none',
+    load: async () => (await import('./place/use.ts')).command,
+  },
   version: {
     summary: 'Prints the version of this program',
     load: async () => (await import('./version/print.ts')).command,
+  },
+  whoami: {
+    summary: 'Returns the account in use',
+    from: 'account whoami',
+    load: async () => (await import('./auth/whoami.ts')).whoami,
   },
 };

@@ -137,7 +137,7 @@ describe('in a pipe', () => {
         .end(JSON.stringify({ ...page, nextCursor: `c${next}` }));
     });
     const { stdout, stderr } = await cli.shell(
-      'svc projects list -o jsonl | head -1; echo "${PIPESTATUS[0]}"',
+      'svc projects list --all -o jsonl | head -1; echo "${PIPESTATUS[0]}"',
       { env: env() },
     );
     expect(stdout).toMatch(/^\{"id":"prj_0".*\}\n0\n$/);

@@ -19,6 +19,7 @@ export function groupsOf(printed: Readonly<Record<string, PrintedGroup>>): reado
     area: shown.area,
     summary: shown.summary,
     commands: Object.entries(shown.commands).map(([line, summary]) => ({ words: wordsOf(line), summary })),
+    verbs: shown.verbs ?? {},
     load: async () => {
       const { commands } = await shown.load();
       return Object.entries(commands).map(([line, command]) => commandOf({ group, line, shown }, command));

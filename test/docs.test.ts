@@ -125,8 +125,8 @@ describe('the checks', () => {
   });
 
   it('see what a whole command lacks, and let a sentence show the beginning of one', async () => {
-    expect(await wrongCommands(block('svc runs list'))).toEqual([
-      'docs/a.md:4: "svc runs list" needs --team',
+    expect(await wrongCommands(block('svc runs get'))).toEqual([
+      'docs/a.md:4: "svc runs get" needs --run-id',
     ]);
     expect(await wrongCommands(block('svc runs'))).toEqual(['docs/a.md:4: "svc runs" names no command']);
     expect(await wrongCommands(page('See `svc runs list`, `svc runs`, `svc` and `svc --help`.'))).toEqual([]);

@@ -45,12 +45,20 @@ interface Place {
 
 async function login(context: SigningIn): Promise<void> {
   const { io, globals, args, output } = context;
-  const { baseUrl, profileName } = await findConnection(io, globals, { profileMayBeNew: true });
+  const {
+    baseUrl,
+    profileName,
+    profile: before,
+  } = await findConnection(io, globals, { profileMayBeNew: true });
   const place = { baseUrl, profileName };
   if (isExposed(baseUrl))
     await output.note(`warning: ${baseUrl} is not encrypted; others on the way can read the credential`);
   const profile = args.apiKeyStdin === true ? await byKey(context, place) : await byPassword(context, place);
-  await storeProfile(io, profileName, profile);
+  const isSame = before?.baseUrl === profile.baseUrl && before.userId === profile.userId;
+  await storeProfile(io, profileName, {
+    ...profile,
+    ...(isSame && before.place !== undefined && { place: before.place }),
+  });
   await output.note(
     `signed in to ${baseUrl} as ${profile.email ?? profile.userId ?? 'unknown'}; stored in ${configPath(io)} as profile "${profileName}"`,
   );

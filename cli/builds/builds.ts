@@ -61,6 +61,7 @@ export function logs(generated: GeneratedSpec): Own {
       ...generated.examples,
       { title: 'What there is so far', cli: 'builds logs bld_01 --env env_01 --no-follow' },
     ],
+    exits: [EXIT.pending],
     run: logsOfBuild,
   });
 }

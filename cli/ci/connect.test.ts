@@ -78,7 +78,7 @@ describe('lists of runs and deliveries', () => {
       { body: { runs: [run], nextCursor: 'next' } },
       { body: { runs: [{ ...run, id: 'cir_2' }] } },
     );
-    const { code, out } = await svc(api, 'ci runs list --connection cic_1');
+    const { code, out } = await svc(api, 'ci runs list --connection cic_1 --all');
     expect(code).toBe(0);
     for (const shown of ['cir_1', 'cir_2', 'nightly', 'true', 'env_1', 'env_2']) expect(out).toContain(shown);
     const asked = api.asked.filter(({ target }) => target.startsWith('/ci/connections/cic_1/runs'));

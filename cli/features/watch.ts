@@ -65,7 +65,7 @@ function lineOf(was: PlatformFeature | undefined, feature: PlatformFeature, forP
   const moved = was?.revision === revision ? undefined : lastChange;
   if (forPrograms)
     return [key, before, after, blockedBy, moved?.actor.display, moved?.reason]
-      .map(cellForPrograms)
+      .map((cell) => cellForPrograms(cell))
       .join('\t');
   const blocked = blockedBy.length === 0 ? '' : ` by ${blockedBy.join(', ')}`;
   const why = moved === undefined ? '' : `  (${moved.actor.display}: ${moved.reason})`;

@@ -161,6 +161,7 @@ export const groups = groupsOf({
   'build-steps': {
     area: 'apps',
     summary: 'Commands that run before the image of a build is made',
+    verbs: { create: 'add' },
     commands: {
       add: 'Adds a step behind the others',
       delete: 'Deletes the step that has this id',
@@ -190,6 +191,7 @@ export const groups = groupsOf({
     area: 'connect',
     summary: 'Runs of external CI systems',
     feature: 'host.ci',
+    verbs: { 'connections get': 'connections show', 'discovery get': 'discovery show', 'runs get': 'runs show', 'webhook get': 'webhook show' },
     commands: {
       'connections create': 'Connects a repository of a CI system',
       'connections delete': 'Deletes a connection, and its pipelines, runs and jobs go with it',
@@ -299,6 +301,7 @@ export const groups = groupsOf({
   keys: {
     area: 'access',
     summary: 'API keys for programs',
+    verbs: { delete: 'revoke' },
     commands: {
       create: 'Creates a key and answers its secret once',
       list: 'Lists all keys of the calling account, newest first, revoked ones included for 90 days',
@@ -393,6 +396,7 @@ export const groups = groupsOf({
     summary: 'Container registries of your own',
     feature: 'host.runners',
     visibility: 'internal',
+    verbs: { create: 'add', delete: 'remove' },
     commands: {
       add: 'Adds a registry',
       list: 'Lists registries that a team has, oldest first, at most 50',
@@ -443,6 +447,7 @@ export const groups = groupsOf({
     summary: 'Runners on your own machines',
     feature: 'host.runners',
     visibility: 'internal',
+    verbs: { delete: 'revoke', get: 'status' },
     commands: {
       'clear-divergence-flag': 'Clears a runner\'s divergence flag and strikes, so that it receives work again',
       diagnose: 'Returns a redacted bundle for support',
@@ -503,6 +508,7 @@ export const groups = groupsOf({
   teams: {
     area: 'access',
     summary: 'Teams, members and invitations',
+    verbs: { 'invites delete': 'invites revoke', 'members delete': 'members remove' },
     commands: {
       billing: 'Returns plan, payer, standing and statements of a team',
       create: 'Creates a team that the caller owns, and invites the named members as `inviteMember` does',
@@ -535,6 +541,7 @@ export const groups = groupsOf({
   'trusted-identities': {
     area: 'delivery',
     summary: 'Identities whose keyless signatures on statements count',
+    verbs: { create: 'add', delete: 'remove' },
     commands: {
       add: 'Adds an identity',
       list: 'Lists identities that a team has by name, at most 20',
@@ -545,6 +552,7 @@ export const groups = groupsOf({
   'trusted-keys': {
     area: 'delivery',
     summary: 'Keys of others whose statements about artifacts count',
+    verbs: { create: 'add', delete: 'remove' },
     commands: {
       add: 'Adds a key',
       list: 'Lists keys of a team by name, at most 20',
@@ -555,6 +563,7 @@ export const groups = groupsOf({
   usage: {
     area: 'money',
     summary: 'Metered time of a team\'s work',
+    verbs: { get: 'show' },
     commands: {
       show: 'Returns the usage of a team between two days, both included',
     },
@@ -575,6 +584,7 @@ export const groups = groupsOf({
   'verified-domains': {
     area: 'access',
     summary: 'Domains that a team has proved to control',
+    verbs: { create: 'add', delete: 'remove' },
     commands: {
       add: 'Adds a domain, which is `pending` until it is verified, and answers with the record to set',
       get: 'Returns one domain, with the record that proves it',

@@ -52,7 +52,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'limit', type: 'integer', description: 'Runs per page, 1 to 200. Default: 50.' },
       { name: 'state', values: ['queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'dead'], repeated: true, description: 'Only runs in one of these states.' },
     ],
-    columns: ['id', 'state', 'reason', 'exitCode', 'runnerName', 'meteredMs', 'createdAt'],
+    columns: ['id', 'state', 'reason', 'exitCode', 'runnerName', 'meteredMs', 'createdAt', 'command'],
   },
   logs: {
     operation: { method: 'GET', path: '/sandbox-runs/{runId}/logs', stream: { resume: 'after' } },

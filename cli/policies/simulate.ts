@@ -10,6 +10,7 @@ import { isJson } from '../shell/output.ts';
 export function simulate(generated: GeneratedSpec): Own {
   return {
     description: `${generated.description}\n\nEnds with 3 when an act would newly be refused, and with 0 otherwise.`,
+    exits: [EXIT.refusing],
     run: simulatePolicy,
   };
 }

@@ -22,8 +22,17 @@ describe('svc runs create', () => {
     });
   });
 
-  it('needs a team and a command', async () => {
-    await ends(api, 'runs create', { code: 2, says: 'needs -- <command>, --team' });
+  it('needs a command, and a team where the credential reaches several', async () => {
+    await ends(api, 'runs create', { code: 2, says: 'needs -- <command>' });
+    api.on('GET /teams', {
+      body: {
+        teams: [
+          { id: 'team_1', name: 'one' },
+          { id: 'team_2', name: 'two' },
+        ],
+      },
+    });
+    await ends(api, 'runs create -- true', { code: 2, says: 'teams: one (team_1), two (team_2)' });
   });
 });
 

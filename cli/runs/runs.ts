@@ -47,6 +47,7 @@ export function logs(generated: GeneratedSpec): Own {
     description: `${generated.description} Standard output and standard error of the run come out on those of this command. A connection that is cut is taken up again where it was. Ends with 1 when the run did not succeed. With --json, every piece is one line of JSON.`,
     args: FOLLOW_ARGS,
     examples: [{ title: 'What there is so far', cli: 'runs logs run_01 --no-follow' }, ...generated.examples],
+    exits: [EXIT.pending],
     run: logsOfRun,
   });
 }

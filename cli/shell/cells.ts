@@ -8,10 +8,11 @@ import { neutraliseLine } from './text.ts';
 import { formatDuration, formatRelative, parseTime } from './time.ts';
 
 /** Never holds a tab or a line break, so that one row is one line. Nothing is shortened or made relative. */
-export function cellForPrograms(value: unknown): string {
+export function cellForPrograms(value: unknown, name = ''): string {
   if (value === undefined || value === null) return '';
+  if (isCommand(name, value)) return cellForPrograms(asTyped(value));
   if (Array.isArray(value) && value.every((item) => !isRecord(item) && !Array.isArray(item)))
-    return value.map(cellForPrograms).join(',');
+    return value.map((item) => cellForPrograms(item)).join(',');
   if (typeof value === 'object') return neutraliseLine(JSON.stringify(value));
   // The backslash is doubled so that "\n" written out and a line break stay two things.
   return neutraliseLine(String(value).replaceAll('\\', '\\\\'));
@@ -33,6 +34,7 @@ export function cellForPeople(value: unknown, of: CellOf): string {
     const atMs = parseTime(value);
     return atMs === undefined ? neutraliseLine(value) : formatRelative(atMs, nowMs);
   }
+  if (isCommand(of.name, value)) return neutraliseLine(asTyped(value));
   if (Array.isArray(value)) return listForPeople(value);
   if (isRecord(value)) {
     const currency = currencyOf(value) ?? of.currency;
@@ -49,6 +51,19 @@ export function numberForPeople(value: number, { name, currency }: Omit<CellOf, 
   if (/(^m|M)s$/.test(name)) return formatDuration(value);
   if (/(^b|B)ytes$/.test(name)) return formatBytes(value);
   return String(value);
+}
+
+function isCommand(name: string, value: unknown): value is readonly string[] {
+  return (
+    /(^|\.)command$/.test(name) && Array.isArray(value) && value.every((word) => typeof word === 'string')
+  );
+}
+
+/** It writes a command line as one would type it. */
+function asTyped(words: readonly string[]): string {
+  return words
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
+    .join(' ');
 }
 
 function listForPeople(list: readonly unknown[]): string {

@@ -22,6 +22,8 @@ export interface Spec extends Omit<CommandSpec, 'operation' | 'positionals' | 'f
   readonly flags: readonly ShellField[];
   /** Absent for commands that do not stand for one API call. */
   readonly operation?: Operation;
+  /** Other words for the same command: `svc runners status`. */
+  readonly aliases?: readonly string[];
   /** Flags of the command itself; they never go into the request. */
   readonly locals: readonly ShellField[];
 }
@@ -55,6 +57,8 @@ interface Conduct {
    * itself.
    */
   readonly waits?: boolean;
+  /** Exit codes that it has beside those of every command, and 8 of one that waits. */
+  readonly exits?: readonly number[];
   /**
    * Runs the program behind `--`, if there is one: whatever becomes of the API, and for as long as it takes
    * to end after Ctrl-C.
@@ -68,6 +72,8 @@ interface Conduct {
 
 export interface Command extends Conduct {
   readonly spec: Spec;
+  /** Words of the contract whose answer the command prints; absent where it prints something of its own. */
+  readonly line?: string;
 }
 
 /**

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { CliError } from './errors.ts';
 import type { Io } from './io.ts';
 import { defined, isRecord } from './paths.ts';
+import { PLACE_KINDS, type PlaceNames } from './place-kind.ts';
 import { writePrivateFile } from './private-file.ts';
 
 export interface Profile {
@@ -19,6 +20,8 @@ export interface Profile {
   readonly userId?: string;
   /** Time at which a session ends at the latest. */
   readonly expiresAt?: string;
+  /** Ids of what "svc use" chose. */
+  readonly place?: PlaceNames;
 }
 
 export interface Config {
@@ -106,7 +109,7 @@ function checked(value: unknown): Config {
 }
 
 function checkedProfile(name: string, value: unknown): Profile {
-  const { baseUrl, kind, credential, email, userId, expiresAt } = isRecord(value) ? value : {};
+  const { baseUrl, kind, credential, email, userId, expiresAt, place } = isRecord(value) ? value : {};
   if (
     typeof baseUrl !== 'string' ||
     typeof credential !== 'string' ||
@@ -115,5 +118,8 @@ function checkedProfile(name: string, value: unknown): Profile {
     throw new Error(`profile "${name}" lacks baseUrl, kind or credential`);
   const text = (given: unknown): string | undefined => (typeof given === 'string' ? given : undefined);
   const whose = defined({ email: text(email), userId: text(userId), expiresAt: text(expiresAt) });
-  return { baseUrl, kind, credential, ...whose };
+  const chosen = isRecord(place)
+    ? defined(Object.fromEntries(PLACE_KINDS.map((each) => [each, text(place[each])])))
+    : undefined;
+  return { baseUrl, kind, credential, ...whose, ...(chosen === undefined ? {} : { place: chosen }) };
 }

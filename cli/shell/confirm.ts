@@ -3,6 +3,7 @@ import { commandLine, type Spec } from './command.ts';
 import { CliError, UsageError } from './errors.ts';
 import type { Globals } from './globals.ts';
 import type { Io } from './io.ts';
+import type { Json } from './paths.ts';
 import { neutraliseLine } from './text.ts';
 
 export function canAsk(io: Io, globals: Pick<Globals, 'noInput'>): boolean {
@@ -17,13 +18,14 @@ export interface Asking {
 export async function confirm(
   asking: Asking,
   spec: Spec,
-  input: Readonly<Record<string, unknown>>,
+  { typed, input }: { readonly typed: Json; readonly input: Json },
 ): Promise<void> {
   if (asking.globals.yes || !canAsk(asking.io, asking.globals)) return;
   const targets = spec.positionals
     .filter(({ sensitive }) => !sensitive)
-    .map(({ name }) => input[name])
-    .filter((value) => typeof value === 'string');
+    .map(({ name }) => [typed[name], input[name]])
+    .filter(([, id]) => typeof id === 'string')
+    .map(([name, id]) => (name === id || name === undefined ? id : `${String(name)} (${String(id)})`));
   const what = neutraliseLine([commandLine(spec), ...targets].join(' '));
   await ask(asking, `${what}: ${spec.summary}. Go on?`);
 }

@@ -100,7 +100,7 @@ describe('commandTree()', () => {
       expect.arrayContaining([
         'svc auth login',
         'svc runs wait',
-        'svc runners revoke',
+        'svc runners delete',
         'svc api',
         'svc version',
       ]),

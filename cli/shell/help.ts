@@ -1,10 +1,13 @@
 /** Writes help texts from the tables. It is pure. */
 import type { FieldSpec } from '../command.ts';
 import type { Paint } from './color.ts';
-import { commandLine, type Spec } from './command.ts';
+import { commandLine, type Command, type Spec } from './command.ts';
+import { EXIT } from './exit.ts';
+import { addressOf } from './address.ts';
 import { areas } from '../gen/index.ts';
 import { GLOBAL_FLAGS, type GlobalFlag } from './globals.ts';
 import { placeholderOf } from './parse.ts';
+import { placeKindOf } from './place-kind.ts';
 import { isAsked } from './source.ts';
 import { displayWidth, padEnd, wrap } from './text.ts';
 import { leavesOf, type Node } from './tree.ts';
@@ -54,6 +57,7 @@ const EXIT_CODES: readonly Row[] = [
   ['0', 'Done.'],
   ['1', 'The API refused, or the operation failed.'],
   ['2', 'Wrong command line.'],
+  ['3', 'A simulated policy would newly refuse something.'],
   ['4', 'Not signed in (401).'],
   ['5', 'Not found (404).'],
   ['7', 'No answer: network or timeout.'],
@@ -76,10 +80,12 @@ export function groupHelp(node: Node, page: Page): string {
   ]);
 }
 
-export function commandHelp(spec: Spec, page: Page): string {
+export function commandHelp(command: Pick<Command, 'spec' | 'waits' | 'exits'>, page: Page): string {
+  const { spec } = command;
   const shown = [...spec.flags, ...spec.locals].filter(({ hidden }) => !hidden);
-  const required = shown.filter((field) => field.required);
-  const optional = shown.filter((field) => !field.required);
+  const isNeeded = (field: FieldSpec): boolean => isNeededBy(spec, field);
+  const required = shown.filter(isNeeded);
+  const optional = shown.filter((field) => !isNeeded(field));
   return join([
     [`${commandLine(spec)}: ${spec.summary}`],
     section('Usage', [`  ${usageLine(spec)}`], page),
@@ -87,12 +93,29 @@ export function commandHelp(spec: Spec, page: Page): string {
       ? []
       : spec.description.split('\n\n').map((text) => wrap(text, page.width))),
     notes(spec).flatMap((text) => wrap(text, page.width)),
-    table('Arguments', spec.positionals.map(argumentRow), page),
-    table('Required', required.map(flagRow), page),
-    table('Flags', optional.map(flagRow), page),
+    table(
+      'Arguments',
+      spec.positionals.map((field) => argumentRow(spec, field)),
+      page,
+    ),
+    table(
+      'Required',
+      required.map((field) => flagRow(spec, field)),
+      page,
+    ),
+    table(
+      'Flags',
+      optional.map((field) => flagRow(spec, field)),
+      page,
+    ),
     section(
       'Examples',
       spec.examples.flatMap(({ title, cli }) => [`  # ${title}`, `  svc ${cli}`]),
+      page,
+    ),
+    section(
+      'Exit codes',
+      wrap(exitCodes(command), page.width - 2).map((line) => `  ${line}`),
       page,
     ),
     ['Flags of every command: run "svc --help".'],
@@ -101,24 +124,49 @@ export function commandHelp(spec: Spec, page: Page): string {
 
 export function usageLine(spec: Spec): string {
   const flags = [...spec.flags, ...spec.locals].filter(({ hidden }) => !hidden);
-  const required = flags.filter((field) => field.required && field.rest !== true);
+  const required = flags.filter((field) => isNeededBy(spec, field) && field.rest !== true);
   const rest = flags.find((field) => field.rest === true);
   const words = [
     commandLine(spec),
-    ...spec.positionals.map((field) => {
+    ...[...spec.positionals, ...addressOf(spec)].map((field) => {
       const word = `<${field.placeholder}>${field.repeated ? '...' : ''}`;
       // A secret is better read from elsewhere.
-      return field.required && !isAsked(field) ? word : `[${word}]`;
+      return isNeededBy(spec, field) && !isAsked(field) ? word : `[${word}]`;
     }),
-    ...required.map((field) => `--${field.flag} <${placeholderOf(field)}>`),
+    ...required
+      .filter((field) => !addressOf(spec).includes(field))
+      .map((field) => `--${field.flag} <${placeholderOf(field)}>`),
     ...(flags.length > required.length ? ['[flags]'] : []),
     ...(rest === undefined ? [] : [`-- <${rest.placeholder}>...`]),
   ];
   return words.join(' ');
 }
 
+/** Lists the exit codes that the command may end with, beside 130 for Ctrl-C. */
+function exitCodes({ spec, waits, exits = [] }: Pick<Command, 'spec' | 'waits' | 'exits'>): string {
+  const { ok, failed, usage, auth, notFound, unreachable, pending } = EXIT;
+  const asks = spec.auth !== 'none' || spec.operation !== undefined;
+  const own: readonly number[] = [
+    ok,
+    failed,
+    usage,
+    ...(asks ? [auth, notFound, unreachable] : []),
+    ...(waits === true ? [pending] : []),
+    ...exits,
+  ];
+  return EXIT_CODES.filter(([code]) => own.includes(Number(code)))
+    .map(([code, about]) => `${code} ${about.charAt(0).toLowerCase()}${about.slice(1).replace(/\.$/, '')}`)
+    .join('; ');
+}
+
+/** A field without which the command does nothing; the place in use stands in for others. */
+export function isNeededBy(spec: Spec, field: FieldSpec): boolean {
+  return field.required && placeKindOf(spec, field) === undefined;
+}
+
 function notes(spec: Spec): string[] {
   return [
+    ...(spec.aliases === undefined ? [] : [`Also: ${spec.aliases.join(', ')}.`]),
     ...(spec.deprecated ? ['Deprecated: it may go away.'] : []),
     ...(spec.stability === 'stable' ? [] : [`Stability: ${spec.stability}; it may change.`]),
     ...(spec.feature === undefined ? [] : [`Needs the platform feature ${spec.feature}.`]),
@@ -135,20 +183,24 @@ function notes(spec: Spec): string[] {
 
 export type Row = readonly [name: string, description: string];
 
-const argumentRow = (field: FieldSpec): Row => [`<${field.placeholder}>`, describe(field)];
-
-function flagRow(field: FieldSpec): Row {
-  const short = field.short === undefined ? '' : `-${field.short}, `;
-  if (field.rest === true) return [`-- <${field.placeholder}>...`, describe(field)];
-  const isSwitch = field.type === 'boolean' && !field.repeated;
-  const value = isSwitch ? '' : ` <${field.type === 'enum' ? field.placeholder : placeholderOf(field)}>`;
-  return [`${short}--${field.flag}${value}`, describe(field)];
+function argumentRow(spec: Spec, field: FieldSpec): Row {
+  return [`<${field.placeholder}>`, describe(spec, field)];
 }
 
-function describe(field: FieldSpec): string {
+function flagRow(spec: Spec, field: FieldSpec): Row {
+  const short = field.short === undefined ? '' : `-${field.short}, `;
+  if (field.rest === true) return [`-- <${field.placeholder}>...`, describe(spec, field)];
+  const isSwitch = field.type === 'boolean' && !field.repeated;
+  const value = isSwitch ? '' : ` <${field.type === 'enum' ? field.placeholder : placeholderOf(field)}>`;
+  return [`${short}--${field.flag}${value}`, describe(spec, field)];
+}
+
+function describe(spec: Spec, field: FieldSpec): string {
   const { values } = field;
+  const place = placeKindOf(spec, field);
   return [
     field.description,
+    ...(place === undefined ? [] : [`Default: the ${place} in use ("svc status").`]),
     ...fromElsewhere(field),
     ...(values === undefined ? [] : [`One of ${values.join(', ')}.`]),
     ...(field.repeated && field.rest !== true ? ['May be given several times.'] : []),

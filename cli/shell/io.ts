@@ -21,6 +21,8 @@ export interface Source {
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly homeFolder: string;
+  /** Folder in which the command was typed. */
+  readonly workFolder: string;
   readonly stdin: Source;
   readonly stdout: Sink;
   readonly stderr: Sink;

@@ -45,14 +45,16 @@ export async function printAnswer({ spec, output }: Context, answer: unknown): P
   } else await output.value(answer);
 }
 
+/** Rows of a list where nobody says how many. */
+export const ROWS_USUAL = 30;
+
 /**
- * Lists all pages, or as many rows as `--limit` says. The last page is asked for with exactly what is still
- * missing, so that the cursor told at the end is the one behind the last row.
+ * Lists as many rows as `--limit` says, or all pages with `--all`. The last page is asked for with exactly
+ * what is still missing, so that the cursor told at the end is the one behind the last row.
  */
 async function listPages(context: Context, client: Client, operation: Operation): Promise<void> {
   const { spec, input, output, signal } = context;
-  const limit = readLimit(input['limit']);
-  let left = limit;
+  let left = limitOf(context);
   let cursor = input['cursor'];
   let more: string | undefined;
   async function* pages(): AsyncGenerator<readonly unknown[]> {
@@ -67,8 +69,12 @@ async function listPages(context: Context, client: Client, operation: Operation)
       cursor = more;
     }
   }
-  await output.rows(pages(), spec.columns);
-  if (more !== undefined) await output.progress(`there are more: go on with --cursor ${more}`);
+  const count = await output.rows(pages(), spec.columns);
+  // It is said in a script, too: who counts the rows must know that there are others.
+  if (more !== undefined)
+    await output.note(
+      `${count} shown, and there are more: --limit ${count * 10}, or --all; go on behind them with --cursor ${more}`,
+    );
 }
 
 async function onePage(
@@ -80,10 +86,15 @@ async function onePage(
   return { items: [] };
 }
 
-function readLimit(value: unknown): number {
-  if (typeof value !== 'number') return Number.POSITIVE_INFINITY;
-  if (value < 1) throw new UsageError(`--limit must be at least 1, got ${value}`);
-  return value;
+function limitOf({ input, args }: Context): number {
+  const { limit } = input;
+  if (args['all'] === true) {
+    if (limit !== undefined) throw new UsageError('--all and --limit contradict each other');
+    return Number.POSITIVE_INFINITY;
+  }
+  if (typeof limit !== 'number') return ROWS_USUAL;
+  if (limit < 1) throw new UsageError(`--limit must be at least 1, got ${limit}`);
+  return limit;
 }
 
 /** Warns on standard error, so that the secret itself can be piped. */

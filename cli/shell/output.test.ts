@@ -191,3 +191,37 @@ it('shows progress where somebody watches, and only there', async () => {
   await pipe.output.progress('working');
   expect(pipe.io.err()).toBe('');
 });
+
+describe('ids in a table', () => {
+  const ID = 'run_01k9abcdefghjkmnpqrstvwxyz';
+  const runs = [[{ id: ID, state: 'succeeded', command: ['sh', '-c', 'echo "hi"'] }]];
+  const COLUMNS = ['id', 'state', 'command'];
+
+  it('are as long as tells them apart, and states and commands are there', async () => {
+    const io = fakeIo({ terminal: true, columns: 40 });
+    await createOutput(io, { json: false, color: false }).rows(runs, COLUMNS);
+    expect(io.out()).toContain('run_01k9abcdefgh  succeeded');
+    expect(io.out()).not.toContain(ID);
+    const near = [[{ id: ID }, { id: `${ID.slice(0, 20)}zzzzzzzzzz` }]];
+    const other = fakeIo({ terminal: true });
+    await createOutput(other, { json: false }).rows(near, ['id']);
+    expect(other.out()).toContain(`${ID.slice(0, 21)}\n`);
+  });
+
+  it('stay whole for programs, and where nothing finds them by their beginning', async () => {
+    for (const globals of [{ json: false }, { json: true }]) {
+      const io = fakeIo();
+      await createOutput(io, globals).rows(runs, COLUMNS);
+      expect(io.out()).toContain(ID);
+    }
+    const io = fakeIo({ terminal: true });
+    await createOutput(io, { json: false }).rows([[{ id: ID.replace('run', 'zzz') }]], ['id']);
+    expect(io.out()).toContain(ID.slice(3));
+  });
+
+  it('come with a command as one would type it', async () => {
+    const io = fakeIo();
+    await createOutput(io, { json: false }).rows(runs, COLUMNS);
+    expect(io.out()).toContain(`sh -c 'echo "hi"'`);
+  });
+});

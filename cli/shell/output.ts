@@ -10,6 +10,7 @@ import { formatOf, type Format, type Globals } from './globals.ts';
 import type { Io } from './io.ts';
 import { currencyOf } from './money.ts';
 import { getPath, isRecord, setPath } from './paths.ts';
+import { shortIds } from './short-ids.ts';
 import { nearest } from './suggest.ts';
 import { columnWidths, formatHeader, formatRow, type Column } from './table.ts';
 import { neutralise, neutraliseLog } from './text.ts';
@@ -187,7 +188,9 @@ function layoutOf(named: readonly string[], io: Io, paint: Paint): Layout {
   return {
     forPrograms: (page, isFirst) => {
       const own = pathsFor(page);
-      const rows = page.map((row) => own.map((path) => cellForPrograms(cellValue(row, path))).join('\t'));
+      const rows = page.map((row) =>
+        own.map((path) => cellForPrograms(cellValue(row, path), path)).join('\t'),
+      );
       return isFirst ? [own.join('\t'), ...rows] : rows;
     },
     forPeople: (page, isFirst) => {
@@ -196,11 +199,12 @@ function layoutOf(named: readonly string[], io: Io, paint: Paint): Layout {
       const isMoney = page.some((row) => currencyOf(row) !== undefined);
       const columns: Column[] = own.map((path) => ({
         heading: heading(path, isMoney),
-        whole: /(^|\.)(id|key)$|Id$/.test(path),
+        whole: /(^|\.)(id|key|state|status)$|Id$/.test(path),
       }));
+      const short = shortIds(page.flatMap((row) => own.map((path) => cellValue(row, path))));
       const rows = page.map((row) =>
         own.map((path) =>
-          cellForPeople(cellValue(row, path), { name: path, nowMs, currency: currencyOf(row) }),
+          cellForPeople(short(cellValue(row, path)), { name: path, nowMs, currency: currencyOf(row) }),
         ),
       );
       widths ??= columnWidths(columns, rows, io.stdout.columns ?? Number.POSITIVE_INFINITY);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { argFields, BLANK, describeFlag, type Spec } from './command.ts';
 import { splitGlobals } from './globals.ts';
-import { missingError, parseCommand, type Parsed } from './parse.ts';
+import { parseCommand, type Parsed } from './parse.ts';
+import { missingError } from './missing.ts';
 
 const spec: Spec = {
   ...BLANK,
@@ -149,9 +150,9 @@ describe('parseCommand()', () => {
     expect(catchHints(() => parse('box', 'echo', 'hi'))[0]).toContain('-- echo hi');
   });
 
-  it('names everything that is missing at once', () => {
+  it('names everything that is missing at once, but for a team, which may be in use', () => {
     expect(missingError(spec, parse('--live').missing).message).toBe(
-      '"svc things make" needs <name>, --team, -- <command>',
+      '"svc things make" needs <name>, -- <command>',
     );
   });
 });

@@ -1,11 +1,13 @@
 /** The words of one command are parsed strictly against its table, by citty. It is pure. */
 import { parseArgs } from 'citty';
 import type { FieldSpec } from '../command.ts';
+import { addressOf } from './address.ts';
 import { commandLine, type ShellField, type Spec } from './command.ts';
 import { UsageError } from './errors.ts';
 import { GLOBAL_FLAGS, isFlag, type Token } from './globals.ts';
 import { setPath } from './paths.ts';
-import { isAsked, oneOf, Source, sourceOf, wordOf } from './source.ts';
+import { placeFlag, placeKindOf } from './place-kind.ts';
+import { oneOf, Source, sourceOf, wordOf } from './source.ts';
 import { meantHints } from './suggest.ts';
 import { combine, readValue } from './values.ts';
 
@@ -14,7 +16,7 @@ export interface Parsed {
   readonly input: Record<string, unknown>;
   /** The command's own arguments. */
   readonly args: Record<string, unknown>;
-  /** Required ones that were not given; `--data` may still bring them. */
+  /** Required ones that neither were given nor follow from the place; `--data` may still bring them. */
   readonly missing: readonly FieldSpec[];
 }
 
@@ -94,7 +96,8 @@ export function fill(spec: Spec, given: readonly GivenValue[]): Parsed {
   }
   const isGiven = ({ flag }: FieldSpec): boolean => given.some(({ field }) => field.flag === flag);
   const all = [...spec.positionals, ...spec.flags, ...spec.locals];
-  return { input, args, missing: all.filter((field) => field.required && !isGiven(field)) };
+  const isNeeded = (field: FieldSpec): boolean => field.required && placeKindOf(spec, field) === undefined;
+  return { input, args, missing: all.filter((field) => isNeeded(field) && !isGiven(field)) };
 }
 
 /** Collects values by flag, in the order given. */
@@ -195,7 +198,8 @@ function findFlag(
   const fields: readonly ShellField[] = [...spec.flags, ...spec.locals, ...spec.positionals];
   const spoken = fields.filter(({ unspoken }) => unspoken !== true);
   const field = name.startsWith('--')
-    ? spoken.find(({ flag }) => name === `--${flag}`)
+    ? (spoken.find(({ flag }) => name === `--${flag}`) ??
+      spoken.find(({ name: of }) => name === placeFlag(of)))
     : spoken.find(({ short }) => short !== undefined && name === `-${short}`);
   if (field !== undefined) return { field, negated: false };
   const negated = spoken.find(({ flag, type }) => type === 'boolean' && name === `--no-${flag}`);
@@ -233,7 +237,7 @@ function secretHints(spec: Spec): string[] {
 
 function takePositionals(spec: Spec, words: readonly Token[], collected: Collected): void {
   const left = [...words];
-  for (const field of spec.positionals) {
+  for (const field of [...spec.positionals, ...addressOf(spec)]) {
     const name = `<${field.placeholder}>`;
     if (field.repeated) for (const { text } of left.splice(0)) collected.add(field, text, name);
     else if (!collected.has(field)) {
@@ -261,22 +265,6 @@ function takePositionals(spec: Spec, words: readonly Token[], collected: Collect
       ],
     },
   );
-}
-
-/** Returns one error for all that is missing. */
-export function missingError(spec: Spec, missing: readonly FieldSpec[]): UsageError {
-  const [first] = missing;
-  if (first !== undefined && missing.every(isAsked))
-    return new UsageError(
-      `${oneOf(first)} is needed: --${first.flag}-stdin or --${first.flag}-file, as there is no terminal to ask on`,
-      { hints: [helpHint(spec)] },
-    );
-  const names = missing.map((field) => {
-    if (isAsked(field)) return `--${field.flag}-file`;
-    if (spec.positionals.includes(field)) return `<${field.placeholder}>`;
-    return field.rest === true ? `-- <${field.placeholder}>` : flagName(field);
-  });
-  return new UsageError(`"${commandLine(spec)}" needs ${names.join(', ')}`, { hints: [helpHint(spec)] });
 }
 
 export function helpHint(spec: Pick<Spec, 'group' | 'words'>): string {

@@ -31,6 +31,7 @@ export function processIo(): Io {
   return {
     env: process.env,
     homeFolder: homedir(),
+    workFolder: process.cwd(),
     stdin: source(controller.signal, stop(SIGINT_EXIT)),
     stdout: sink(process.stdout),
     stderr: lenient(sink(process.stderr)),

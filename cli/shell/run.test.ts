@@ -108,9 +108,9 @@ describe('a paged list', () => {
   ];
   const targets = () => api.asked.map(({ target }) => target);
 
-  it('follows all pages', async () => {
+  it('follows all pages with --all', async () => {
     api.on('GET /projects', ...pages);
-    const { out } = await svc(api, 'projects list --json=id');
+    const { out } = await svc(api, 'projects list --all --json=id');
     expect((JSON.parse(out) as { id: string }[]).map(({ id }) => id)).toEqual([
       'prj_1',
       'prj_2',
@@ -129,14 +129,26 @@ describe('a paged list', () => {
     api.on('GET /projects', ...pages);
     const { out, err } = await svc(api, 'projects list --limit 4 -o jsonl', { terminal: true });
     expect(out.trim().split('\n')).toHaveLength(4);
-    expect(err).toBe('there are more: go on with --cursor c2\n');
+    expect(err).toBe(
+      '4 shown, and there are more: --limit 40, or --all; go on behind them with --cursor c2\n',
+    );
     expect(targets()).toEqual(['/projects?limit=4', '/projects?limit=2&cursor=c1']);
+  });
+
+  it('stops at 30, and says so in a script, too', async () => {
+    const projects = Array.from({ length: 30 }, (_unused, index) => ({ id: `prj_${index}` }));
+    api.on('GET /projects', { body: { projects, nextCursor: 'c1' } });
+    const { out, err } = await svc(api, 'projects list --json');
+    expect(JSON.parse(out)).toHaveLength(30);
+    expect(err).toContain('30 shown, and there are more: --limit 300, or --all');
+    expect(targets()).toEqual(['/projects?limit=30']);
+    expect(await svc(api, 'projects list --all --limit 3')).toMatchObject({ code: 2 });
   });
 
   it('starts at --cursor', async () => {
     api.on('GET /projects', { body: { projects: [] } });
     await svc(api, 'projects list --cursor c9');
-    expect(targets()).toEqual(['/projects?cursor=c9&limit=200']);
+    expect(targets()).toEqual(['/projects?cursor=c9&limit=30']);
   });
 
   it('never follows a page that names itself', async () => {

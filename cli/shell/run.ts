@@ -18,10 +18,12 @@ import { splitGlobals, wantsJson, type CommandLine, type Globals, type Token } f
 import { commandHelp, groupHelp, pageFor, rootHelp } from './help.ts';
 import { ClosedPipeError, type Io } from './io.ts';
 import { createOutput } from './output.ts';
-import { fill, missingError, parseWords, takesSecret } from './parse.ts';
+import { missingError } from './missing.ts';
+import { fill, parseWords, takesSecret } from './parse.ts';
 import { getPath, setPath } from './paths.ts';
 import { reportError } from './report.ts';
 import { isAsked } from './source.ts';
+import { settled } from './settle.ts';
 import { ask, readSources } from './sources.ts';
 import { formatDuration } from './time.ts';
 import { commandTree, type Leaf, type Node } from './tree.ts';
@@ -103,8 +105,7 @@ class Session {
     const command = await node.load();
     this.#command = command;
     const context = await this.#prepare(command, line, tokens);
-    await this.#admit(command, context);
-    return (await command.run(context)) ?? EXIT.ok;
+    return (await command.run(await this.#admitted(command, context))) ?? EXIT.ok;
   }
 
   async report(error: unknown): Promise<void> {
@@ -134,6 +135,8 @@ class Session {
       signal: io.interrupted,
     });
     const parsed = fill(spec, given);
+    if (globals.fields !== undefined && command.line !== undefined)
+      (await import('./picked.ts')).checkPicked(command.line, globals.fields);
     const { data, ...args } = parsed.args;
     const hasData = spec.operation !== undefined && typeof data === 'string';
     const input =
@@ -162,10 +165,17 @@ class Session {
     };
   }
 
-  /** Refuses a command whose words are right, where its feature or its user does. */
-  async #admit({ spec }: Command, { io, globals, input, signal }: Context): Promise<void> {
-    if (spec.feature !== undefined && !this.wrapsProgram) await checkFeature(spec, await this.#gate(signal));
-    if (spec.destructive) await confirm({ io, globals }, spec, input);
+  /**
+   * Refuses a command whose words are right, where its feature or its user does, and returns it with ids in
+   * place of names.
+   */
+  async #admitted({ spec }: Command, context: Context): Promise<Context> {
+    const { io, globals, input, signal } = context;
+    if (this.wrapsProgram) return context;
+    if (spec.feature !== undefined) await checkFeature(spec, await this.#gate(signal));
+    const whole = await settled(context);
+    if (spec.destructive) await confirm({ io, globals }, spec, { typed: input, input: whole.input });
+    return whole;
   }
 
   async #connect(): Promise<Connection> {
@@ -205,7 +215,7 @@ class Session {
   async #helpText(node: Node, to: Io['stdout']): Promise<string> {
     const page = pageFor(to.columns, this.#paint(to));
     if (node === this.#tree) return rootHelp(node, page);
-    return node.load === undefined ? groupHelp(node, page) : commandHelp((await node.load()).spec, page);
+    return node.load === undefined ? groupHelp(node, page) : commandHelp(await node.load(), page);
   }
 
   #paint(to: Io['stdout']): Paint {

@@ -6,10 +6,10 @@
 import { groupSummaries, handWritten, type HandWritten } from '../commands.ts';
 import { groups } from '../gen/index.ts';
 import type { CommandSpec } from '../command.ts';
-import { argFields, BLANK, type Command, type GeneratedSpec } from './command.ts';
+import { argFields, BLANK, describeFlag, type Command, type GeneratedSpec } from './command.ts';
 import { dataFlag } from './data.ts';
 import { secretFlags } from './secret.ts';
-import { runOperation } from './operation.ts';
+import { ROWS_USUAL, runOperation } from './operation.ts';
 
 export interface Node {
   readonly meta: { readonly name: string; readonly description: string };
@@ -17,6 +17,8 @@ export interface Node {
   readonly area?: string;
   /** Sorted by name. */
   readonly subCommands: Readonly<Record<string, Node>>;
+  /** Says in other words what another command is; it is left out of lists. */
+  readonly isAlias?: true;
   /** Absent where longer commands only begin. */
   readonly load?: () => Promise<Command>;
 }
@@ -25,6 +27,7 @@ interface Line {
   readonly words: readonly string[];
   readonly summary: string;
   readonly load: () => Promise<Command>;
+  readonly isAlias?: true;
 }
 
 /** Builds the node of `svc` itself. */
@@ -39,6 +42,16 @@ export function commandTree(): Node {
   for (const [line, own] of Object.entries(handWritten)) {
     const words = line.split(' ');
     lines.set(line, { words, summary: own.summary, load: () => loadOwn(words, own) });
+  }
+  for (const { group, verbs } of groups) {
+    for (const [main, other] of Object.entries(verbs)) {
+      const alias = `${group} ${other}`;
+      const line = lines.get(alias);
+      if (line === undefined) continue;
+      const words = [group, ...main.split(' ')];
+      lines.set(alias, { ...line, isAlias: true });
+      lines.set(words.join(' '), { ...line, words, load: () => loadRenamed(words, line) });
+    }
   }
   return nodeOf([], [...lines.values()]);
 }
@@ -64,6 +77,7 @@ function nodeOf(words: readonly string[], lines: readonly Line[]): Node {
       ]),
     ),
     ...(own && { load: own.load }),
+    ...(own?.isAlias && { isAlias: true }),
   };
 }
 
@@ -71,13 +85,24 @@ export type Leaf = Node & Required<Pick<Node, 'load'>>;
 
 /** It returns every command at or below the node, in order. */
 export function leavesOf(node: Node): readonly Leaf[] {
-  const { load } = node;
+  const { load, isAlias } = node;
   const below = Object.values(node.subCommands).flatMap(leavesOf);
-  return load === undefined ? below : [{ ...node, load }, ...below];
+  return load === undefined || isAlias ? below : [{ ...node, load }, ...below];
 }
 
 async function loadGenerated(words: readonly string[]): Promise<Command> {
-  return { spec: await generatedSpec(words), run: runOperation };
+  return { spec: await generatedSpec(words), line: words.join(' '), run: runOperation };
+}
+
+/** Loads a command by the words of its one verb, which its examples have, too. */
+async function loadRenamed([group = '', ...words]: readonly string[], line: Line): Promise<Command> {
+  const command = await line.load();
+  const alias = line.words.join(' ');
+  const examples = command.spec.examples.map(({ title, cli }) => ({
+    title,
+    cli: cli.startsWith(`${alias} `) ? [group, ...words].join(' ') + cli.slice(alias.length) : cli,
+  }));
+  return { ...command, spec: { ...command.spec, group, words, examples, aliases: [`svc ${alias}`] } };
 }
 
 /** A hand-written command takes what it does not say from the generated one that it stands over. */
@@ -86,7 +111,9 @@ async function loadOwn(line: readonly string[], { summary, from, load }: HandWri
   const loaded = await load();
   const isOver = typeof loaded === 'function';
   const base = isOver ? await generatedSpec(from?.split(' ') ?? line) : BLANK;
-  const { args, run, waits, wraps, advice, ...shown } = isOver ? loaded(base as GeneratedSpec) : loaded;
+  const { args, run, waits, wraps, exits, advice, ...shown } = isOver
+    ? loaded(base as GeneratedSpec)
+    : loaded;
   const fields = argFields(args ?? {});
   const spec = {
     ...base,
@@ -103,6 +130,7 @@ async function loadOwn(line: readonly string[], { summary, from, load }: HandWri
     spec,
     run,
     ...(waits && { waits }),
+    ...(exits && { exits }),
     ...(wraps && { wraps }),
     ...(advice && { advice }),
   };
@@ -115,17 +143,23 @@ async function generatedSpec([group = '', ...words]: readonly string[]): Promise
   return withShellFlags(spec);
 }
 
+const ALL = describeFlag({ flag: 'all', type: 'boolean', description: 'All there are.' });
+
 /** Adds to a generated command what the shell itself knows. */
 function withShellFlags(spec: CommandSpec): GeneratedSpec {
   const { operation, page, bodyBytesMax = 0 } = spec;
   const flags = spec.flags.map((field) => {
     if (page === undefined || field.name !== 'limit') return field;
-    return { ...field, description: 'At most this many in total. Default: all there are.' };
+    return { ...field, description: `At most this many in total. Default: ${ROWS_USUAL}.` };
   });
   const secrets = [...spec.positionals, ...flags].filter(({ sensitive }) => sensitive).flatMap(secretFlags);
   return {
     ...spec,
     flags,
-    locals: [...(operation.body === undefined ? [] : [dataFlag(bodyBytesMax)]), ...secrets],
+    locals: [
+      ...(operation.body === undefined ? [] : [dataFlag(bodyBytesMax)]),
+      ...(page === undefined ? [] : [ALL]),
+      ...secrets,
+    ],
   };
 }

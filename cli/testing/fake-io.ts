@@ -13,6 +13,7 @@ export interface FakeIo extends Io {
 export interface FakeIoOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly homeFolder?: string;
+  readonly workFolder?: string;
   /** All three streams; each may be set alone. */
   readonly terminal?: boolean;
   readonly stdoutTerminal?: boolean;
@@ -40,6 +41,7 @@ export function fakeIo(options: FakeIoOptions = {}): FakeIo {
     // Nothing can be made below a device: without a folder of the test's own, commands remember nothing.
     env: { XDG_CACHE_HOME: '/dev/null', ...options.env },
     homeFolder: options.homeFolder ?? '/nonexistent',
+    workFolder: options.workFolder ?? '/nonexistent',
     stdout,
     stderr,
     stdin: {

@@ -3,7 +3,7 @@ import type { Surface } from '../../proto/generators/surface.ts';
 import type { AreaSpec } from '../../cli/command.ts';
 import type { Spec } from '../../cli/shell/command.ts';
 import { GLOBAL_FLAGS } from '../../cli/shell/globals.ts';
-import { globalRow, usageLine } from '../../cli/shell/help.ts';
+import { globalRow, isNeededBy, usageLine } from '../../cli/shell/help.ts';
 import { code, page, table } from './markdown.ts';
 
 export interface CommandLine {
@@ -49,7 +49,7 @@ const HEAD = ['command', 'flags that may be left out', 'scope', 'what it does'];
 
 function row(spec: Spec, scopes: ReadonlyMap<string, string>): string[] {
   const { operation } = spec;
-  const flags = [...spec.flags, ...spec.locals].filter(({ hidden, required }) => !hidden && !required);
+  const flags = [...spec.flags, ...spec.locals].filter((field) => !field.hidden && !isNeededBy(spec, field));
   const scope = operation && scopes.get(`${operation.method} ${operation.path}`);
   return [
     code(usageLine(spec).replace(/ \[flags\]/, '')),

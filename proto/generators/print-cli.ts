@@ -7,6 +7,9 @@ import { MANIFEST } from '../features/manifest.ts';
 import { kebab } from './cli-model.ts';
 import type { CliFieldModel, FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
 import { printOperation } from './operation-text.ts';
+import { printAnswers } from './print-answers.ts';
+import { printKinds } from './print-kinds.ts';
+import { verbsOf } from './cli-verbs.ts';
 import { areaText, firstSentence, HEADER, literal, propertyKey } from './text.ts';
 
 interface Command {
@@ -25,7 +28,12 @@ export function printCli(model: Model): Map<string, string> {
     `cli/gen/${group}.ts`,
     printGroup(commands),
   ]);
-  return new Map([...files, ['cli/gen/index.ts', printIndex(model, sorted)]]);
+  return new Map([
+    ...files,
+    ['cli/gen/index.ts', printIndex(model, sorted)],
+    ['cli/gen/answers.ts', printAnswers(model)],
+    ['cli/gen/kinds.ts', printKinds(model)],
+  ]);
 }
 
 function wordsOf({ cli }: Command): string {
@@ -215,9 +223,11 @@ function printGroupEntry(
     summary: main?.summary,
     ...unusual(commonGate(commands), { visibility: 'public' }),
   };
+  const verbs = verbsOf(commands);
   return [
     `  ${propertyKey(group)}: {`,
     ...Object.entries(shown).map(([key, value]) => `    ${key}: ${literal(value)},`),
+    ...(Object.keys(verbs).length === 0 ? [] : [`    verbs: ${literal(verbs)},`]),
     '    commands: {',
     ...commands.map(
       (command) => `      ${propertyKey(wordsOf(command))}: ${literal(firstSentence(command.rpc.comment))},`,

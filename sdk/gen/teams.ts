@@ -407,6 +407,8 @@ export interface Team {
   readonly role?: Role;
   /** Time at which it was created. */
   readonly createdAt: string;
+  /** True for the team of the service's own runners, which has no work of its own; absent for all others. */
+  readonly servicePool?: boolean;
 }
 
 /** Billing of one team. */

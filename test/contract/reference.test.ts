@@ -48,7 +48,7 @@ describe('the reference pages', () => {
     const known = leavesOf(commandTree()).map(({ meta }) => meta.name);
     expect(known.length).toBeGreaterThan(150);
     expect(known.filter((command) => !commands.some((line) => line.startsWith(`${command} `)))).toEqual([]);
-    expect(textOf('commands.md')).toContain('| `svc runs create --team <team-id>');
+    expect(textOf('commands.md')).toContain('| `svc runs create -- <command>...`');
   });
 
   it('hold every error, event and scope', () => {

@@ -192,7 +192,7 @@ function isMember({ teamId, userId }: Membership): SQL | undefined {
 
 /** The team as somebody with this role in it sees it. */
 export function showTeam(team: Team, role: Role | undefined): TeamMessage {
-  return shown(TeamSchema, { ...team, role });
+  return shown(TeamSchema, { ...team, role, servicePool: team.servicePool || undefined });
 }
 
 export const showMember = (member: Member) => shown(MemberSchema, member);

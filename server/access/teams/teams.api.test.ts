@@ -215,9 +215,10 @@ describe.skipIf(!(await has('postgres')))('teams', () => {
 
     it('spares the team of the service’s own runners', async () => {
       const { body } = await call(owner, 'GET /teams');
-      const pool = (body['teams'] as Array<{ id: string; name: string }>).find(
-        (team) => team.name === 'service pool',
-      );
+      const listed = body['teams'] as Array<{ id: string; name: string; servicePool?: boolean }>;
+      const [pool, ...others] = listed.toSorted((a) => (a.servicePool === true ? -1 : 1));
+      expect(pool).toMatchObject({ name: 'service pool', servicePool: true });
+      for (const team of others) expect(team).not.toHaveProperty('servicePool');
       expect(await codeOf(owner, `DELETE /teams/${pool?.id}`)).toBe('team_protected');
     });
   });

@@ -15,6 +15,7 @@ export const collection: Collection = {
     { name: 'operator', label: 'Operator', help: 'Operator of that region', type: 'enum' },
     { name: 'role', label: 'Role', help: 'The caller\'s role', type: 'enum' },
     { name: 'createdAt', label: 'Created at', help: 'Time at which it was created', type: 'timestamp' },
+    { name: 'servicePool', label: 'Service pool', help: 'True for the team of the service\'s own runners, which has no work of its own', type: 'boolean' },
   ],
   acts: [
   ],
