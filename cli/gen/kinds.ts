@@ -9,7 +9,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: [],
     fields: ['adminBillingTaskId', 'taskId'],
-    list: { method: 'GET', path: '/admin/billing/tasks' },
+    list: { method: 'GET', path: '/admin/billing/tasks', returns: 'tasks' },
   },
   'admin/ci/deliveries': {
     word: 'admin ci delivery',
@@ -17,7 +17,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: [],
     fields: ['adminCiDeliveryId', 'deliveryId'],
-    list: { method: 'GET', path: '/admin/ci/deliveries' },
+    list: { method: 'GET', path: '/admin/ci/deliveries', items: 'deliveries' },
   },
   'admin/signing-keys': {
     word: 'admin signing key',
@@ -25,7 +25,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: [],
     fields: ['adminSigningKeyId'],
-    list: { method: 'GET', path: '/admin/signing-keys' },
+    list: { method: 'GET', path: '/admin/signing-keys', returns: 'keys' },
   },
   'admin/teams': {
     word: 'admin team',
@@ -33,7 +33,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['name'],
     fields: ['adminTeamId'],
-    list: { method: 'GET', path: '/admin/teams' },
+    list: { method: 'GET', path: '/admin/teams', items: 'teams' },
   },
   'api-keys': {
     word: 'api key',
@@ -41,7 +41,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['name'],
     fields: ['apiKeyId'],
-    list: { method: 'GET', path: '/api-keys' },
+    list: { method: 'GET', path: '/api-keys', returns: 'apiKeys' },
   },
   artifacts: {
     word: 'artifact',
@@ -49,7 +49,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['name'],
     fields: ['artifactId'],
-    list: { method: 'GET', path: '/teams/{teamId}/artifacts' },
+    list: { method: 'GET', path: '/teams/{teamId}/artifacts', items: 'artifacts' },
   },
   attestations: {
     word: 'attestation',
@@ -57,7 +57,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: [],
     fields: ['attestationId'],
-    list: { method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/attestations' },
+    list: { method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/attestations', items: 'attestations', pageMax: 20 },
   },
   budgets: {
     word: 'budget',
@@ -65,7 +65,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: [],
     fields: ['budgetId'],
-    list: { method: 'GET', path: '/teams/{teamId}/budgets' },
+    list: { method: 'GET', path: '/teams/{teamId}/budgets', returns: 'budgets' },
   },
   'build-steps': {
     word: 'build step',
@@ -73,7 +73,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: [],
     fields: ['buildStepId', 'stepId'],
-    list: { method: 'GET', path: '/environments/{environmentId}/build-steps' },
+    list: { method: 'GET', path: '/environments/{environmentId}/build-steps', returns: 'buildSteps' },
   },
   builds: {
     word: 'build',
@@ -81,7 +81,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: [],
     fields: ['buildId'],
-    list: { method: 'GET', path: '/environments/{environmentId}/builds' },
+    list: { method: 'GET', path: '/environments/{environmentId}/builds', items: 'builds' },
   },
   'ci/connections': {
     word: 'ci connection',
@@ -89,7 +89,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['repositoryPath'],
     fields: ['ciConnectionId', 'connectionId'],
-    list: { method: 'GET', path: '/teams/{teamId}/ci/connections' },
+    list: { method: 'GET', path: '/teams/{teamId}/ci/connections', items: 'connections' },
   },
   'ci/runs': {
     word: 'ci run',
@@ -97,7 +97,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: [],
     fields: ['ciRunId'],
-    list: { method: 'GET', path: '/teams/{teamId}/ci/runs' },
+    list: { method: 'GET', path: '/teams/{teamId}/ci/runs', items: 'runs' },
   },
   'compliance/packages': {
     word: 'compliance package',
@@ -105,7 +105,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: [],
     fields: ['compliancePackageId', 'packageId'],
-    list: { method: 'GET', path: '/teams/{teamId}/compliance/packages' },
+    list: { method: 'GET', path: '/teams/{teamId}/compliance/packages', items: 'packages' },
   },
   environments: {
     word: 'environment',
@@ -113,7 +113,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['name'],
     fields: ['environmentId'],
-    list: { method: 'GET', path: '/projects/{projectId}/environments' },
+    list: { method: 'GET', path: '/projects/{projectId}/environments', returns: 'environments' },
   },
   incidents: {
     word: 'incident',
@@ -121,7 +121,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: [],
     fields: ['incidentId'],
-    list: { method: 'GET', path: '/environments/{environmentId}/incidents' },
+    list: { method: 'GET', path: '/environments/{environmentId}/incidents', items: 'incidents' },
   },
   invites: {
     word: 'invite',
@@ -129,7 +129,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['email'],
     fields: ['inviteId'],
-    list: { method: 'GET', path: '/teams/{teamId}/invites' },
+    list: { method: 'GET', path: '/teams/{teamId}/invites', returns: 'invites' },
   },
   members: {
     word: 'member',
@@ -137,7 +137,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'userId',
     names: ['email', 'username'],
     fields: ['memberId', 'userId'],
-    list: { method: 'GET', path: '/teams/{teamId}/members' },
+    list: { method: 'GET', path: '/teams/{teamId}/members', returns: 'members' },
   },
   notifications: {
     word: 'notification',
@@ -145,7 +145,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: [],
     fields: ['notificationId'],
-    list: { method: 'GET', path: '/notifications' },
+    list: { method: 'GET', path: '/notifications', returns: 'notifications' },
   },
   policies: {
     word: 'policy',
@@ -153,7 +153,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['name'],
     fields: ['policyId'],
-    list: { method: 'GET', path: '/teams/{teamId}/policies' },
+    list: { method: 'GET', path: '/teams/{teamId}/policies', returns: 'policies' },
   },
   projects: {
     word: 'project',
@@ -161,7 +161,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['name', 'slug'],
     fields: ['idOrSlug', 'projectId'],
-    list: { method: 'GET', path: '/projects' },
+    list: { method: 'GET', path: '/projects', items: 'projects' },
   },
   promotions: {
     word: 'promotion',
@@ -169,7 +169,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['version'],
     fields: ['promotionId'],
-    list: { method: 'GET', path: '/environments/{environmentId}/promotions' },
+    list: { method: 'GET', path: '/environments/{environmentId}/promotions', items: 'promotions' },
   },
   regions: {
     word: 'region',
@@ -177,7 +177,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['name'],
     fields: ['regionId'],
-    list: { method: 'GET', path: '/regions' },
+    list: { method: 'GET', path: '/regions', returns: 'regions' },
   },
   registries: {
     word: 'registry',
@@ -185,7 +185,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['host'],
     fields: ['registryId'],
-    list: { method: 'GET', path: '/teams/{teamId}/registries' },
+    list: { method: 'GET', path: '/teams/{teamId}/registries', returns: 'registries' },
   },
   releases: {
     word: 'release',
@@ -193,7 +193,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['version'],
     fields: ['releaseId'],
-    list: { method: 'GET', path: '/projects/{projectId}/releases' },
+    list: { method: 'GET', path: '/projects/{projectId}/releases', items: 'releases' },
   },
   'runner-groups': {
     word: 'runner group',
@@ -201,7 +201,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['name'],
     fields: ['groupId', 'runnerGroupId'],
-    list: { method: 'GET', path: '/teams/{teamId}/runner-groups' },
+    list: { method: 'GET', path: '/teams/{teamId}/runner-groups', returns: 'runnerGroups' },
   },
   runners: {
     word: 'runner',
@@ -209,7 +209,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['name'],
     fields: ['runnerId'],
-    list: { method: 'GET', path: '/teams/{teamId}/runners' },
+    list: { method: 'GET', path: '/teams/{teamId}/runners', returns: 'runners' },
   },
   'sandbox-runs': {
     word: 'sandbox run',
@@ -217,7 +217,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: [],
     fields: ['sandboxRunId'],
-    list: { method: 'GET', path: '/teams/{teamId}/sandbox-runs' },
+    list: { method: 'GET', path: '/teams/{teamId}/sandbox-runs', items: 'sandboxRuns' },
   },
   spaces: {
     word: 'space',
@@ -225,7 +225,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['name'],
     fields: ['spaceId'],
-    list: { method: 'GET', path: '/spaces' },
+    list: { method: 'GET', path: '/spaces', returns: 'spaces' },
   },
   teams: {
     word: 'team',
@@ -233,7 +233,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['name'],
     fields: ['teamId'],
-    list: { method: 'GET', path: '/teams' },
+    list: { method: 'GET', path: '/teams', returns: 'teams' },
   },
   'trusted-identities': {
     word: 'trusted identity',
@@ -241,7 +241,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['name'],
     fields: ['identityId', 'trustedIdentityId'],
-    list: { method: 'GET', path: '/teams/{teamId}/trusted-identities' },
+    list: { method: 'GET', path: '/teams/{teamId}/trusted-identities', returns: 'identities' },
   },
   'trusted-keys': {
     word: 'trusted key',
@@ -249,7 +249,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['name'],
     fields: ['trustedKeyId'],
-    list: { method: 'GET', path: '/teams/{teamId}/trusted-keys' },
+    list: { method: 'GET', path: '/teams/{teamId}/trusted-keys', returns: 'keys' },
   },
   variables: {
     word: 'variable',
@@ -257,7 +257,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['name'],
     fields: ['variableId'],
-    list: { method: 'GET', path: '/environments/{environmentId}/variables' },
+    list: { method: 'GET', path: '/environments/{environmentId}/variables', returns: 'variables' },
   },
   'verified-domains': {
     word: 'verified domain',
@@ -265,7 +265,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['domain'],
     fields: ['domainId', 'verifiedDomainId'],
-    list: { method: 'GET', path: '/teams/{teamId}/verified-domains' },
+    list: { method: 'GET', path: '/teams/{teamId}/verified-domains', returns: 'domains' },
   },
   'webhook-endpoints': {
     word: 'webhook endpoint',
@@ -273,7 +273,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['url'],
     fields: ['endpointId', 'webhookEndpointId'],
-    list: { method: 'GET', path: '/teams/{teamId}/webhook-endpoints' },
+    list: { method: 'GET', path: '/teams/{teamId}/webhook-endpoints', returns: 'endpoints' },
   },
   webhooks: {
     word: 'webhook',
@@ -281,6 +281,6 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     id: 'id',
     names: ['url'],
     fields: ['hookId', 'webhookId'],
-    list: { method: 'GET', path: '/environments/{environmentId}/webhooks' },
+    list: { method: 'GET', path: '/environments/{environmentId}/webhooks', returns: 'webhooks' },
   },
 };

@@ -5,7 +5,7 @@
  */
 import type { FieldModel, MessageModel, Model, RpcModel } from './model.ts';
 
-/** Where in the console an address begins. */
+/** Says where in the console an address begins. */
 export type Place = 'account' | 'team' | 'project' | 'environment' | 'staff';
 
 export interface Collection {
@@ -19,7 +19,7 @@ export interface Collection {
   readonly acts: readonly RpcModel[];
 }
 
-/** What one row of a list is, and what may be done with it. */
+/** Says what one row of a list is, and what may be done with it. */
 export interface ItemModel {
   readonly message: MessageModel;
   /** Route of the item, absent where no call names one. */
@@ -30,7 +30,7 @@ export interface ItemModel {
   readonly acts: readonly RpcModel[];
 }
 
-/** What a service offers that belongs to no list. */
+/** Holds what a service offers that belongs to no list. */
 export interface ServicePage {
   readonly at: Place;
   readonly property: string;
@@ -52,7 +52,7 @@ const PLACES: ReadonlyArray<readonly [prefix: string, at: Place]> = [
 /** The first route of a call, as documented. */
 export const pathOf = (rpc: RpcModel): string => rpc.routes[0]?.jsonPath ?? '';
 
-/** Calls of people: those of machines, and those without a route, have no page. */
+/** Returns the calls of people: those of machines, and those without a route, have no page. */
 function callsOf(model: Model): readonly RpcModel[] {
   return model.services.flatMap(({ rpcs }) =>
     rpcs.filter(({ sdk, routes, auth }) => sdk !== undefined && routes.length > 0 && auth !== 'runner'),
@@ -80,7 +80,7 @@ function placeOf(rpc: RpcModel): { readonly at: Place; readonly rest: string } {
   return { at: isOfTeam ? 'team' : 'account', rest: path.slice(1) };
 }
 
-/** A path with nameless variables: `/projects/{}` is that of `{idOrSlug}` and of `{projectId}` alike. */
+/** Returns a path with nameless variables, so that `{idOrSlug}` and `{projectId}` are alike. */
 const shapeOf = (path: string): string => path.replaceAll(/\{\w+\}/g, '{}');
 const isBelow = (path: string, above: string): boolean => shapeOf(path).startsWith(`${shapeOf(above)}/`);
 

@@ -166,7 +166,7 @@ function callTitle(rpc: RpcModel, noun: string, list: RpcModel): string {
   return rpc.routes[0]?.route.verb === 'GET' ? `${other}: ${lowered(wordsOf(name))}` : wordsOf(name);
 }
 
-/** What is shown of an answer: all of what is looked at, and of an act a secret, which is shown once. */
+/** Returns what is shown of an answer: all of what is looked at, and of an act a secret, once. */
 function answerOf(rpc: RpcModel): readonly object[] | undefined {
   const { response, raw, serverStreaming, routes } = rpc;
   if (raw || serverStreaming || itemsOf(rpc) !== undefined) return undefined;
@@ -247,14 +247,14 @@ function printIndex({ areas }: Model, { collections, pages }: ConsolePlan): stri
     HEADER,
     "import type { Entry, PageEntry } from '../spec.ts';",
     '',
-    '/** Every collection, in the order of the areas. */',
+    '/** Lists every collection, in the order of the areas. */',
     'export const entries: readonly Entry[] = [',
     ...sorted.map(
       (each) => `  { ${entryOf(each)}, load: async () => (await import('./${keyOf(each)}.ts')).collection },`,
     ),
     '];',
     '',
-    '/** Calls that belong to no collection, by service. */',
+    '/** Lists the calls that belong to no collection, by service. */',
     'export const servicePages: readonly PageEntry[] = [',
     ...pages.map(
       ({ at, property, rpcs }) =>

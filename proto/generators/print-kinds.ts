@@ -139,7 +139,7 @@ function printKind(kind: Kind, uses: readonly Use[]): string[] {
     `    id: ${literal(id.json)},`,
     `    names: ${literal(names.map(({ json }) => json))},`,
     `    fields: ${literal([...fields].sort())},`,
-    `    list: ${printOperation(list, true)},`,
+    `    list: ${printOperation(list, { shaped: true })},`,
     '  },',
   ];
 }

@@ -1,4 +1,4 @@
-/** Says where the page is: team, project and environment, of which the last two can be changed for their siblings. */
+/** Says where the page is: team, project and environment, which can be changed for its siblings. */
 import type { Signal } from '@preact/signals';
 import { Button } from './button.tsx';
 import { find } from './generic/addresses.ts';
@@ -70,7 +70,7 @@ function crumbsOf(place: Place): ReadonlyArray<{ readonly title: string; readonl
   ];
 }
 
-/** The same page of another environment. */
+/** It leads to the same page of another environment. */
 function Environments({ place: { environments, environment, project, rest } }: { readonly place: Place }) {
   if (environment === undefined || project === undefined) return null;
   const [page] = rest;

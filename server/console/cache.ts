@@ -1,6 +1,6 @@
 /**
- * One cache for all pages. What is read is kept under its route and its input: a page that comes back shows
- * it at once and reads it again, and an act has everything of its part of the API read anew.
+ * This is the one cache of all pages. What is read is kept under its route and its input: a page that comes
+ * back shows it at once and reads it again, and an act has everything read anew.
  */
 import { useEffect } from 'preact/hooks';
 import type { Operation } from '@svc/sdk';
@@ -39,7 +39,7 @@ function keep(key: string, read: () => Promise<unknown>): Kept {
   return made;
 }
 
-/** Of what a place and an item say, what a call takes. */
+/** Returns what a call takes of what a place and an item say. */
 export const taken = ({ operation: { path }, fields = [] }: CallSpec, given: Input): Input =>
   Object.fromEntries(
     Object.entries(given).filter(
@@ -47,7 +47,7 @@ export const taken = ({ operation: { path }, fields = [] }: CallSpec, given: Inp
     ),
   );
 
-/** What a call answers, now and, with `everyMs`, again and again while the tab is in view. */
+/** Returns what a call answers, now and, with `everyMs`, again and again while the tab is in view. */
 export function useAnswer<T>(operation: Operation, input: Input, everyMs?: number): LastGood<T> {
   return useRead<T>(keyOf(operation, input), async () => await client.call<T>(operation, input), everyMs);
 }

@@ -1,4 +1,4 @@
-/** What is around every page of somebody who is signed in: the sidebar, where the page is, and the page. */
+/** Shows what is around every page of somebody who is signed in: the sidebar, and where the page is. */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';

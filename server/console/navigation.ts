@@ -1,4 +1,4 @@
-/** What the sidebar shows at a place: pages made by hand and collections, by area. */
+/** Lists what the sidebar shows at a place: pages made by hand and collections, by area. */
 import { signal } from '@preact/signals';
 import { client, ifMissing } from './api.ts';
 import { entriesAt } from './generic/addresses.ts';
@@ -32,7 +32,7 @@ const AREAS = [
   'staff',
   'features',
 ];
-/** What the shell itself has a place for: the search is the palette, and the inbox stands above the groups. */
+/** The shell itself has a place for these: the palette searches, the inbox stands above the groups. */
 const ELSEWHERE = ['search', 'inbox'];
 
 /**
@@ -89,7 +89,7 @@ export const servicesAt = (at: At, base: string): readonly Link[] =>
     .filter((page) => page.at === at && !AUTOMATIC.includes(page.key))
     .map(({ key, title }) => ({ title, href: `${base}/${key.replace(`${at}-page-`, '')}` }));
 
-/** What the console does by itself, and what machines do. */
+/** The console makes these calls by itself, or machines make them. */
 export const AUTOMATIC = [
   'account-page-auth',
   'account-page-ci',

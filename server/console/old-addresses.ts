@@ -5,16 +5,16 @@ import type { SignedIn } from './session.ts';
 
 type Query = (name: string) => string | undefined;
 
-/** What the query named the place by. */
+/** The query named the place by these. */
 const PLACES = ['team', 'project', 'env', 'build', 'runner'];
 
-/** What stays of the query: filters and what is looked at. */
+/** Returns what stays of the query: filters and what is looked at. */
 export function queryBeside(search: string): string {
   const rest = [...new URLSearchParams(search)].filter(([name]) => !PLACES.includes(name));
   return rest.length === 0 ? '' : `?${new URLSearchParams(rest)}`;
 }
 
-/** Where an address leads that is none of a place. Undefined: nowhere. */
+/** Returns where an address leads that is none of a place. Undefined: nowhere. */
 export function leadOf(first: string, query: Query, who: SignedIn['who']): string | undefined {
   const team = query('team') ?? lastTeam(who);
   const home =

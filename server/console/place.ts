@@ -1,5 +1,5 @@
 /**
- * The place that the address names. `/console/teams/<team>/…`, `/console/projects/<project>/…`,
+ * Reads the place that the address names: `/console/teams/<team>/…`, `/console/projects/<project>/…`,
  * `/console/projects/<project>/<environment>/…`, `/console/account/…`, `/console/staff/…`: names and ids are
  * taken alike, and what follows the place is for its page.
  */

@@ -1,4 +1,4 @@
-/** Where one can go from here: the team, its pages by area, the account, and what the installation's staff have. */
+/** Shows where one can go from here: the team, its pages by area, the account, pages of staff. */
 import type { Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Button } from './button.tsx';

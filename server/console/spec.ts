@@ -1,10 +1,10 @@
 /**
- * What the generator says of the API for the console: collections with their calls, and what is shown of
+ * The generator says this of the API for the console: collections with their calls, and what is shown of
  * answers. gen/ holds one module of it for each page.
  */
 import type { Operation } from '@svc/sdk';
 
-/** Where an address of the console begins. */
+/** Says where an address of the console begins. */
 export type At = 'account' | 'team' | 'project' | 'environment' | 'staff';
 
 export interface FieldRules {
@@ -69,7 +69,7 @@ export interface CallSpec {
   readonly fields?: readonly FieldSpec[];
   /** JSON paths of the columns of a list. */
   readonly columns?: readonly string[];
-  /** What is shown of the answer. An act has one only when that holds a secret, which is shown once. */
+  /** It is shown of the answer. An act has one only when that holds a secret, which is shown once. */
   readonly answer?: readonly ShownSpec[];
   readonly isDestructive?: boolean;
   readonly isSessionOnly?: boolean;

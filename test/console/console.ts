@@ -62,7 +62,7 @@ const OPENINGS_MAX = 5;
 
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
-/** What is as narrow as a phone is pressed with a finger. */
+/** Windows as narrow as a phone's are pressed with a finger. */
 const touchOf = ({ viewport }: BrowserContextOptions) =>
   (viewport?.width ?? DESKTOP.width) <= PHONE.width ? { hasTouch: true, isMobile: true } : {};
 /** Views, which are each width in both colour schemes. */

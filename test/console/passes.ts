@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'];
-/** Where a finger presses, and where a pointer does (WCAG 2.2, 2.5.8). */
+/** Fingers need more than pointers do (WCAG 2.2, 2.5.8). */
 const TOUCH_PX_MIN = 44;
 const POINTER_PX_MIN = 24;
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

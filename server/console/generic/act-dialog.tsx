@@ -13,9 +13,9 @@ import { Facts, isRow, valueAt } from './value.tsx';
 
 export interface ActDialogProps {
   readonly call: CallSpec;
-  /** What the place and the item say already. */
+  /** Holds what the place and the item say already. */
   readonly given: Input;
-  /** What it is done to: its name is typed before it is taken away for good. */
+  /** It is done to this: its name is typed before it is taken away for good. */
   readonly item?: unknown;
   readonly name?: string;
   /** What the fields begin with, of something that is to be made once more. */
@@ -35,7 +35,7 @@ export const fieldsOf = ({ fields = [] }: CallSpec, given: Input): readonly Fiel
 const textsOf = (fields: readonly FieldSpec[], of: unknown) =>
   Object.fromEntries(fields.map((field) => [field.name, textOf(field, valueAt(of, field.name))]));
 
-/** What was typed, what is wrong with it, and what the server answered. */
+/** Keeps what was typed, what is wrong with it, and what the server answered. */
 function useAct({ call, given, item, name = '', start, onClose, onDone }: ActDialogProps) {
   const fields = fieldsOf(call, given);
   const isChange = call.operation.method === 'PATCH' || call.operation.method === 'PUT';
@@ -50,7 +50,7 @@ function useAct({ call, given, item, name = '', start, onClose, onDone }: ActDia
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (busy.value || (isNamed && typed.value !== name)) return;
-    // What stands as it was is not asked for again.
+    // A field that stands as it was is not sent again.
     const changed = Object.fromEntries(
       Object.entries(texts.value).filter(([key, text]) => text !== known[key]),
     );

@@ -1,16 +1,16 @@
-/** Where collections and their items are in the console, and which of them an address names. */
+/** Knows where collections and their items are in the console, and which of them an address names. */
 import { entries } from '../gen/index.ts';
 import { projectHref, segment, teamHref, type Place } from '../place.ts';
 import type { Entry } from '../spec.ts';
 import { isRow } from './value.tsx';
 
-/** What an address names: a collection, one of its items, and a part of that. */
-export interface Found {
+/** Says what an address names: a collection, one of its items, and a part of that. */
+export interface FoundPlace {
   readonly entry: Entry;
   /** Ids of the items on the way, by the variables of routes. */
   readonly given: Readonly<Record<string, string>>;
   readonly itemId: string | undefined;
-  /** What follows the item: the name of one of its parts. */
+  /** Name of one of the item's parts, which follows it. */
   readonly tab: string | undefined;
   /** Address of the collection. */
   readonly href: string;
@@ -31,7 +31,7 @@ export function givenBy({ team, project, environment }: Place): Readonly<Record<
   };
 }
 
-export function find(place: Place): Found | undefined {
+export function find(place: Place): FoundPlace | undefined {
   const { rest, base } = place;
   const [entry] = entriesAt(place.at)
     .filter(
@@ -58,8 +58,8 @@ function below(
     rest,
     given,
     href,
-  }: { readonly rest: readonly string[]; readonly given: Found['given']; readonly href: string },
-): Found | undefined {
+  }: { readonly rest: readonly string[]; readonly given: FoundPlace['given']; readonly href: string },
+): FoundPlace | undefined {
   const [itemId, tab, ...more] = rest;
   if (more.length === 0 || itemId === undefined || tab === undefined)
     return itemId !== undefined && entry.idField === undefined
@@ -75,7 +75,7 @@ function below(
       });
 }
 
-/** Id of a row by the variable of its route. */
+/** Returns the id of a row by the variable of its route. */
 export function idOf({ idField }: Pick<Entry, 'idField'>, row: unknown): string | undefined {
   if (!isRow(row) || idField === undefined) return undefined;
   const id = row[idField] ?? row['id'];
@@ -101,7 +101,7 @@ export function itemHref(entry: Entry, row: unknown, href: string): string | und
   return `${teamHref(row['teamId'])}/${tail}`;
 }
 
-/** A collection whose route is the beginning of that of its items, or one of a team whose items have a short one. */
+/** Tells if the items of a collection have their addresses below it. */
 function isAtHome({ at, itemPath = '', path }: Entry): boolean {
   return (
     itemPath.startsWith(`${path}/`) ||

@@ -1,4 +1,4 @@
-/** Any collection: its rows with filters and further pages, and what can be made in it. */
+/** Shows any collection: its rows with filters and further pages, and what can be made in it. */
 import { useSignal } from '@preact/signals';
 import type { Operation } from '@svc/sdk';
 import { client } from '../api.ts';

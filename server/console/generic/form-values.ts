@@ -127,7 +127,7 @@ function put(input: Record<string, unknown>, name: string, value: unknown): void
   put(inner, rest.join('.'), value);
 }
 
-/** What stands in a form of something that exists. */
+/** Returns what stands in a form of something that exists. */
 export function textOf({ type, isRepeated, isSecret }: FieldSpec, value: unknown): string {
   if (value === undefined || value === null || isSecret === true) return '';
   if (isRepeated === true && Array.isArray(value) && type !== 'json') return value.map(String).join('\n');

@@ -1,4 +1,4 @@
-/** Shows what an address names that has no page made by hand: a collection, an item or the calls of a service. */
+/** Shows what has no page made by hand: a collection, an item or the calls of a service. */
 import { Fetched } from '../fetched.tsx';
 import { servicePages } from '../gen/index.ts';
 import { Missing } from '../missing.tsx';
@@ -6,7 +6,7 @@ import type { PageProps } from '../page.ts';
 import { segment } from '../place.ts';
 import type { Collection, Entry, PageEntry, ServicePage } from '../spec.ts';
 import { Acts } from './acts.tsx';
-import { find, givenBy, type Found } from './addresses.ts';
+import { find, givenBy, type FoundPlace } from './addresses.ts';
 import { CollectionView } from './collection-view.tsx';
 import { ItemPage } from './item-page.tsx';
 import { Look } from './look.tsx';
@@ -29,7 +29,7 @@ export function GenericPage({ place }: PageProps) {
 
 const loads = new Map<Entry | PageEntry, unknown>();
 
-/** The same function at each drawing. */
+/** Returns the same function at each drawing. */
 function once<T>(of: Entry | PageEntry, make: () => T): T {
   const known = loads.get(of) as T | undefined;
   if (known !== undefined) return known;
@@ -41,10 +41,18 @@ function once<T>(of: Entry | PageEntry, make: () => T): T {
 const collectionPage = (entry: Entry) =>
   once(entry, () => async () => {
     const collection = await entry.load();
-    return ({ found }: { readonly found: Found }) => <CollectionPage found={found} collection={collection} />;
+    return ({ found }: { readonly found: FoundPlace }) => (
+      <CollectionPage found={found} collection={collection} />
+    );
   });
 
-function CollectionPage({ found, collection }: { readonly found: Found; readonly collection: Collection }) {
+function CollectionPage({
+  found,
+  collection,
+}: {
+  readonly found: FoundPlace;
+  readonly collection: Collection;
+}) {
   const { entry, given, itemId, href } = found;
   if (itemId !== undefined)
     return (
@@ -58,12 +66,12 @@ function CollectionPage({ found, collection }: { readonly found: Found; readonly
   );
 }
 
-type Given = Readonly<Record<string, string>>;
+type GivenIds = Readonly<Record<string, string>>;
 
 const serviceView = (page: PageEntry) =>
   once(page, () => async () => {
     const service = await page.load();
-    return ({ given }: { readonly given: Given }) => (
+    return ({ given }: { readonly given: GivenIds }) => (
       <ServiceView title={page.title} service={service} given={given} />
     );
   });
@@ -75,7 +83,7 @@ function ServiceView({
 }: {
   readonly title: string;
   readonly service: ServicePage;
-  readonly given: Given;
+  readonly given: GivenIds;
 }) {
   const { acts } = service;
   return (

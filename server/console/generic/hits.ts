@@ -1,4 +1,4 @@
-/** Where what a search or the inbox names is in the console. */
+/** Finds the address of what a search or the inbox names. */
 import type { SearchHit } from '@svc/sdk';
 import { entries } from '../gen/index.ts';
 import { segment, teamHref } from '../place.ts';
@@ -10,7 +10,7 @@ function singular(title: string): string {
   return /^[A-Z][a-z]/.test(one) ? one.charAt(0).toLowerCase() + one.slice(1) : one;
 }
 
-/** Address of a thing of a kind; of what has no page of its own, that of its collection. */
+/** Returns the address of a thing of a kind; of what has no page of its own, that of its collection. */
 export function hrefOfKind(
   teamId: string,
   { kind, ...row }: Pick<SearchHit, 'kind' | 'id'> & Partial<SearchHit>,

@@ -1,4 +1,4 @@
-/** Any item: what is known of it, what can be done with it, and its parts, each at an address of its own. */
+/** Shows any item: what is known of it, what can be done with it, and its parts, each at an address. */
 import { client, ifMissing } from '../api.ts';
 import { taken, useRead } from '../cache.ts';
 import { Fetched } from '../fetched.tsx';
@@ -10,23 +10,26 @@ import { useTitlePart } from '../title.ts';
 import { segment } from '../place.ts';
 import type { CallSpec, Collection, Entry } from '../spec.ts';
 import { Acts } from './acts.tsx';
-import { idOf, partsOf, type Found } from './addresses.ts';
+import { idOf, partsOf, type FoundPlace } from './addresses.ts';
 import { CollectionView, readPage } from './collection-view.tsx';
 import { Look } from './look.tsx';
 import { Facts, isId, isRow, shortened } from './value.tsx';
 
 interface ItemPageProps {
-  readonly found: Found;
+  readonly found: FoundPlace;
   readonly collection: Collection;
   /** Address of the item, and the one that it leaves behind when it is gone. */
   readonly here: string;
   readonly after: string;
 }
 
-/** Of what no call answers alone the list is searched, which is short wherever that is so. */
+/** The list is searched for what no call answers alone, which is short wherever that is so. */
 const PAGES_MAX = 20;
 
-async function readItem({ entry, given, itemId = '' }: Found, { get, list }: Collection): Promise<unknown> {
+async function readItem(
+  { entry, given, itemId = '' }: FoundPlace,
+  { get, list }: Collection,
+): Promise<unknown> {
   if (get !== undefined)
     return await ifMissing(
       undefined,
@@ -150,7 +153,7 @@ function Content({ entry, looks, tab, own, here, item, collection }: ContentProp
 type PartProps = Pick<Parameters<typeof CollectionView>[0], 'entry' | 'given' | 'href'>;
 const views = new Map<Entry, () => Promise<(props: PartProps) => ReturnType<typeof CollectionView>>>();
 
-/** The same function at each drawing. */
+/** Returns the same function at each drawing. */
 export function viewOf(entry: Entry) {
   const known = views.get(entry);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** The settings of a team, a project or an environment: its facts and what can be done with it. */
+/** Shows the settings of a team, a project or an environment: its facts and what can be done with it. */
 import { Fetched } from '../fetched.tsx';
 import { entries } from '../gen/index.ts';
 import type { PageProps } from '../page.ts';

@@ -1,4 +1,4 @@
-/** A table of any rows: it is worked by keys too, and each row is two lines where the window is narrow. */
+/** Shows a table of any rows, which is worked by keys too; a row is two lines in narrow windows. */
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { follow } from '../router.ts';
@@ -15,7 +15,7 @@ export interface TableProps<Row> {
   readonly columns: ReadonlyArray<Column<Row>>;
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row, index: number) => string;
-  /** Where the first cell leads. */
+  /** Returns where the first cell leads. */
   readonly hrefOf?: ((row: Row) => string | undefined) | undefined;
   readonly isDoubtful?: boolean;
 }

@@ -10,7 +10,7 @@ type Row = Readonly<Record<string, unknown>>;
 export const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The value at a JSON path such as `limits.memoryMb`. */
+/** Returns the value at a JSON path such as `limits.memoryMb`. */
 export const valueAt = (row: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((at, name) => (isRow(at) ? at[name] : undefined), row);
 
@@ -60,7 +60,7 @@ const BAD = [
   'unhealthy',
 ];
 
-/** A word of a state: never by its colour alone. */
+/** Shows the word of a state, and never its colour alone. */
 export function State({ of }: { readonly of: string }) {
   const tone = GOOD.includes(of) ? 'good' : BAD.includes(of) ? 'bad' : 'quiet';
   return (
@@ -97,7 +97,7 @@ export const Id = ({ of }: { readonly of: string }) => (
 interface ValueProps {
   readonly of: unknown;
   readonly spec: ShownSpec | undefined;
-  /** In a row of a table: one line, nothing to press. */
+  /** It stands in a row of a table: one line, nothing to press. */
   readonly isBrief?: boolean;
 }
 
@@ -159,7 +159,7 @@ function Many({
   );
 }
 
-/** The fields of an answer under their names; what is absent is left out. */
+/** Shows the fields of an answer under their names; what is absent is left out. */
 export function Facts({ of, shown }: { readonly of: Row; readonly shown: readonly ShownSpec[] }) {
   const known = new Set(shown.map(({ name }) => name));
   const others = Object.keys(of)

@@ -1,4 +1,4 @@
-/** Ctrl-K: goes to any page, and to anything of the team by its name or id. */
+/** Ctrl-K opens this view, which goes to any page, and to anything of the team by its name or id. */
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { Teams, type SearchHit } from '@svc/sdk';

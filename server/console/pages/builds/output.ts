@@ -1,4 +1,4 @@
-/** The output of a build, with its phases between the lines. */
+/** Reads the output of a build, with its phases between the lines. */
 import type { Build } from '@svc/sdk';
 import type { LogSource } from '../../parts/log/followed-log.ts';
 import { builds } from './calls.ts';

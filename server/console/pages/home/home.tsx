@@ -1,4 +1,4 @@
-/** The first page of a team: what is still to be set up, what waits for the person, and what goes on now. */
+/** Shows the first page of a team: what is to be set up, what waits for the person, what goes on now. */
 import type { ComponentChildren } from 'preact';
 import type { Build, Runner, SandboxRun } from '@svc/sdk';
 import { useRead } from '../../cache.ts';

@@ -1,4 +1,4 @@
-/** Reads what the first page of a team shows. Each part is absent where it is not for this person, or not on. */
+/** Reads what the first page of a team shows; what is not on, or not for this person, is absent. */
 import {
   Builds,
   Ci,
@@ -88,7 +88,7 @@ export async function readOverview(teamId: string): Promise<Overview> {
   };
 }
 
-/** How much there is of each; undefined of what is not on, or not for this person. */
+/** Says how much there is of each; undefined of what is not on, or not for this person. */
 interface Counts {
   readonly hasRegion: boolean;
   readonly runners: number | undefined;

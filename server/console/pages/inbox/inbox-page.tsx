@@ -1,4 +1,4 @@
-/** What waits for the person in a team: approvals, confirmations, failures of their work, and notices. */
+/** Shows what waits for the person in a team: approvals, confirmations, failures of their work, notices. */
 import { Teams, type InboxItem } from '@svc/sdk';
 import { client } from '../../api.ts';
 import { useRead } from '../../cache.ts';
@@ -12,7 +12,7 @@ import { Ago } from '../../time.tsx';
 const teams = new Teams(client);
 const EVERY_MS = 15_000;
 
-/** What each reason says, and the kind of what it is about. */
+/** Holds what each reason says, and the kind of what it is about. */
 const REASONS: Readonly<Record<string, readonly [words: string, kind: string]>> = {
   deploy_approval: ['Deployment to approve', 'build'],
   promotion_approval: ['Promotion to approve', 'promotion'],

@@ -1,4 +1,4 @@
-/** One run: how it stands, what it is, what it wrote, and how it is made again. */
+/** Shows one run: how it stands, what it is, what it wrote, and how it is made again. */
 import { useSignal } from '@preact/signals';
 import { SandboxRuns, type SandboxRun } from '@svc/sdk';
 import { client, ifMissing } from '../../api.ts';

@@ -17,7 +17,7 @@ const SHOWN_CHARS_MAX = 5_000;
 
 export interface LogViewProps {
   readonly source: LogSource;
-  /** What it is the output of, such as `build 12`. */
+  /** It is the output of this, such as `build 12`. */
   readonly of: string;
   /** Has all lines, where this page no longer holds them. */
   readonly command: string;
