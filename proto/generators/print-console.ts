@@ -42,6 +42,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 };
 /** Verbs that say nothing without the name of what they are for. */
 const BARE_VERBS = [
+  'cancel',
   'create',
   'add',
   'update',

@@ -60,7 +60,7 @@ export function Ask({
         <Problem of={failure.value} />
         <div class="modal-foot">
           {aside}
-          <Button text="Go back" data-first-focus={danger} onClick={onClose} />
+          <Button text="Cancel" data-first-focus={danger} onClick={onClose} />
           <Button
             text={sending.value ? 'Waiting for the server…' : verb}
             look={danger ? 'danger' : 'primary'}

@@ -164,7 +164,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of runners', () => {
     const ask = page.getByRole('dialog', { name: 'Revoke f-builder?' });
     await ask.getByText('It holds 1 item of work.').waitFor();
     // Going on takes more than Enter.
-    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Go back');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Cancel');
     await ask.getByRole('button', { name: 'Revoke' }).click();
     await ask.waitFor({ state: 'detached' });
     await drawer.waitFor({ state: 'detached' });

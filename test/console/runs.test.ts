@@ -42,12 +42,8 @@ describe.skipIf(!(await isConsoleHere()))('the pages of runs', () => {
     await expect.poll(() => page.getByLabel('Command').inputValue()).toBe('sh\n-c\necho "a line"');
     await page.getByRole('dialog').getByRole('button', { name: 'Create sandbox run' }).click();
     await page.waitForURL((url) => !url.pathname.endsWith(id));
-    await page
-      .getByRole('button', { name: 'Cancel sandbox run' })
-      .or(page.getByRole('button', { name: 'Cancel' }))
-      .first()
-      .click();
-    await page.getByRole('dialog').locator('button[type=submit]').click();
+    await page.getByRole('button', { name: 'Cancel sandbox run' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel sandbox run' }).click();
     await seen(page.locator('.item-head'), 'Cancelled');
     expect(complaints).toEqual([]);
   });

@@ -89,7 +89,7 @@ function Foot({
   return (
     <div class="modal-foot">
       <Button
-        text={made ? 'Close' : 'Go back'}
+        text={made ? 'Close' : 'Cancel'}
         {...(arrived && { look: 'primary' as const })}
         onClick={closeDialog}
       />
