@@ -166,7 +166,7 @@ export function Facts({ of, shown }: { readonly of: Row; readonly shown: readonl
     .filter((name) => !known.has(name))
     .map((name): ShownSpec => ({ name, label: name, type: 'value' }));
   return (
-    <dl class="facts">
+    <dl class="fact-list">
       {[...shown, ...others].map((spec) =>
         of[spec.name] === undefined ? null : (
           <div key={spec.name}>

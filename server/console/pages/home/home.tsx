@@ -104,7 +104,7 @@ function Steps({ steps }: { readonly steps: readonly Step[] }) {
   return (
     <section class="overview-part">
       <h2>Get started</h2>
-      <ol class="steps">
+      <ol class="setup-steps">
         {steps.map(({ title, isDone, href, command }) => (
           <li key={title}>
             <State of={isDone ? 'done' : 'open'} />

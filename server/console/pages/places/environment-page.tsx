@@ -81,7 +81,7 @@ function Known({ environment, running, build }: KnownProps) {
   const { repository, branch, buildType, deploy, projectId, deployApproval } = environment;
   const since = running?.image.since;
   return (
-    <dl class="facts place-facts">
+    <dl class="fact-list place-facts">
       <Fact name="Runs">
         <Runs of={running} />
         {running !== undefined && <span class="muted"> {HOW[running.how]}</span>}
