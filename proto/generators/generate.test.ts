@@ -40,6 +40,6 @@ describe('drift()', () => {
 
 describe('OUTPUT_FOLDERS', () => {
   it('hold generated files and nothing else', () => {
-    expect(OUTPUT_FOLDERS).toEqual(['proto/gen', 'sdk/gen', 'cli/gen']);
+    expect(OUTPUT_FOLDERS).toEqual(['proto/gen', 'sdk/gen', 'cli/gen', 'server/console/gen']);
   });
 });
