@@ -99,9 +99,17 @@ export async function shootFleet(
   options: BrowserContextOptions,
   shoot: Shoot,
 ): Promise<void> {
-  const { page, close } = await fleet.open(`/console/runners?team=${fleet.teamId}`, fleet.owner, options);
+  const { page, close } = await fleet.open(`/console/teams/${fleet.teamId}`, fleet.owner, options);
+  await page.getByRole('heading', { name: 'Get started' }).waitFor();
+  await shoot(page, 'overview');
+  await page.goto(`/console/projects/${fleet.projectId}`);
+  await page.locator('main h2').first().waitFor();
+  await shoot(page, 'project');
+  await page.goto(`/console/teams/${fleet.teamId}/members`);
+  await page.locator('.rows tbody tr').first().waitFor();
+  await shoot(page, 'members');
+  await page.goto(`/console/teams/${fleet.teamId}/runners`);
   await page.getByText('lab-old').waitFor();
-  await page.getByRole('navigation').getByText('Runners').waitFor();
   await shoot(page, 'runners');
   await page.getByRole('button', { name: 'Enroll a runner' }).click();
   await page.getByLabel('Name of the runner').fill('berlin-3');
