@@ -34,7 +34,7 @@ interface PartInUse {
   readonly problem?: string;
 }
 
-/** What is in use may be gone, or be nothing that the credential reaches. */
+/** The place in use may be gone, or be out of reach of the credential. */
 async function partInUse(
   kind: PlaceKind,
   { place, finder }: { readonly place: Place; readonly finder: Finder },

@@ -71,7 +71,7 @@ async function choose(context: Choosing): Promise<void> {
 
 async function find(context: Choosing): Promise<Chosen> {
   const { args, signal } = context;
-  // What is in use now says nothing of what is chosen, but for the team that a project may be in.
+  // The place in use does not count for the one that is chosen, but for the team that a project may be in.
   const { team: inUse } = await placeInUse(context.io, await context.connection());
   const place =
     args.team !== undefined ? { team: { text: args.team, source: '--team' } } : defined({ team: inUse });

@@ -19,7 +19,7 @@ export function placeKindOf(
   field: FieldSpec,
 ): PlaceKind | undefined {
   if (!field.required || spec.auth === 'staff' || !Object.hasOwn(FIELDS, field.name)) return undefined;
-  // What is destroyed is named by whoever destroys it.
+  // Whoever destroys a thing has to name it.
   if (spec.destructive && spec.positionals.some(({ name }) => name === field.name)) return undefined;
   return FIELDS[field.name];
 }

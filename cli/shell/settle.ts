@@ -74,7 +74,7 @@ export function kindKeyOf(
 
 const WIDEST_FIRST: readonly string[] = ['teams', 'projects', 'environments'];
 
-/** What is inside of a team is found in it: the team comes first. */
+/** A thing inside of a team is looked for in it, so that the team comes first. */
 function inOrder(fields: readonly Open[]): readonly Open[] {
   const depth = ({ key }: Open): number => {
     const at = WIDEST_FIRST.indexOf(key);

@@ -119,7 +119,7 @@ describe('the examples of the OpenAPI document', () => {
   it('are there for the request and the answer of every operation', () => {
     expect(shown.filter(({ example }) => example === undefined).map(({ of }) => of)).toEqual([]);
     const withExample = new Set(shown.map(({ of }) => of.split(' ')[0]));
-    // What takes nothing and answers nothing, or bytes, has nothing to show.
+    // An operation that takes nothing and answers nothing, or bytes, has nothing to show.
     const without = operationsOf(contract.paths)
       .map(({ operation }) => operation)
       .filter(({ operationId }) => !withExample.has(operationId));

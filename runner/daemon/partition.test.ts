@@ -83,7 +83,7 @@ describe('daemon, cut off for a while', () => {
   });
 });
 
-/** What is written beside a file and moved to its place is examined there, by the name that it gets. */
+/** A file that is written beside its place and moved there is examined there, by the name that it gets. */
 function filesIn(folder: string): Array<{ name: string; mode: number; text: string }> {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.tmp'))

@@ -1,16 +1,14 @@
 /** Shows what is around every page: header, navigation, sign-in, announcements. */
 import { useEffect } from 'preact/hooks';
+import { Brand, NAME } from './brand.tsx';
 import { Button } from './button.tsx';
 import { announcement } from './announce.ts';
 import { Notice } from './notice.tsx';
 import { Frame } from './frame.tsx';
-import { follow } from './router.ts';
 import { checkSession, session } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 import { pageTitle, part } from './title.ts';
 import './theme.ts';
-
-const NAME = 'svc console';
 
 export function Shell() {
   return (
@@ -91,18 +89,3 @@ function SignedOutHeader() {
     </header>
   );
 }
-
-const Brand = () => (
-  <a class="brand" href="/console" onClick={follow}>
-    <Mark />
-    <span>{NAME}</span>
-  </a>
-);
-
-const Mark = () => (
-  <svg class="mark" viewBox="0 0 32 32" width="24" height="24" aria-hidden="true" focusable="false">
-    <rect class="mark-ground" width="32" height="32" rx="8" />
-    <rect class="mark-track" x="6" y="10" width="20" height="12" rx="6" />
-    <circle class="mark-ground" cx="20" cy="16" r="4" />
-  </svg>
-);

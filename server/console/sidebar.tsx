@@ -1,6 +1,7 @@
 /** Shows where one can go from here: the team, its pages by area, the account, pages of staff. */
 import type { Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { Brand } from './brand.tsx';
 import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 import { lastTeam } from './last-team.ts';
@@ -26,14 +27,7 @@ export function Sidebar({ session, place, isOpen }: SidebarProps) {
   return (
     <aside class="sidebar" aria-label="Navigation">
       <div class="sidebar-head">
-        <a class="brand" href="/console" onClick={follow}>
-          <svg class="mark" viewBox="0 0 32 32" width="24" height="24" aria-hidden="true" focusable="false">
-            <rect class="mark-ground" width="32" height="32" rx="8" />
-            <rect class="mark-track" x="6" y="10" width="20" height="12" rx="6" />
-            <circle class="mark-ground" cx="20" cy="16" r="4" />
-          </svg>
-          <span>svc console</span>
-        </a>
+        <Brand />
         <Button
           text={<Icon of="close" />}
           look="quiet icon"

@@ -1,7 +1,7 @@
 /** Asks for what a call needs, makes it, and shows a secret of its answer once. */
 import { useSignal } from '@preact/signals';
 import { announce } from '../announce.ts';
-import { client, explain, isUnauthenticated, sentence } from '../api.ts';
+import { client, explain, isUnauthenticated } from '../api.ts';
 import { Button } from '../button.tsx';
 import { invalidate, taken, type Input } from '../cache.ts';
 import { Modal } from '../modal.tsx';
@@ -18,7 +18,7 @@ export interface ActDialogProps {
   /** It is done to this: its name is typed before it is taken away for good. */
   readonly item?: unknown;
   readonly name?: string;
-  /** What the fields begin with, of something that is to be made once more. */
+  /** The fields begin with the values of this, which is to be made once more. */
   readonly start?: unknown;
   /** What is to be known before it is done. */
   readonly note?: string | undefined;
@@ -107,7 +107,7 @@ export function ActDialog(props: ActDialogProps) {
         {isNamed && <NameField name={name} typed={typed} />}
         {failure.value !== undefined && (
           <Notice kind="bad" role="alert">
-            {sentence(failure.value)}
+            {failure.value}
           </Notice>
         )}
         <div class="modal-foot">

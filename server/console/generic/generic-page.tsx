@@ -10,6 +10,7 @@ import { find, givenBy, type FoundPlace } from './addresses.ts';
 import { CollectionView } from './collection-view.tsx';
 import { ItemPage } from './item-page.tsx';
 import { Look } from './look.tsx';
+import { onceEach } from './once-each.ts';
 
 export function GenericPage({ place }: PageProps) {
   const found = find(place);
@@ -27,24 +28,12 @@ export function GenericPage({ place }: PageProps) {
   return <Fetched key={page.key} load={serviceView(page)} props={{ given: givenBy(place) }} />;
 }
 
-const loads = new Map<Entry | PageEntry, unknown>();
-
-/** Returns the same function at each drawing. */
-function once<T>(of: Entry | PageEntry, make: () => T): T {
-  const known = loads.get(of) as T | undefined;
-  if (known !== undefined) return known;
-  const made = make();
-  loads.set(of, made);
-  return made;
-}
-
-const collectionPage = (entry: Entry) =>
-  once(entry, () => async () => {
-    const collection = await entry.load();
-    return ({ found }: { readonly found: FoundPlace }) => (
-      <CollectionPage found={found} collection={collection} />
-    );
-  });
+const collectionPage = onceEach((entry: Entry) => async () => {
+  const collection = await entry.load();
+  return ({ found }: { readonly found: FoundPlace }) => (
+    <CollectionPage found={found} collection={collection} />
+  );
+});
 
 function CollectionPage({
   found,
@@ -68,13 +57,12 @@ function CollectionPage({
 
 type GivenIds = Readonly<Record<string, string>>;
 
-const serviceView = (page: PageEntry) =>
-  once(page, () => async () => {
-    const service = await page.load();
-    return ({ given }: { readonly given: GivenIds }) => (
-      <ServiceView title={page.title} service={service} given={given} />
-    );
-  });
+const serviceView = onceEach((page: PageEntry) => async () => {
+  const service = await page.load();
+  return ({ given }: { readonly given: GivenIds }) => (
+    <ServiceView title={page.title} service={service} given={given} />
+  );
+});
 
 function ServiceView({
   title,

@@ -13,6 +13,7 @@ import { Acts } from './acts.tsx';
 import { idOf, partsOf, type FoundPlace } from './addresses.ts';
 import { CollectionView, readPage } from './collection-view.tsx';
 import { Look } from './look.tsx';
+import { onceEach } from './once-each.ts';
 import { Facts, isId, isRow, shortened } from './value.tsx';
 
 interface ItemPageProps {
@@ -46,7 +47,7 @@ async function readItem(
   return undefined;
 }
 
-export function nameOf(item: unknown, id: string): string {
+function nameOf(item: unknown, id: string): string {
   if (!isRow(item)) return id;
   const name =
     item['name'] ??
@@ -93,7 +94,7 @@ export function ItemPage({ found, collection, here, after }: ItemPageProps) {
   );
 }
 
-export const tabOf = ({ operation: { path } }: CallSpec): string => path.slice(path.lastIndexOf('/') + 1);
+const tabOf = ({ operation: { path } }: CallSpec): string => path.slice(path.lastIndexOf('/') + 1);
 
 interface TabsProps {
   readonly here: string;
@@ -102,7 +103,7 @@ interface TabsProps {
   readonly looks: readonly CallSpec[];
 }
 
-export function Tabs({ here, tab, parts, looks }: TabsProps) {
+function Tabs({ here, tab, parts, looks }: TabsProps) {
   const all = [
     { at: undefined, title: 'Details' },
     ...parts.map(({ segments, title }) => ({ at: segments[0], title })),
@@ -151,16 +152,8 @@ function Content({ entry, looks, tab, own, here, item, collection }: ContentProp
 }
 
 type PartProps = Pick<Parameters<typeof CollectionView>[0], 'entry' | 'given' | 'href'>;
-const views = new Map<Entry, () => Promise<(props: PartProps) => ReturnType<typeof CollectionView>>>();
 
-/** Returns the same function at each drawing. */
-export function viewOf(entry: Entry) {
-  const known = views.get(entry);
-  if (known !== undefined) return known;
-  const load = async () => {
-    const collection = await entry.load();
-    return (props: PartProps) => <CollectionView collection={collection} {...props} />;
-  };
-  views.set(entry, load);
-  return load;
-}
+export const viewOf = onceEach((entry: Entry) => async () => {
+  const collection = await entry.load();
+  return (props: PartProps) => <CollectionView collection={collection} {...props} />;
+});

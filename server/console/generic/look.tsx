@@ -5,6 +5,7 @@ import { Button } from '../button.tsx';
 import { taken, useAnswer, type Input } from '../cache.ts';
 import { Problem } from '../notice.tsx';
 import { Unread } from '../reading.tsx';
+import { saveFile } from '../save-file.ts';
 import type { CallSpec } from '../spec.ts';
 import { StaleNotice } from '../stale-notice.tsx';
 import { fieldsOf } from './act-dialog.tsx';
@@ -82,12 +83,8 @@ function Download({ call, input }: { readonly call: CallSpec; readonly input: In
     problem.value = undefined;
     try {
       const bytes = await client.bytes({ ...call.operation, raw: true }, input);
-      const href = URL.createObjectURL(new Blob([new Uint8Array(bytes)]));
-      const link = document.createElement('a');
-      link.href = href;
-      link.download = call.operation.path.slice(call.operation.path.lastIndexOf('/') + 1);
-      link.click();
-      URL.revokeObjectURL(href);
+      const { path } = call.operation;
+      saveFile(path.slice(path.lastIndexOf('/') + 1), [new Uint8Array(bytes)]);
     } catch (error) {
       problem.value = explain(error);
     }

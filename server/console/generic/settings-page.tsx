@@ -6,6 +6,7 @@ import { projectHref, teamHref, type Place } from '../place.ts';
 import type { Collection, Entry } from '../spec.ts';
 import { givenBy } from './addresses.ts';
 import { ItemPage } from './item-page.tsx';
+import { onceEach } from './once-each.ts';
 
 const KEYS = {
   team: 'account-teams',
@@ -18,21 +19,10 @@ export function SettingsPage({ place }: PageProps) {
   return entry === undefined ? null : <Fetched key={place.base} load={settingsOf(entry)} props={{ place }} />;
 }
 
-const loads = new Map<
-  Entry,
-  () => Promise<(props: { readonly place: Place }) => ReturnType<typeof ItemPage>>
->();
-
-function settingsOf(entry: Entry) {
-  const known = loads.get(entry);
-  if (known !== undefined) return known;
-  const load = async () => {
-    const collection = await entry.load();
-    return ({ place }: { readonly place: Place }) => <Settings {...{ entry, collection, place }} />;
-  };
-  loads.set(entry, load);
-  return load;
-}
+const settingsOf = onceEach((entry: Entry) => async () => {
+  const collection = await entry.load();
+  return ({ place }: { readonly place: Place }) => <Settings {...{ entry, collection, place }} />;
+});
 
 function Settings({
   entry,

@@ -1,6 +1,7 @@
 /** Shows one value of an answer, in the one way that its type has. */
 import type { ComponentChildren } from 'preact';
 import { CopyButton } from '../copy.tsx';
+import { Standing } from '../fact.tsx';
 import { fullTime } from '../relative-time.ts';
 import type { ShownSpec } from '../spec.ts';
 import { Ago } from '../time.tsx';
@@ -61,15 +62,9 @@ const BAD = [
 ];
 
 /** Shows the word of a state, and never its colour alone. */
-export function State({ of }: { readonly of: string }) {
-  const tone = GOOD.includes(of) ? 'good' : BAD.includes(of) ? 'bad' : 'quiet';
-  return (
-    <span class={`standing tone-${tone}`}>
-      <span class="dot" aria-hidden="true" />
-      <strong>{spoken(of)}</strong>
-    </span>
-  );
-}
+export const State = ({ of }: { readonly of: string }) => (
+  <Standing of={[spoken(of), GOOD.includes(of) ? 'good' : BAD.includes(of) ? 'bad' : 'quiet']} />
+);
 
 export const spoken = (word: string): string => {
   const text = word.replaceAll('_', ' ');

@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { Button } from '../../button.tsx';
 import { LiveMark } from '../../live-mark.tsx';
 import { Notice } from '../../notice.tsx';
+import { saveFile } from '../../save-file.ts';
 import { At } from '../../time.tsx';
 import { counted } from '../../words.ts';
 import { classOf, spansOf } from './ansi.ts';
@@ -187,10 +188,5 @@ function download(of: string, { lines }: LogLines): void {
   const text = lines
     .map(({ kind, text: line }) => (kind === 'mark' || kind === 'gap' ? `--- ${line} ---` : line))
     .join('\n');
-  const url = URL.createObjectURL(new Blob([`${text}\n`], { type: 'text/plain;charset=utf-8' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = `${of.replaceAll(' ', '-')}.log`;
-  link.click();
-  window.setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  saveFile(`${of.replaceAll(' ', '-')}.log`, [`${text}\n`], { type: 'text/plain;charset=utf-8' });
 }
