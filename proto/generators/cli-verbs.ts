@@ -30,7 +30,7 @@ export function verbsOf(commands: readonly Command[]): Readonly<Record<string, s
   return Object.fromEntries(verbs);
 }
 
-/** These lists hold things of elsewhere, which are neither created nor deleted by being put in or taken out. */
+/** These lists hold things of elsewhere, which are not made or deleted by being put in or taken out. */
 function isPutIn({ rpc }: Command, commands: readonly Command[]): boolean {
   const path = rpc.routes[0]?.jsonPath;
   return commands.some((other) => methodOf(other) === 'PUT' && other.rpc.routes[0]?.jsonPath === path);
