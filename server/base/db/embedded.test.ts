@@ -2,7 +2,8 @@
  * The embedded PostgreSQL for real: a new data folder, a second start, a kill -9, a second server. About ten
  * seconds.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   closeSync,
   existsSync,
@@ -53,6 +54,33 @@ async function gone(pid: number): Promise<void> {
   throw new Error(`process ${pid} is still there`);
 }
 
+const PROGRAM = `
+const { startEmbeddedPostgres } = await import(process.argv[1]);
+console.log((await startEmbeddedPostgres(process.argv[2])).url);
+setInterval(() => undefined, 60_000);
+`;
+
+/**
+ * A server of its own that was killed right after its start, with nobody left who watches over its cluster.
+ * Returns the address of the cluster, which still runs.
+ */
+async function startedByOneThatWasKilled(): Promise<string> {
+  const module = join(import.meta.dirname, 'embedded.ts');
+  const flags = ['--import', 'tsx', '--conditions=source', '--input-type=module', '-e', PROGRAM];
+  const server = spawn(process.execPath, [...flags, module, folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(server, 'exit');
+  try {
+    const said: unknown[] = await Promise.race([once(server.stdout, 'data'), ended]);
+    expect(String(said[0])).toMatch(/^postgres:/);
+    return String(said[0]).trim();
+  } finally {
+    server.kill('SIGKILL');
+    await ended;
+  }
+}
+
 describe('startEmbeddedPostgres()', () => {
   it('makes a cluster, keeps its data over a stop, and stops cleanly', async () => {
     const first = await startEmbeddedPostgres(folder);
@@ -79,9 +107,9 @@ describe('startEmbeddedPostgres()', () => {
     await running.stop();
   });
 
-  it('recovers acknowledged rows after kill -9 of the database and a stale pid file', async () => {
-    const first = await startEmbeddedPostgres(folder);
-    await query(first.url, async (sql) => await sql`insert into kept values (2)`);
+  it('recovers acknowledged rows after kill -9 of both and a stale pid file', async () => {
+    const url = await startedByOneThatWasKilled();
+    await query(url, async (sql) => await sql`insert into kept values (2)`);
     const pid = postmasterPid();
     process.kill(pid, 'SIGKILL');
     await gone(pid);
@@ -97,10 +125,10 @@ describe('startEmbeddedPostgres()', () => {
   });
 
   it('takes over a cluster whose server was killed', async () => {
-    const first = await startEmbeddedPostgres(folder);
+    const url = await startedByOneThatWasKilled();
     const pid = postmasterPid();
-    const second = await startEmbeddedPostgres(folder); // this process is the owner already, as a restarted one would be
-    expect(second.url).toBe(first.url);
+    const second = await startEmbeddedPostgres(folder);
+    expect(second.url).toBe(url);
     expect(postmasterPid()).toBe(pid);
     await second.stop();
     await gone(pid);

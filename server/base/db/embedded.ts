@@ -180,6 +180,19 @@ interface Postmaster {
   readonly port: number;
 }
 
+const pidFileOf = (cluster: Cluster): string => join(cluster.data, 'postmaster.pid');
+
+/** Undefined when no cluster runs there: a database that stops may take its file away at any moment. */
+function readPidFile(cluster: Cluster): Postmaster | undefined {
+  try {
+    const lines = readFileSync(pidFileOf(cluster), 'utf8').split('\n');
+    return { pid: Number(lines[0]), port: Number(lines[3]) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return undefined;
+  }
+}
+
 const isPostmaster = (pid: number): boolean => isAlive(pid) && isPostgres(pid);
 
 /**
@@ -187,11 +200,9 @@ const isPostmaster = (pid: number): boolean => isAlive(pid) && isPostgres(pid);
  * pid file. It removes the file when it is stale.
  */
 async function running(cluster: Cluster): Promise<Postmaster | undefined> {
-  const pidFile = join(cluster.data, 'postmaster.pid');
-  if (!existsSync(pidFile)) return undefined;
-  const lines = readFileSync(pidFile, 'utf8').split('\n');
-  const pid = Number(lines[0]);
-  const port = Number(lines[3]);
+  const written = readPidFile(cluster);
+  if (written === undefined) return undefined;
+  const { pid, port } = written;
   const runs = (): boolean => isPostmaster(pid);
   if (runs() && Number.isInteger(port) && port > 0) {
     // It may just be starting, stopping or recovering: it gets the time to answer or to go.
@@ -201,7 +212,7 @@ async function running(cluster: Cluster): Promise<Postmaster | undefined> {
         `process ${pid} holds ${cluster.data} and does not answer at port ${port}: stop it first`,
       );
   }
-  rmSync(pidFile, { force: true });
+  rmSync(pidFileOf(cluster), { force: true });
   return undefined;
 }
 
@@ -316,13 +327,11 @@ async function ensureDatabase(cluster: Cluster, port: number): Promise<void> {
 }
 
 async function stopCluster(cluster: Cluster): Promise<void> {
-  const pidFile = join(cluster.data, 'postmaster.pid');
-  if (!existsSync(pidFile)) return;
-  const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
-  if (!isPostmaster(pid)) return;
+  const pid = readPidFile(cluster)?.pid;
+  if (pid === undefined || !isPostmaster(pid)) return;
   const endMs = performance.now() + STOP_TIMEOUT_MS;
   process.kill(pid, 'SIGINT'); // fast shutdown
-  while (isAlive(pid) && existsSync(pidFile)) {
+  while (isPostmaster(pid)) {
     if (performance.now() > endMs)
       throw new Error(`embedded PostgreSQL (process ${pid}) did not stop within ${STOP_TIMEOUT_MS} ms`);
     await pause(20);
