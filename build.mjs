@@ -64,7 +64,7 @@ async function server() {
  * Starts in a few tens of milliseconds, so everything is bundled in and every command group is its own chunk.
  */
 const cli = () =>
-  program('cli', ['main.ts'], {
+  program('cli', ['main.ts', 'jq/jq.worker.ts'], {
     external: [],
     banner: {},
     // Its build for Node is CommonJS that requires `process`, which a bundle of ES modules cannot.

@@ -125,6 +125,8 @@ export interface KindSpec {
   readonly fields: readonly string[];
   /** Lists all of them. */
   readonly list: Operation;
+  /** Address of one of them below that of the console, with the variables `id`, `teamId` and so on. */
+  readonly page?: string;
 }
 
 /** Part of the product; help lists commands by it. */

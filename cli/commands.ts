@@ -5,6 +5,8 @@ export interface HandWritten {
   readonly summary: string;
   /** The generated command that it stands over, where that has another name. */
   readonly from?: string;
+  /** It is for programs, and in no list of commands. */
+  readonly isHidden?: true;
   /** A function stands over a generated command, and is given it. */
   readonly load: () => Promise<Own | ((generated: GeneratedSpec) => Own)>;
 }
@@ -17,6 +19,7 @@ export const groupSummaries: Readonly<Record<string, { readonly summary: string;
     completion: { summary: 'Completion for your shell' },
     login: { summary: 'Sign in', area: 'access' },
     logs: { summary: 'Output of a run', area: 'engine' },
+    open: { summary: 'The console in the browser', area: 'access' },
     status: { summary: 'What commands work with, and why', area: 'access' },
     use: { summary: 'Choose the team, project and environment that commands work in', area: 'access' },
     version: { summary: 'The version of this program' },
@@ -109,6 +112,11 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Prints the completion script of a shell',
     load: async () => (await import('./completion/print.ts')).command,
   },
+  'completion names': {
+    summary: 'Prints names that the completion of a shell offers',
+    isHidden: true,
+    load: async () => (await import('./completion/names.ts')).command,
+  },
   'compliance verify': {
     summary: 'Verifies a compliance package on this machine; ends with 1 when it does not hold',
     load: async () => (await import('./compliance/verify.ts')).command,
@@ -132,6 +140,15 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
   'costs verify': {
     summary: "Recomputes a team's costs; ends with 1 when something differs",
     load: async () => (await import('./costs/verify.ts')).verify,
+  },
+  'domains add': {
+    summary: 'Adds a domain, and says what is still to be done until it is served',
+    load: async () => (await import('./domains/domains.ts')).add,
+  },
+  'domains check': {
+    summary: 'Says of each domain of an environment how it stands and what helps; ends with 1 when one fails',
+    from: 'domains list',
+    load: async () => (await import('./domains/domains.ts')).check,
   },
   'features companion': {
     summary: 'Lists features of the companion service, as it answered last',
@@ -161,6 +178,10 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Shows the output of a run as it comes, until the run ends',
     from: 'runs logs',
     load: async () => (await import('./runs/runs.ts')).logs,
+  },
+  open: {
+    summary: 'Opens the console at a thing, or at the place in use',
+    load: async () => (await import('./open/open.ts')).command,
   },
   'policies simulate': {
     summary: 'Tells what a policy, or a draft of it, would newly have refused; ends with 3 if anything',

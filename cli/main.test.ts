@@ -122,6 +122,19 @@ describe('in a pipe', () => {
     expect(stdout).toContain('region_1\t');
   });
 
+  it('prints what a jq expression makes of it, and cuts off one without an end', async () => {
+    api.on('GET /regions', { body: regions });
+    const line = ['regions', 'list', '--jq'];
+    expect(await cli.run([...line, '.[] | .name, {id}'], { env: env() })).toEqual({
+      code: 0,
+      stdout: 'Home\n{"id":"region_1"}\n',
+      stderr: '',
+    });
+    const endless = await cli.run([...line, 'range(1e12)'], { env: env() });
+    expect([endless.code, endless.stdout]).toEqual([1, '']);
+    expect(endless.stderr).toMatch(/"--jq: the expression took more (than 5s|than 512 MiB of memory)"/);
+  });
+
   it('ends quietly when its reader has enough', async () => {
     const page = {
       projects: Array.from({ length: 200 }, (_unused, index) => ({

@@ -61,7 +61,7 @@ function commandOf(
     flags: (printed.flags ?? []).map((field) => fieldOf(field, bodyBytesMax)),
     ...(operation.body !== undefined && { bodyBytesMax }),
     ...(operation.raw === true && { raw: true }),
-    ...(operation.items !== undefined && { page: { maxLimit: limitMax } }),
+    ...(operation.items !== undefined && operation.isNumbered !== true && { page: { maxLimit: limitMax } }),
     ...(rows !== undefined && { rows }),
     ...(feature !== undefined && { feature, visibility }),
   };

@@ -80,6 +80,8 @@ export function createRunnerService(deps: RunnerServiceDeps): Handlers<RunnerCtx
       };
     },
     buildReport: report('build'),
+    syncHost: async (host, ctx) =>
+      dispatch.syncHost({ caller: callerOf(ctx, host.runnerId, host.bootId), host }),
   });
 }
 

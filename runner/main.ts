@@ -24,6 +24,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'what the daemon on this machine is doing',
     load: async () => (await import('./commands/status.ts')).status,
   },
+  hosting: {
+    summary: 'what is deployed on this machine, by whichever of its runners',
+    load: async () => (await import('./commands/hosting.ts')).hosting,
+  },
   service: {
     summary: 'a systemd unit for this machine: print or install',
     load: async () => (await import('./commands/service.ts')).service,

@@ -9,6 +9,7 @@ import { createSvcSDK, type Page } from './index.ts';
 
 interface SurfaceRpc {
   readonly page?: { readonly items: string; readonly maxLimit: number };
+  readonly numbered?: string;
   readonly sdk?: { readonly method: string; readonly args: readonly string[]; readonly returns?: string };
   readonly response: string;
 }
@@ -110,8 +111,23 @@ it('a handle of a space has the lists of its projects', async () => {
   expect(await projects.listPage({ limit: 1 })).toEqual({ projects: [{ name }], nextCursor: 'c' });
 });
 
+const numbered = methods.flatMap((each) =>
+  each.numbered === undefined ? [] : [{ ...each.sdk, items: each.numbered }],
+);
+
+it.each(numbered)('sdk.$method is one page by its number, whole', async ({ method, args, items }) => {
+  const answer = { [items]: [{ id: 'a' }], page: 2, nextPage: 3 };
+  const { call, queries } = calling([answer]);
+  expect(await call(method, ...argsOf(args), { page: 2 })).toEqual(answer);
+  expect(queries).toEqual([{ page: '2' }]);
+});
+
 it.each(
-  methods.filter(({ page, sdk }) => page === undefined && /\.list/.test(sdk.method)).map(({ sdk }) => sdk),
+  methods
+    .filter(
+      (each) => each.page === undefined && each.numbered === undefined && /\.list/.test(each.sdk.method),
+    )
+    .map(({ sdk }) => sdk),
 )('sdk.$method, which has no pages, is an array', async ({ method, args, returns = '' }) => {
   const { call } = calling([{ [returns]: [{ id: 'a' }] }]);
   expect(await call(method, ...argsOf(args))).toEqual([{ id: 'a' }]);

@@ -16,6 +16,11 @@ export const NIGHTLY: ReadonlyArray<{
     what: '2,000 runs while everything is killed, and the mutants of dispatch',
   },
   {
+    path: 'test/console/long-lists.test.ts',
+    seconds: 30,
+    what: 'a list of 10,000 rows of the console beside one of ten, by their time of the main thread',
+  },
+  {
     path: 'test/faults/story-mutants.nightly.test.ts',
     seconds: 50,
     what: 'stories that catch a planted mistake',

@@ -28,6 +28,7 @@ export const command = defineOwn({
   description:
     'Calls any path of the API with the stored credential and prints the answer as it came, JSON indented. Requests other than GET carry a fresh Idempotency-Key. Streams are not followed: "svc runs logs" is there for that.',
   args: ARGS,
+  answer: '*',
   examples: [
     { title: 'Who am I', cli: 'api GET /account' },
     { title: 'Submit a run from a file', cli: 'api POST /teams/team_01/sandbox-runs --data @run.json' },

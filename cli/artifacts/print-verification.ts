@@ -1,9 +1,17 @@
 /** Shows what was seen of a signed statement, and says it in the exit code. */
-import type { Context } from '../shell/command.ts';
+import type { Context, ShapeOf } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';
 import { neutraliseLine, padEnd } from '../shell/text.ts';
 import type { Check, Verification } from './checks.ts';
 import { isJson } from '../shell/output.ts';
+
+export const VERIFICATION = {
+  ok: '',
+  checks: { check: '', ok: '', detail: '' } satisfies ShapeOf<Check>,
+  predicateType: '',
+  subject: '',
+  keyId: '',
+} satisfies ShapeOf<Verification>;
 
 export async function printVerification(context: Context, verification: Verification): Promise<number> {
   const { output } = context;

@@ -17,6 +17,7 @@ export function show(generated: GeneratedSpec): Own {
   return {
     description: `${generated.description} With what is stated about it, newest first: at most the first page, 20 statements. What each is worth is found out by the server; "svc artifacts verify" finds it out here.`,
     examples: [{ title: 'By id', cli: 'artifacts show art_01 --team team_01' }],
+    answer: { artifact: 'svc.artifacts.v1.Artifact', attestations: 'svc.artifacts.v1.Attestation' },
     run: showArtifact,
   };
 }

@@ -4,7 +4,7 @@ import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';
 import { verifyBundle } from './checks.ts';
 import { BUNDLE_BYTES_MAX } from './envelope.ts';
 import { findKeys, KEYS_ARG } from './key-source.ts';
-import { printVerification } from './print-verification.ts';
+import { printVerification, VERIFICATION } from './print-verification.ts';
 import { digestOfFile, imageOf, isDigest } from './subject.ts';
 
 const ARGS = {
@@ -30,6 +30,7 @@ export const command = defineOwn({
     'Ends with 0 when everything holds, with 1 when something does not, and with 2 when a file cannot be read or holds no keys.',
   ].join('\n\n'),
   args: ARGS,
+  answer: VERIFICATION,
   examples: [
     {
       title: 'A file, offline',

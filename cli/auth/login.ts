@@ -28,6 +28,7 @@ export const command = defineOwn({
   description:
     'Signs in by e-mail and password and stores the session, or stores an API key after trying it. What is not given is asked for on a terminal. The credential goes into the profile (--profile) together with the address (--base-url), readable for you alone.',
   args: ARGS,
+  answer: false,
   examples: [
     { title: 'Sign in', cli: 'auth login --base-url https://svc.example.com --email me@example.com' },
     {

@@ -7,6 +7,7 @@ import type { Context, Own } from '../shell/command.ts';
 export const command: Own = {
   description:
     'Ends the stored session at the server and forgets the profile with its credential. An API key stays good; "svc keys revoke" ends it. Credentials of the environment are not touched.',
+  answer: false,
   run: logout,
 };
 

@@ -10,6 +10,12 @@ export const command: Own = {
   description:
     'Shows address, credential and account in use, and asks the server whether the credential is still good. Ends with 4 when it is not.',
   auth: 'optional',
+  answer: {
+    baseUrl: '',
+    credentialFrom: '',
+    sessionEndsAt: '',
+    account: 'svc.account.v1.WhoamiResponse',
+  },
   run: showStatus,
 };
 

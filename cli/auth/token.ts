@@ -6,6 +6,7 @@ import { EXIT } from '../shell/exit.ts';
 export const command: Own = {
   description:
     'Prints the credential in use, an API key or a session token, for programs that send it themselves. It is a secret.',
+  answer: false,
   examples: [
     { title: 'With another client', cli: 'auth token | xargs -I{} curl -H "authorization: Bearer {}" …' },
   ],

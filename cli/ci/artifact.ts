@@ -15,13 +15,14 @@ import { ID_TOKEN, reportingClient } from './id-token.ts';
 import { detectJob, JOB_ARGS, withDefaults } from './job.ts';
 
 const ARGS = {
-  connection: {
+  connectionId: {
     type: 'string',
-    valueHint: 'ci-connection-id',
+    flag: 'connection',
     description: 'CI connection of the repository. Needed, unless --run is given.',
   },
-  run: {
+  ciRunId: {
     type: 'string',
+    flag: 'run',
     valueHint: 'run-id',
     description:
       'CI run: its id, or <ci-connection-id>:<attempt>:<external-run-id>. Default: the run of this job, told by the CI system.',
@@ -98,14 +99,14 @@ async function runOf(context: Reporting) {
   const { args } = context;
   const detected = await detectJob(context, { strict: false });
   const provider = detected?.provider;
-  if (args.run !== undefined) {
-    const ciConnectionId = args.connection ?? /^([^:]+):/.exec(args.run)?.[1];
-    return { runId: args.run, ciConnectionId, provider };
+  const { connectionId, ciRunId } = args;
+  if (ciRunId !== undefined) {
+    const ciConnectionId = connectionId ?? /^([^:]+):/.exec(ciRunId)?.[1];
+    return { runId: ciRunId, ciConnectionId, provider };
   }
-  if (args.connection === undefined)
-    throw new UsageError('nothing names the run: give --connection or --run');
+  if (connectionId === undefined) throw new UsageError('nothing names the run: give --connection or --run');
   if (detected?.runId === undefined)
     throw new UsageError('the environment does not tell the id of the run: give --run');
   const { runId, attempt = 1 } = detected;
-  return { runId: `${args.connection}:${attempt}:${runId}`, ciConnectionId: args.connection, provider };
+  return { runId: `${connectionId}:${attempt}:${runId}`, ciConnectionId: connectionId, provider };
 }

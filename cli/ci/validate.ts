@@ -21,7 +21,7 @@ import {
   type DefinitionProblem,
   type ParsedDefinition,
 } from '@svc/sdk/ci-definitions';
-import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';
+import { defineOwn, type ContextOf, type OwnArgs, type ShapeOf } from '../shell/command.ts';
 import { messageOf, UsageError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
 import { neutraliseLine } from '../shell/text.ts';
@@ -45,10 +45,32 @@ const ARGS = {
   },
 } satisfies OwnArgs;
 
+const PIPELINE = {
+  provider: '',
+  name: '',
+  path: '',
+  jobs: { name: '', line: '', stage: '', matrix: '', calls: '', disabled: '' },
+  triggers: '',
+  deployDetected: '',
+  evidence: { line: '', text: '', why: '', strength: '' },
+  partial: '',
+  dynamic: '',
+  opaque: '',
+  matrix: '',
+  includes: '',
+} satisfies ShapeOf<ParsedDefinition['pipelines'][number]>;
+const CHECKED = {
+  path: '',
+  provider: '',
+  pipelines: PIPELINE,
+  problems: { line: '', column: '', message: '', severity: '' } satisfies ShapeOf<DefinitionProblem>,
+} satisfies ShapeOf<Checked>;
+
 export const command = defineOwn({
   description:
     'Shows what discovery finds in the CI files of a working tree: pipelines, jobs, triggers, whether they deploy and why. Needs no server and no credential. The last line says which files failed. Ends with 1 when nothing would be found or a file has errors.',
   args: ARGS,
+  answer: { valid: '', failed: '', files: CHECKED },
   examples: [
     { title: 'Everything in this repository', cli: 'ci validate' },
     { title: 'One file', cli: 'ci validate --file .github/workflows/deploy.yml' },

@@ -4,6 +4,8 @@ import {
   choiceWords,
   flagWords,
   knownPaths,
+  nameFlags,
+  nameWords,
   nextWords,
   quote,
   spellings,
@@ -14,6 +16,7 @@ import {
 export function bashScript(tree: CompletionTree): string {
   return `# bash completion of svc
 _svc() {
+  COMPREPLY=()
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} path='' words='' word skip='' i
   # The command so far: words that are neither flags nor the value of a flag.
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -27,7 +30,7 @@ _svc() {
     esac
   done
   case "$path:$prev" in
-${valueCases(tree).join('\n')}
+${[...valueCases(tree), ...nameCases(tree)].join('\n')}
   esac
   if [[ -n $words ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
@@ -45,6 +48,14 @@ ${flagCases(tree).join('\n')}
     case $path in
 ${wordCases(tree).join('\n')}
     esac
+    # Names of the first argument, which follows the command.
+    if [[ -z $words && $prev == "\${path##* }" ]]; then
+      case $path in
+${nameWords(tree)
+  .map(([path, names]) => `        ${quote(path)}) _svc_names ${names}; return ;;`)
+  .join('\n')}
+      esac
+    fi
   fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
@@ -53,6 +64,15 @@ _svc_known() {
     ${knownPaths(tree).map(quote).join('|')}) return 0 ;;
   esac
   return 1
+}
+# Names may hold anything: they are read as they are, and never expanded.
+_svc_names() {
+  local name
+  while IFS= read -r name; do
+    name=$(printf '%q' "$name")
+    if [[ $name == "$cur"* ]]; then COMPREPLY+=("$name"); fi
+  done < <(svc completion names "$1" "\${cur//\\\\/}" 2> /dev/null)
+  if [[ \${#COMPREPLY[@]} == 1 && \${COMPREPLY[0]} == */ ]]; then compopt -o nospace 2> /dev/null; fi
 }
 complete -F _svc svc
 `;
@@ -63,6 +83,12 @@ function valueCases(tree: CompletionTree): string[] {
     const names = spellings(flag).map((name) => prefix + name);
     return `    ${names.join('|')}) words=${quote(flag.values.join(' '))} ;;`;
   });
+}
+
+function nameCases(tree: CompletionTree): string[] {
+  return nameFlags(tree).map(
+    ({ pattern, names }) => `    ${pattern}) ${names === undefined ? '' : `_svc_names ${names}; return `};;`,
+  );
 }
 
 function flagCases({ commands }: CompletionTree): string[] {

@@ -1,11 +1,20 @@
 /** The tree that completion scripts are printed from. */
 
+/**
+ * Kinds that `svc completion names` lists. Places are teams and projects, and behind a stroke they are
+ * environments.
+ */
+export const NAME_KINDS = ['teams', 'projects', 'environments', 'places'] as const;
+export type NameKind = (typeof NAME_KINDS)[number];
+
 export interface Flag {
   readonly flag: string;
   readonly short?: string;
   readonly takesValue: boolean;
   /** A fixed choice; empty for anything. */
   readonly values: readonly string[];
+  /** Names that it takes, which the server is asked for. */
+  readonly names?: NameKind;
   readonly description: string;
 }
 
@@ -17,6 +26,8 @@ export interface CompletionTree {
     readonly flags: readonly Flag[];
     /** Choices of the first positional. */
     readonly choices: readonly string[];
+    /** Names that the first positional takes. */
+    readonly names?: NameKind;
   }[];
   readonly globals: readonly Flag[];
 }
@@ -91,4 +102,31 @@ export function knownPaths(tree: CompletionTree): string[] {
     path.map((_word, index) => path.slice(0, index + 1).join(' ')),
   );
   return [...new Set(paths)].sort();
+}
+
+export interface NamePattern {
+  /** Matches the command so far and the flag: `*:--team`. */
+  readonly pattern: string;
+  /** Nothing for a command whose flag of this spelling takes something else. */
+  readonly names: NameKind | undefined;
+}
+
+/** Returns the flags that take names, each once; commands in which it is another flag come before it. */
+export function nameFlags({ commands }: CompletionTree): readonly NamePattern[] {
+  const usual = new Map<string, NameKind>();
+  for (const { flags } of commands)
+    for (const { flag, names } of flags) if (names !== undefined) usual.set(flag, names);
+  const others = commands.flatMap(({ path, flags }) =>
+    flags
+      .filter(({ flag, names }) => usual.has(flag) && usual.get(flag) !== names)
+      .map(({ flag, names }) => ({ pattern: `${quote(path.join(' '))}:--${flag}`, names })),
+  );
+  return [...others, ...[...usual].map(([flag, names]) => ({ pattern: `*:--${flag}`, names }))];
+}
+
+/** Returns the commands whose first positional takes names. */
+export function nameWords({ commands }: CompletionTree): readonly (readonly [string, NameKind])[] {
+  return commands.flatMap(({ path, names }) =>
+    names === undefined ? [] : [[path.join(' '), names] as const],
+  );
 }

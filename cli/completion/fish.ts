@@ -27,15 +27,21 @@ end
 function __svc_at --description 'Whether the command so far is this one'
     test (__svc_line | string collect --allow-empty) = "$argv"
 end
+function __svc_names --description 'Names that the server knows'
+    svc completion names $argv[1] (commandline -ct) 2>/dev/null
+end
 complete -c svc -f
 ${tree.globals.map((flag) => `complete -c svc ${flagOptions(flag)}`).join('\n')}
 ${wordLines(tree).join('\n')}
 ${tree.commands
-  .flatMap(({ path, flags, choices }) => [
+  .flatMap(({ path, flags, choices, names }) => [
     ...flags.map((flag) => `complete -c svc ${condition(path.join(' '))} ${flagOptions(flag)}`),
     ...(choices.length === 0
       ? []
       : [`complete -c svc ${condition(path.join(' '))} -a ${fishQuote(choices.join(' '))}`]),
+    ...(names === undefined
+      ? []
+      : [`complete -c svc ${condition(path.join(' '))} -a ${fishQuote(`(__svc_names ${names})`)}`]),
   ])
   .join('\n')}
 `;
@@ -54,12 +60,13 @@ function condition(path: string): string {
   return `-n ${fishQuote(`__svc_at ${path}`.trimEnd())}`;
 }
 
-function flagOptions({ flag, short, takesValue, values, description }: Flag): string {
+function flagOptions({ flag, short, takesValue, values, names, description }: Flag): string {
   return [
     `-l ${flag}`,
     ...(short === undefined ? [] : [`-s ${short}`]),
     ...(takesValue ? ['-r'] : []),
     ...(values.length === 0 ? [] : [`-a ${fishQuote(values.join(' '))}`]),
+    ...(names === undefined ? [] : [`-a ${fishQuote(`(__svc_names ${names})`)}`]),
     `-d ${fishQuote(description)}`,
   ].join(' ');
 }

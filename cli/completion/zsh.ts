@@ -3,6 +3,8 @@ import {
   choiceFlags,
   choiceWords,
   knownPaths,
+  nameFlags,
+  nameWords,
   nextWords,
   quote,
   spellings,
@@ -32,7 +34,7 @@ _svc() {
     esac
   done
   case "$line:$prev" in
-${valueCases(tree).join('\n')}
+${[...valueCases(tree), ...nameCases(tree)].join('\n')}
   esac
   if [[ -n $skip ]]; then _files; return; fi
   flags=(${tree.globals.map(described).join(' ')})
@@ -45,7 +47,25 @@ ${tree.commands
   case $line in
 ${wordCases(tree).join('\n')}
   esac
+  # Names of the first argument, which follows the command.
+  if [[ $PREFIX != -* && $prev == "\${line##* }" ]] && ! (( $#next )); then
+    case $line in
+${nameWords(tree)
+  .map(([path, names]) => `      ${quote(path)}) _svc_names ${names}; return ;;`)
+  .join('\n')}
+    esac
+  fi
   if [[ $PREFIX == -* ]]; then _describe -t flags flag flags; else (( $#next )) && _describe -t commands command next; fi
+}
+# Names may hold anything: they are read as they are, and quoted when they are put in.
+_svc_names() {
+  local name
+  local -a names places
+  for name in "\${(@f)$(svc completion names $1 "\${(Q)PREFIX}" 2> /dev/null)}"; do
+    if [[ $name == */ ]]; then places+=("$name"); elif [[ -n $name ]]; then names+=("$name"); fi
+  done
+  compadd -a names
+  compadd -S '' -a places
 }
 if [[ $funcstack[1] == _svc ]]; then _svc "$@"; else compdef _svc svc; fi
 `;
@@ -61,6 +81,12 @@ function valueCases(tree: CompletionTree): string[] {
     const names = spellings(flag).map((name) => prefix + name);
     return `    ${names.join('|')}) compadd -- ${flag.values.map(quote).join(' ')}; return ;;`;
   });
+}
+
+function nameCases(tree: CompletionTree): string[] {
+  return nameFlags(tree).map(
+    ({ pattern, names }) => `    ${pattern}) ${names === undefined ? '' : `_svc_names ${names}; return `};;`,
+  );
 }
 
 function wordCases(tree: CompletionTree): string[] {

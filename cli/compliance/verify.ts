@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { verifyBundle, type Check, type Verification } from '../artifacts/checks.ts';
 import { findKeys, KEYS_ARG } from '../artifacts/key-source.ts';
 import type { VerificationKey } from '../artifacts/keys.ts';
-import { printVerification } from '../artifacts/print-verification.ts';
+import { printVerification, VERIFICATION } from '../artifacts/print-verification.ts';
 import { readUpTo } from '../shell/bytes.ts';
 import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
@@ -32,6 +32,7 @@ export const command = defineOwn({
     'Ends with 0 when everything holds, with 1 when something does not, and with 2 when a file cannot be read or holds no keys.',
   ].join('\n\n'),
   args: ARGS,
+  answer: VERIFICATION,
   examples: [{ title: 'Offline', cli: 'compliance verify package.tar --keys signing-keys.json' }],
   run: async (context: ContextOf<typeof ARGS>) => {
     const { args, signal } = context;

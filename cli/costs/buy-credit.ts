@@ -1,5 +1,6 @@
 /** `svc costs buy-credit` names a page to pay at, and waits for the credit. */
 import { Costs, type CostsCreditBalanceResponse } from '@svc/sdk';
+import { consoleUrl } from '../open/console.ts';
 import { patience, watch } from '../follow/watch.ts';
 import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
@@ -13,7 +14,7 @@ const ARGS = {
     valueHint: 'amount',
     description: 'Amount in major units of the currency: 50, or 12.50.',
   },
-  team: { type: 'string', required: true, valueHint: 'team-id', description: 'Team id.' },
+  teamId: { type: 'string', flag: 'team', required: true, description: 'Team id.' },
   successUrl: {
     type: 'string',
     valueHint: 'url',
@@ -30,6 +31,7 @@ export const command = defineOwn({
   description:
     'Prints the address of a page where credit is paid for, and waits until it is there. Ctrl-C ends the wait, and not the purchase. Ends with 8 when it is not there within --timeout.',
   args: ARGS,
+  answer: 'costs credits balance',
   examples: [
     { title: 'Fifty, and wait for ten minutes', cli: 'costs buy-credit 50 --team team_01 --timeout 10m' },
   ],
@@ -39,9 +41,9 @@ export const command = defineOwn({
 
 async function buyCredit(context: ContextOf<typeof ARGS>): Promise<number> {
   const { args, output, io, signal } = context;
-  const { team } = args;
+  const { teamId } = args;
   const costs = new Costs(await context.client());
-  const before = await costs.creditBalance(team, { signal });
+  const before = await costs.creditBalance(teamId, { signal });
   const amountCents = readAmount(args.amount, before.decimals);
   if (amountCents === undefined)
     throw new UsageError(
@@ -49,9 +51,13 @@ async function buyCredit(context: ContextOf<typeof ARGS>): Promise<number> {
     );
   const known = new Set(before.blocks.map(({ id }) => id));
   const { baseUrl } = await context.connection();
-  const page = `${baseUrl.replace(/\/$/, '')}/console/costs`;
+  const page = consoleUrl(baseUrl, 'teams', teamId, 'costs');
   const { successUrl = page, cancelUrl = page } = args;
-  const checkout = await costs.createCreditCheckout(team, { amountCents, successUrl, cancelUrl }, { signal });
+  const checkout = await costs.createCreditCheckout(
+    teamId,
+    { amountCents, successUrl, cancelUrl },
+    { signal },
+  );
   await output.note(`Pay ${cents(amountCents, before)} here:\n\n  ${checkout.url}\n`);
   const isNew = ({ blocks }: CostsCreditBalanceResponse): boolean =>
     blocks.some(({ id, kind }) => kind === 'purchase' && !known.has(id));
@@ -59,7 +65,7 @@ async function buyCredit(context: ContextOf<typeof ARGS>): Promise<number> {
     { io, output },
     {
       start: before,
-      get: async (until) => await costs.creditBalance(team, { signal: until }),
+      get: async (until) => await costs.creditBalance(teamId, { signal: until }),
       isOver: isNew,
       stage: () => 'waiting',
       describe: () => 'waiting until it is paid; Ctrl-C ends the wait, and not the purchase',

@@ -184,8 +184,8 @@ describe('svc costs buy-credit', () => {
     });
     expect(api.asked.find(({ method }) => method === 'POST')!.body).toEqual({
       amountCents: 5_000,
-      successUrl: `${api.url}/console/costs`,
-      cancelUrl: `${api.url}/console/costs`,
+      successUrl: `${api.url}/console/teams/team_1/costs`,
+      cancelUrl: `${api.url}/console/teams/team_1/costs`,
     });
   });
 

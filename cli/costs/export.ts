@@ -5,7 +5,7 @@ import { deliver } from '../shell/download.ts';
 import { defined } from '../shell/paths.ts';
 
 const ARGS = {
-  team: { type: 'string', required: true, valueHint: 'team-id', description: 'Team id.' },
+  teamId: { type: 'string', flag: 'team', required: true, description: 'Team id.' },
   format: {
     type: 'enum',
     options: ['csv', 'json'],
@@ -37,6 +37,7 @@ export const command = defineOwn({
   description:
     'Exports costs by the columns of FOCUS 1.2. A file is written as FILE.part and renamed when all of it has come; what breaks off leaves nothing. At most two exports of an account run at once.',
   args: ARGS,
+  answer: false,
   examples: [
     { title: 'This month', cli: 'costs export --team team_01 --out costs.csv' },
     {
@@ -49,12 +50,12 @@ export const command = defineOwn({
 
 async function exportCosts(context: ContextOf<typeof ARGS>): Promise<void> {
   const { args, signal } = context;
-  const { team, format, since, until } = args;
+  const { teamId, format, since, until } = args;
   const params = defined({ since, until, detail: args.detail as 'days' | 'items' | undefined });
   await deliver(context, { flag: 'out', file: args.out }, async () => {
     const costs = new Costs(await context.client());
     return format === 'json'
-      ? costs.exportJson(team, params, { signal })
-      : costs.exportCsv(team, params, { signal });
+      ? costs.exportJson(teamId, params, { signal })
+      : costs.exportCsv(teamId, params, { signal });
   });
 }

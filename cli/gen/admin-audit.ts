@@ -12,9 +12,16 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
   list: {
     operation: { method: 'GET', path: '/admin/audit', items: 'entries' },
     flags: [
+      { name: 'action', description: 'Action, such as `policy.enabled`; with a dot at its end, such as `policy.`, all that begin so.' },
+      { name: 'actorId', description: 'Id of whoever acted.' },
       { name: 'cursor', description: '`nextCursor` of the page before.' },
       { name: 'limit', type: 'integer', description: 'Entries per page, 1 to 200. Default: 50.' },
+      { name: 'seq', type: 'integer', description: 'Place of the one entry.' },
+      { name: 'since', type: 'timestamp', description: 'Entries from this time on.' },
+      { name: 'target', description: 'Target of the act.' },
+      { name: 'until', type: 'timestamp', description: 'Entries before this time.' },
     ],
+    description: 'Lists entries that the chain `platform` has, newest first. Filters are those of a team\'s ledger.',
     columns: ['seq', 'at', 'action', 'target', 'actor.display'],
     auth: 'staff',
   },

@@ -14,9 +14,16 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     operation: { method: 'GET', path: '/teams/{teamId}/audit', items: 'entries' },
     flags: [
       { name: 'teamId', flag: 'team', required: true },
+      { name: 'action', description: 'Action, such as `policy.enabled`; with a dot at its end, such as `policy.`, all that begin so.' },
+      { name: 'actorId', description: 'Id of whoever acted.' },
       { name: 'cursor', description: '`nextCursor` of the page before.' },
       { name: 'limit', type: 'integer', description: 'Entries per page, 1 to 200. Default: 50.' },
+      { name: 'seq', type: 'integer', description: 'Place of the one entry.' },
+      { name: 'since', type: 'timestamp', description: 'Entries from this time on.' },
+      { name: 'target', description: 'Target of the act.' },
+      { name: 'until', type: 'timestamp', description: 'Entries before this time.' },
     ],
+    description: 'Lists entries that a team has, newest first. With a filter a page looks at 10,000 entries at most, so that one with few entries, or with none, may have a next one.',
     columns: ['seq', 'at', 'action', 'target', 'actor.display'],
   },
   verify: {

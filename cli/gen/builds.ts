@@ -98,7 +98,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'environmentId', flag: 'env', required: true },
       { name: 'override.reason', description: 'Reason, 8 to 500 characters without blanks around it. It stands in the ledger. It is set in a session, never with an API key.' },
     ],
-    description: 'Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and publishing. Errors: `not_found` (404), `build_not_deployable` (409: it did not succeed, published no image, or the environment has no deploy target), `environment_protected` (409: the environment takes promotions alone, and no promotion deployed this image there), `policy_denied` (403).',
+    description: 'Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and publishing. Storage of the environment keeps the data that it has now. Errors: `not_found` (404), `build_not_deployable` (409: it did not succeed, published no image, or the environment has no deploy target), `environment_protected` (409: the environment takes promotions alone, and no promotion deployed this image there), `policy_denied` (403).',
     destructive: true,
   },
   trace: {

@@ -248,6 +248,20 @@ export const groups = groupsOf({
     },
     load: () => import('./costs.ts'),
   },
+  domains: {
+    area: 'apps',
+    summary: 'Domains of environments, and HTTPS for them',
+    verbs: { create: 'add' },
+    commands: {
+      add: 'Adds a domain',
+      delete: 'Deletes a domain',
+      'disable-ssl': 'Has the domains of an environment served by plain HTTP alone',
+      'enable-ssl': 'Has the domains of an environment served by HTTPS, those that are added later too',
+      list: 'Lists domains of an environment by their names, at most 50, each with its state and the one sentence that helps',
+      verify: 'Looks up the record that proves a domain on the service\'s machines, and answers with the state that follows',
+    },
+    load: () => import('./domains.ts'),
+  },
   environments: {
     area: 'apps',
     summary: 'Environments of a project',
@@ -284,6 +298,14 @@ export const groups = groupsOf({
       node: 'Returns one node',
     },
     load: () => import('./graph.ts'),
+  },
+  hosting: {
+    area: 'apps',
+    summary: 'Where environments are deployed',
+    commands: {
+      get: 'Returns where an environment is deployed, and the state of its app as its runner saw it last',
+    },
+    load: () => import('./hosting.ts'),
   },
   incidents: {
     area: 'operations',
@@ -345,6 +367,7 @@ export const groups = groupsOf({
     area: 'delivery',
     summary: 'Rules for builds, releases, promotions and deploys',
     commands: {
+      check: 'Checks a document as `create` and `updateDocument` do, and keeps nothing',
       create: 'Creates a policy, which is disabled until `enable`',
       decisions: 'Lists what a policy decided at gates, newest first, kept for 90 days',
       disable: 'Takes a policy out of force',
@@ -415,6 +438,15 @@ export const groups = groupsOf({
       'list-for-team': 'Lists releases of a team, of all its projects, newest first',
     },
     load: () => import('./releases.ts'),
+  },
+  repositories: {
+    area: 'apps',
+    summary: 'Repositories that a team can build',
+    feature: 'host.ci',
+    commands: {
+      list: 'Lists the repositories of a team in the order of their ids, 50 a page',
+    },
+    load: () => import('./repositories.ts'),
   },
   residency: {
     area: 'delivery',
@@ -496,6 +528,16 @@ export const groups = groupsOf({
     },
     load: () => import('./spaces.ts'),
   },
+  storage: {
+    area: 'apps',
+    summary: 'Storage of environments',
+    commands: {
+      create: 'Adds storage to an environment',
+      delete: 'Takes storage from an environment',
+      list: 'Lists the storage of an environment, ordered by the path in the container, at most 20',
+    },
+    load: () => import('./storage.ts'),
+  },
   'team-shares': {
     area: 'engine',
     summary: 'Staff: shares of teams in the service\'s pool',
@@ -524,6 +566,7 @@ export const groups = groupsOf({
       'members list': 'Lists members of a team, ordered by user name, at most 500',
       'members remove': 'Removes a member, or lets the caller leave',
       'members set-role': 'Changes the role that a member has',
+      overview: 'Returns what somebody wants to know first of a team',
       search: 'Finds what a team has and the caller may see',
       update: 'Changes the named fields and leaves the others',
     },

@@ -10,6 +10,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: [],
     fields: ['adminBillingTaskId', 'taskId'],
     list: { method: 'GET', path: '/admin/billing/tasks', returns: 'tasks' },
+    page: '/staff/billing/tasks/{id}',
   },
   'admin/ci/deliveries': {
     word: 'admin ci delivery',
@@ -18,6 +19,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: [],
     fields: ['adminCiDeliveryId', 'deliveryId'],
     list: { method: 'GET', path: '/admin/ci/deliveries', items: 'deliveries' },
+    page: '/staff/ci/deliveries/{id}',
   },
   'admin/signing-keys': {
     word: 'admin signing key',
@@ -26,6 +28,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: [],
     fields: ['adminSigningKeyId'],
     list: { method: 'GET', path: '/admin/signing-keys', returns: 'keys' },
+    page: '/staff/signing-keys/{id}',
   },
   'admin/teams': {
     word: 'admin team',
@@ -34,6 +37,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['name'],
     fields: ['adminTeamId'],
     list: { method: 'GET', path: '/admin/teams', items: 'teams' },
+    page: '/staff/teams/{id}',
   },
   'api-keys': {
     word: 'api key',
@@ -42,6 +46,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['name'],
     fields: ['apiKeyId'],
     list: { method: 'GET', path: '/api-keys', returns: 'apiKeys' },
+    page: '/account/api-keys/{id}',
   },
   artifacts: {
     word: 'artifact',
@@ -50,6 +55,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['name'],
     fields: ['artifactId'],
     list: { method: 'GET', path: '/teams/{teamId}/artifacts', items: 'artifacts' },
+    page: '/teams/{teamId}/artifacts/{id}',
   },
   attestations: {
     word: 'attestation',
@@ -66,6 +72,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: [],
     fields: ['budgetId'],
     list: { method: 'GET', path: '/teams/{teamId}/budgets', returns: 'budgets' },
+    page: '/teams/{teamId}/budgets/{id}',
   },
   'build-steps': {
     word: 'build step',
@@ -74,6 +81,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: [],
     fields: ['buildStepId', 'stepId'],
     list: { method: 'GET', path: '/environments/{environmentId}/build-steps', returns: 'buildSteps' },
+    page: '/environments/{environmentId}/build-steps/{id}',
   },
   builds: {
     word: 'build',
@@ -82,6 +90,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: [],
     fields: ['buildId'],
     list: { method: 'GET', path: '/environments/{environmentId}/builds', items: 'builds' },
+    page: '/environments/{environmentId}/builds/{id}',
   },
   'ci/connections': {
     word: 'ci connection',
@@ -90,6 +99,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['repositoryPath'],
     fields: ['ciConnectionId', 'connectionId'],
     list: { method: 'GET', path: '/teams/{teamId}/ci/connections', items: 'connections' },
+    page: '/teams/{teamId}/ci/connections/{id}',
   },
   'ci/runs': {
     word: 'ci run',
@@ -98,6 +108,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: [],
     fields: ['ciRunId'],
     list: { method: 'GET', path: '/teams/{teamId}/ci/runs', items: 'runs' },
+    page: '/teams/{teamId}/ci/runs/{id}',
   },
   'compliance/packages': {
     word: 'compliance package',
@@ -106,6 +117,16 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: [],
     fields: ['compliancePackageId', 'packageId'],
     list: { method: 'GET', path: '/teams/{teamId}/compliance/packages', items: 'packages' },
+    page: '/teams/{teamId}/compliance/packages/{id}',
+  },
+  domains: {
+    word: 'domain',
+    prefix: 'dom',
+    id: 'id',
+    names: ['name'],
+    fields: ['domainId'],
+    list: { method: 'GET', path: '/environments/{environmentId}/domains', returns: 'domains' },
+    page: '/environments/{environmentId}/domains/{id}',
   },
   environments: {
     word: 'environment',
@@ -114,6 +135,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['name'],
     fields: ['environmentId'],
     list: { method: 'GET', path: '/projects/{projectId}/environments', returns: 'environments' },
+    page: '/environments/{id}',
   },
   incidents: {
     word: 'incident',
@@ -122,6 +144,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: [],
     fields: ['incidentId'],
     list: { method: 'GET', path: '/environments/{environmentId}/incidents', items: 'incidents' },
+    page: '/environments/{environmentId}/incidents/{id}',
   },
   invites: {
     word: 'invite',
@@ -130,6 +153,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['email'],
     fields: ['inviteId'],
     list: { method: 'GET', path: '/teams/{teamId}/invites', returns: 'invites' },
+    page: '/teams/{teamId}/invites/{id}',
   },
   members: {
     word: 'member',
@@ -138,6 +162,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['email', 'username'],
     fields: ['memberId', 'userId'],
     list: { method: 'GET', path: '/teams/{teamId}/members', returns: 'members' },
+    page: '/teams/{teamId}/members/{id}',
   },
   notifications: {
     word: 'notification',
@@ -146,6 +171,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: [],
     fields: ['notificationId'],
     list: { method: 'GET', path: '/notifications', returns: 'notifications' },
+    page: '/account/notifications/{id}',
   },
   policies: {
     word: 'policy',
@@ -154,6 +180,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['name'],
     fields: ['policyId'],
     list: { method: 'GET', path: '/teams/{teamId}/policies', returns: 'policies' },
+    page: '/teams/{teamId}/policies/{id}',
   },
   projects: {
     word: 'project',
@@ -162,6 +189,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['name', 'slug'],
     fields: ['idOrSlug', 'projectId'],
     list: { method: 'GET', path: '/projects', items: 'projects' },
+    page: '/projects/{id}',
   },
   promotions: {
     word: 'promotion',
@@ -170,6 +198,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['version'],
     fields: ['promotionId'],
     list: { method: 'GET', path: '/environments/{environmentId}/promotions', items: 'promotions' },
+    page: '/environments/{environmentId}/promotions/{id}',
   },
   regions: {
     word: 'region',
@@ -178,6 +207,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['name'],
     fields: ['regionId'],
     list: { method: 'GET', path: '/regions', returns: 'regions' },
+    page: '/account/regions',
   },
   registries: {
     word: 'registry',
@@ -186,6 +216,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['host'],
     fields: ['registryId'],
     list: { method: 'GET', path: '/teams/{teamId}/registries', returns: 'registries' },
+    page: '/teams/{teamId}/registries/{id}',
   },
   releases: {
     word: 'release',
@@ -194,6 +225,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['version'],
     fields: ['releaseId'],
     list: { method: 'GET', path: '/projects/{projectId}/releases', items: 'releases' },
+    page: '/projects/{projectId}/releases/{id}',
   },
   'runner-groups': {
     word: 'runner group',
@@ -202,6 +234,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['name'],
     fields: ['groupId', 'runnerGroupId'],
     list: { method: 'GET', path: '/teams/{teamId}/runner-groups', returns: 'runnerGroups' },
+    page: '/teams/{teamId}/runner-groups/{id}',
   },
   runners: {
     word: 'runner',
@@ -210,6 +243,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['name'],
     fields: ['runnerId'],
     list: { method: 'GET', path: '/teams/{teamId}/runners', returns: 'runners' },
+    page: '/teams/{teamId}/runners/{id}',
   },
   'sandbox-runs': {
     word: 'sandbox run',
@@ -218,6 +252,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: [],
     fields: ['sandboxRunId'],
     list: { method: 'GET', path: '/teams/{teamId}/sandbox-runs', items: 'sandboxRuns' },
+    page: '/teams/{teamId}/sandbox-runs/{id}',
   },
   spaces: {
     word: 'space',
@@ -226,6 +261,16 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['name'],
     fields: ['spaceId'],
     list: { method: 'GET', path: '/spaces', returns: 'spaces' },
+    page: '/account/spaces/{id}',
+  },
+  storage: {
+    word: 'storage',
+    prefix: 'mnt',
+    id: 'id',
+    names: [],
+    fields: ['storageId', 'storageMountId'],
+    list: { method: 'GET', path: '/environments/{environmentId}/storage', returns: 'mounts' },
+    page: '/environments/{environmentId}/storage/{id}',
   },
   teams: {
     word: 'team',
@@ -234,6 +279,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['name'],
     fields: ['teamId'],
     list: { method: 'GET', path: '/teams', returns: 'teams' },
+    page: '/teams/{id}',
   },
   'trusted-identities': {
     word: 'trusted identity',
@@ -242,6 +288,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['name'],
     fields: ['identityId', 'trustedIdentityId'],
     list: { method: 'GET', path: '/teams/{teamId}/trusted-identities', returns: 'identities' },
+    page: '/teams/{teamId}/trusted-identities/{id}',
   },
   'trusted-keys': {
     word: 'trusted key',
@@ -250,6 +297,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['name'],
     fields: ['trustedKeyId'],
     list: { method: 'GET', path: '/teams/{teamId}/trusted-keys', returns: 'keys' },
+    page: '/teams/{teamId}/trusted-keys/{id}',
   },
   variables: {
     word: 'variable',
@@ -258,14 +306,16 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['name'],
     fields: ['variableId'],
     list: { method: 'GET', path: '/environments/{environmentId}/variables', returns: 'variables' },
+    page: '/environments/{environmentId}/variables/{id}',
   },
   'verified-domains': {
     word: 'verified domain',
     prefix: 'vdm',
     id: 'id',
     names: ['domain'],
-    fields: ['domainId', 'verifiedDomainId'],
+    fields: ['verifiedDomainId'],
     list: { method: 'GET', path: '/teams/{teamId}/verified-domains', returns: 'domains' },
+    page: '/teams/{teamId}/verified-domains/{id}',
   },
   'webhook-endpoints': {
     word: 'webhook endpoint',
@@ -274,6 +324,7 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['url'],
     fields: ['endpointId', 'webhookEndpointId'],
     list: { method: 'GET', path: '/teams/{teamId}/webhook-endpoints', returns: 'endpoints' },
+    page: '/teams/{teamId}/webhook-endpoints/{id}',
   },
   webhooks: {
     word: 'webhook',
@@ -282,5 +333,6 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     names: ['url'],
     fields: ['hookId', 'webhookId'],
     list: { method: 'GET', path: '/environments/{environmentId}/webhooks', returns: 'webhooks' },
+    page: '/environments/{environmentId}/webhooks/{id}',
   },
 };

@@ -2,6 +2,16 @@
 import type { PrintedCommand } from '../command.ts';
 
 export const commands: Readonly<Record<string, PrintedCommand>> = {
+  check: {
+    operation: { method: 'POST', path: '/teams/{teamId}/policies/check', body: '*' },
+    flags: [
+      { name: 'document', type: 'json', required: true, format: 'yaml', document: 'file', limit: { bytes: 65536 }, description: 'Document, at most 65,536 bytes.' },
+      { name: 'teamId', flag: 'team', required: true },
+    ],
+    description: 'Checks a document as `create` and `updateDocument` do, and keeps nothing. Errors: `policy_document_invalid` (400, `details.problems` has all of them, each with its place: `where`, a JSON pointer, and in an expression `position`, the characters before it).',
+    bodyBytesMax: 286848,
+    examples: [{ title: 'Whether a draft can be saved', cli: 'policies check --team team_01 --document draft.yaml' }],
+  },
   create: {
     operation: { method: 'POST', path: '/teams/{teamId}/policies', body: '*' },
     positionals: [

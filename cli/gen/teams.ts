@@ -132,6 +132,13 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     ],
     description: 'Changes the role that a member has. Nobody can give a role above the own one, owners and admins are made with a session, an API key gives a role only when it holds all of its scopes, and a team keeps at least one owner. Open invitations that the member made and may not make with the new role end. Errors: `not_found` (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403), `last_owner` (409).',
   },
+  overview: {
+    operation: { method: 'GET', path: '/teams/{teamId}/overview' },
+    positionals: [
+      { name: 'teamId' },
+    ],
+    description: 'Returns what somebody wants to know first of a team: what is still to be set up, what waits for the caller, what is at work and why the rest waits, what runs where, how the runners are, and what the month has cost so far. Parts of a platform feature that is off, or that the caller may not see, are absent.',
+  },
   search: {
     operation: { method: 'GET', path: '/teams/{teamId}/search', returns: 'hits' },
     positionals: [

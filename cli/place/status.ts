@@ -13,6 +13,12 @@ export const command: Own = {
   description:
     'Shows address, account, team, project and environment in use, and where each comes from. Ends with 4 when not signed in, and with 1 when something in use is not there.',
   auth: 'optional',
+  answer: {
+    baseUrl: '',
+    account: '',
+    credentialFrom: '',
+    ...Object.fromEntries(PLACE_KINDS.map((kind) => [kind, { id: '', name: '', from: '', problem: '' }])),
+  },
   run: showStatus,
 };
 

@@ -33,6 +33,7 @@ type Choosing = ContextOf<typeof ARGS>;
 export const command = defineOwn({
   description: `Chooses the team, project or environment that commands work in where they name none. It is kept in the profile, or with --here in ${PLACE_FILE} of the folder, which names places and holds no address and no credential. Flags, the variables SVC_TEAM, SVC_PROJECT and SVC_ENVIRONMENT, and that file count before the profile.`,
   args: ARGS,
+  answer: false,
   auth: 'required',
   examples: [
     { title: 'A team', cli: 'use "first team"' },

@@ -22,9 +22,9 @@ import {
 
 const ARGS = {
   wait: { type: 'boolean', alias: 'w', description: 'Wait for the promotion to end, then print it.' },
-  artifact: {
+  artifactId: {
     type: 'string',
-    valueHint: 'artifact-id',
+    flag: 'artifact',
     description: 'Image of the release that is deployed, where it has several.',
   },
 } satisfies OwnArgs;
@@ -51,7 +51,8 @@ export function create(generated: GeneratedSpec): Own {
 
 async function createPromotion(context: ContextOf<typeof ARGS>): Promise<number> {
   const { args, output, io } = context;
-  const image = args.artifact === undefined ? {} : { artifactId: args.artifact };
+  const { artifactId } = args;
+  const image = artifactId === undefined ? {} : { artifactId };
   const patient = patience(context);
   const promotion = await answerOf<Promotion>(
     context,

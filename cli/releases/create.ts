@@ -20,13 +20,14 @@ const INTERVAL_MS = 1_000;
 
 const ARTIFACT = describeFlag({
   flag: 'artifact',
+  name: 'artifactId',
   type: 'string',
   repeated: true,
-  placeholder: 'artifact-id',
-  description: 'Artifact of the team, by its id; may be given up to 100 times.',
+  description: 'Artifact of the team; at most 100.',
 });
 const BUILD = describeFlag({
   flag: 'build',
+  name: 'buildId',
   type: 'string',
   placeholder: 'build-id',
   description: 'Build of the project whose image the release is of.',
@@ -52,8 +53,8 @@ export function create(generated: GeneratedSpec): Own {
 
 async function createRelease(context: Context): Promise<void> {
   const { args, input, output } = context;
-  const built = args['build'] === undefined ? [] : [(await imageOf(context, String(args['build']))).id];
-  const artifactIds = new Set([...listOf(input['artifactIds']), ...listOf(args['artifact']), ...built]);
+  const built = args['buildId'] === undefined ? [] : [(await imageOf(context, String(args['buildId']))).id];
+  const artifactIds = new Set([...listOf(input['artifactIds']), ...listOf(args['artifactId']), ...built]);
   const body = artifactIds.size === 0 ? input : { ...input, artifactIds: [...artifactIds] };
   await output.value(await answerOf<Release>(context, body));
 }

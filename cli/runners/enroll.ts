@@ -47,7 +47,7 @@ async function noteRegion(context: Context, teamId: string): Promise<void> {
     const regions = await new Regions(client).list({ signal });
     const region = regions.find((each) => each.operator === 'customer');
     await output.note(
-      `warning: team ${teamId} is in a region of the service, which sends no work to the team's own runners; ask the service's operator to move it: "svc admin-teams set-region ${teamId} ${region?.id ?? '<region-id>'}"`,
+      `warning: team ${teamId} is in a region of the service, which sends no work to the team's own runners; ask the service's operator to move it: "svc admin-teams set-region ${teamId} ${region?.id ?? '<region>'}"`,
     );
   } catch (error) {
     // The token was issued, and a key that may do no more than that is no failure.

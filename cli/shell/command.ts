@@ -51,6 +51,20 @@ export interface Context {
 /** The context with the command's own arguments, in the types that citty has for their definitions. */
 export type ContextOf<A extends ArgsDef> = Context & { readonly args: ParsedArgs<A> };
 
+/** Fields of an object: '' is plain, '*' is anything, and all else is a message of the contracts. */
+export interface AnswerShape {
+  readonly [field: string]: string | AnswerShape;
+}
+
+/** Keeps a shape to the fields of a type. */
+export type ShapeOf<T> = { readonly [field in keyof Required<T>]: string | AnswerShape };
+
+/**
+ * Says what a command prints as JSON: the answer of a command of the contracts, by its words, or an object of
+ * its own, or '*' for anything. False is for one that prints text alone.
+ */
+export type AnswerSpec = string | AnswerShape | false;
+
 interface Conduct {
   /**
    * `--timeout` is how long the command waits for an outcome, not how long the API may take; it minds it
@@ -72,8 +86,7 @@ interface Conduct {
 
 export interface Command extends Conduct {
   readonly spec: Spec;
-  /** Words of the contract whose answer the command prints; absent where it prints something of its own. */
-  readonly line?: string;
+  readonly answer: AnswerSpec;
 }
 
 /**
@@ -81,11 +94,18 @@ export interface Command extends Conduct {
  */
 export interface Own extends Partial<Omit<Spec, 'group' | 'words' | 'summary'>>, Conduct {
   readonly args?: OwnArgs;
+  /** Absent where it is that of the generated command that it stands over. */
+  readonly answer?: AnswerSpec;
 }
 
 /** Arguments by property: `apiKeyStdin` is `--api-key-stdin`. */
 export type OwnArgs = Record<string, OwnArg>;
-type OwnArg = ArgDef & { readonly sensitive?: true; readonly options?: string[] };
+type OwnArg = ArgDef & {
+  readonly sensitive?: true;
+  readonly options?: string[];
+  /** The flag, where the property is called otherwise: `teamId` takes the name of a team by `--team`. */
+  readonly flag?: string;
+};
 
 export function defineOwn<const A extends OwnArgs>(
   own: Omit<Own, 'args' | 'run'> & {
@@ -130,7 +150,7 @@ export function argFields(args: OwnArgs): {
 }
 
 function argField(name: string, def: OwnArg): FieldSpec {
-  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const flag = def.flag ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   return {
     ...describeFlag({
       flag,
@@ -159,6 +179,11 @@ export function describeFlag(field: DescribedFlag): FieldSpec {
     placeholder: field.flag,
     ...field,
   };
+}
+
+/** It is the command's own, and no part of the request. */
+export function isOwn({ operation, locals }: Spec, field: ShellField): boolean {
+  return operation === undefined || locals.includes(field);
 }
 
 /** `svc runs create` */

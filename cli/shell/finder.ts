@@ -17,6 +17,8 @@ import { nearest } from './suggest.ts';
 const LISTED_MAX = 1_000;
 const PAGE = 200;
 const SHOWN_MAX = 10;
+/** Most that a search answers. */
+const HITS_MAX = 50;
 
 const SEARCH: Operation = { method: 'GET', path: '/teams/{teamId}/search', returns: 'hits' };
 const GET_PROJECT: Operation = { method: 'GET', path: '/projects/{idOrSlug}' };
@@ -69,15 +71,25 @@ export class Finder {
     if (isId(kind, text)) return text;
     // Without a name there is nothing to look for, and the server says what is wrong.
     if (kind.names.length === 0 && !BEGINNING.test(text)) return text;
-    return theOne(kind, text, await this.#matches(key, text, scope));
+    return theOne(kind.word, text, await this.#matches(key, text, scope)).id;
   }
 
   /** Returns all things that go by the text, also where there are none. */
   async called(key: 'teams' | 'projects', text: string): Promise<readonly Match[]> {
     const kind = kindAt(key);
-    const { inside } = await this.#inside(key, text, {});
-    const things = await this.#all(kind, inside);
+    const things = await this.allAt(key, text);
     return things.filter((thing) => isCalled(kind, thing, text)).map((thing) => matchOf(kind, thing));
+  }
+
+  /** Returns all things of a kind, in the project or team that the text begins with, or in that in use. */
+  async allAt(key: string, text: string): Promise<readonly Json[]> {
+    const { inside } = await this.#inside(key, text, {});
+    return await this.#all(kindAt(key), inside);
+  }
+
+  /** Finds what a team has, by a part of the name or by the beginning of the id. */
+  async search(teamId: unknown, text: string): Promise<readonly Json[]> {
+    return await this.#read(SEARCH, { teamId, text, limit: HITS_MAX });
   }
 
   /** Returns all things that go by the text. */
@@ -154,8 +166,7 @@ export class Finder {
 
   /** An environment whose project nobody named is looked for in the whole team. */
   async #searched(kind: KindSpec, name: string, scope: Scope): Promise<readonly Match[]> {
-    const teamId = scope['teamId'] ?? (await this.#named('team'));
-    const hits = await this.#read(SEARCH, { teamId, text: name, limit: 50 });
+    const hits = await this.search(scope['teamId'] ?? (await this.#named('team')), name);
     return hits
       .filter((hit) => hit['kind'] === kind.word && isCalled(kind, hit, name))
       .map((hit) => matchOf(kind, hit));
@@ -191,7 +202,7 @@ export class Finder {
     if (kind === kindAt(KEYS.project) && scope['teamId'] !== undefined) input['teamId'] = scope['teamId'];
     // The search takes the beginning of an id, of things that are too many to look through.
     if (beginning !== undefined && input['teamId'] !== undefined)
-      return await this.#read(SEARCH, { teamId: input['teamId'], text: beginning });
+      return await this.search(input['teamId'], beginning);
     const name = JSON.stringify([kind.list.path, input]);
     const known = this.#lists.get(name) ?? this.#listed(kind, input);
     this.#lists.set(name, known);
@@ -227,11 +238,12 @@ export class Finder {
   }
 }
 
-function theOne({ word }: KindSpec, text: string, [match, ...others]: readonly Match[]): string {
-  if (match !== undefined && others.length === 0) return match.id;
-  const all = match === undefined ? [] : [match, ...others];
-  if (all.length === 0)
+/** Returns the one; throws where there is none, or where there are several. */
+export function theOne(word: string, text: string, [match, ...others]: readonly Match[]): Match {
+  if (match === undefined)
     throw new CliError('not_found', `there is no ${word} "${text}"`, { exitCode: EXIT.notFound });
+  if (others.length === 0) return match;
+  const all = [match, ...others];
   const shown = all.slice(0, SHOWN_MAX).map(({ about }) => about);
   throw new UsageError(`${all.length} ${pluralOf(word)} go by "${text}"; give the id of one`, {
     hints: [...shown, ...(all.length > SHOWN_MAX ? [`and ${all.length - SHOWN_MAX} more`] : [])],
@@ -255,7 +267,7 @@ function standsAlone(text: string | undefined): boolean {
   return text !== undefined && (text.includes('/') || isId(kindAt(KEYS.environment), text));
 }
 
-function isCalled({ id, names }: KindSpec, thing: Json, text: string): boolean {
+export function isCalled({ id, names }: Pick<KindSpec, 'id' | 'names'>, thing: Json, text: string): boolean {
   if (names.some((name) => thing[name] === text)) return true;
   return BEGINNING.test(text) && textOf(thing[id])?.startsWith(text) === true;
 }

@@ -48,6 +48,12 @@ export const GLOBAL_FLAGS: readonly GlobalFlag[] = [
     description: 'Print JSON as the API answered it, or only these fields: --json=id,state.',
   },
   {
+    flag: 'jq',
+    placeholder: 'expression',
+    description:
+      'Print what this jq expression makes of the JSON: texts as they are, all else as JSON. Of a list it gets the whole list, with -o jsonl each item.',
+  },
+  {
     flag: 'output',
     short: 'o',
     placeholder: 'format',
@@ -78,7 +84,9 @@ export interface Globals {
   readonly profile?: string;
   readonly baseUrl?: string;
   readonly apiKey?: string;
+  /** It is true with `--jq`, too. */
   readonly json: boolean;
+  readonly jq?: string;
   /** Fields of `--json=a,b`. */
   readonly fields?: readonly string[];
   /** Value as typed: a format, see `formatOf`, or a file. */
@@ -172,7 +180,7 @@ export function wantsJson(words: readonly string[]): boolean {
   const before = end === -1 ? words : words.slice(0, end);
   return before.some(
     (word, index) =>
-      /^--json(=|$)/.test(word) ||
+      /^--(json|jq)(=|$)/.test(word) ||
       /^(-o=?|--output=)jsonl?$/.test(word) ||
       (/^jsonl?$/.test(word) && /^(-o|--output)$/.test(before[index - 1] ?? '')),
   );
@@ -227,7 +235,8 @@ function readGlobals(args: ParsedArgs<typeof GLOBAL_ARGS>): Globals {
     profile: text('profile'),
     baseUrl: text('baseUrl'),
     apiKey: text('apiKey'),
-    json: json !== undefined,
+    json: json !== undefined || args['jq'] !== undefined,
+    jq: text('jq'),
     fields,
     output: text('output'),
     timeoutMs: timeout === undefined ? undefined : readTimeout(timeout),
@@ -242,11 +251,17 @@ function readGlobals(args: ParsedArgs<typeof GLOBAL_ARGS>): Globals {
 }
 
 /** The format that `--output` and `--json` name; nothing where neither was given. */
-export function formatOf({ output: text, json }: Pick<Globals, 'json' | 'output'>): Format | undefined {
+export function formatOf({
+  output: text,
+  json,
+  jq,
+}: Pick<Globals, 'json' | 'jq' | 'output'>): Format | undefined {
   if (text === undefined) return json ? 'json' : undefined;
   const format = FORMATS.find((known) => known === text);
   if (json && (format === 'table' || format === 'tsv'))
-    throw new UsageError(`--json and --output ${format} contradict each other`);
+    throw new UsageError(
+      `--${jq === undefined ? 'json' : 'jq'} and --output ${format} contradict each other`,
+    );
   if (format !== undefined) return format;
   // `-o` may be the beginning of a value that stands where no flag does.
   const got = /^[a-z]{1,8}$/.test(text) ? `, got "${text}"` : '';

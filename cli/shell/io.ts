@@ -26,6 +26,8 @@ export interface Io {
   readonly stdin: Source;
   readonly stdout: Sink;
   readonly stderr: Sink;
+  /** Starts the browser at an address, and tells if there is one. */
+  readonly browse: (url: string) => Promise<boolean>;
   /** It returns milliseconds since 1970. */
   readonly now: () => number;
   /** Settles after `ms`, or at once when `signal` is aborted. */

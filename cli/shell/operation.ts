@@ -3,7 +3,7 @@ import type { CallOptions, Client, Operation } from '@svc/sdk';
 import { commandLine, type Context } from './command.ts';
 import { UsageError } from './errors.ts';
 import { isJson } from './output.ts';
-import { isRecord } from './paths.ts';
+import { isRecord, type Json } from './paths.ts';
 
 export async function runOperation(context: Context): Promise<void> {
   const { spec, input, output } = context;
@@ -41,8 +41,18 @@ export function operationOf({ spec }: Pick<Context, 'spec'>): Operation {
 export async function printAnswer({ spec, output }: Context, answer: unknown): Promise<void> {
   const inner = isRecord(answer) && spec.rows !== undefined ? answer[spec.rows] : answer;
   if (Array.isArray(answer) || (!isJson(output) && Array.isArray(inner))) {
-    await output.rows([Array.isArray(inner) ? inner : []], spec.columns);
+    const rows = Array.isArray(inner) ? inner : [];
+    await output.rows([rows], spec.columns);
+    if (isRecord(answer) && spec.operation?.isNumbered === true) await tellRest(output, answer, rows.length);
   } else await output.value(answer);
+}
+
+/** A page by its number is told of beside its rows: what is wrong with it, and which one is next. */
+async function tellRest(output: Context['output'], answer: Json, count: number): Promise<void> {
+  const { problems, nextPage } = answer;
+  for (const problem of Array.isArray(problems) ? problems : []) await output.note(String(problem));
+  if (typeof nextPage === 'number')
+    await output.note(`${count} shown, and there are more: --page ${nextPage}`);
 }
 
 /** Rows of a list where nobody says how many. */

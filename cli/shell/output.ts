@@ -6,12 +6,12 @@
 import { blockForPeople, blockForPrograms } from './block.ts';
 import { cellForPeople, cellForPrograms, heading } from './cells.ts';
 import { colored, plain, wantsColor, type Paint } from './color.ts';
+import { FieldPicker } from './fields.ts';
 import { formatOf, type Format, type Globals } from './globals.ts';
 import type { Io } from './io.ts';
 import { currencyOf } from './money.ts';
-import { getPath, isRecord, setPath } from './paths.ts';
+import { getPath, isRecord } from './paths.ts';
 import { shortIds } from './short-ids.ts';
-import { nearest } from './suggest.ts';
 import { columnWidths, formatHeader, formatRow, type Column } from './table.ts';
 import { neutralise, neutraliseLog } from './text.ts';
 
@@ -44,10 +44,15 @@ export function isJson({ format }: Pick<Output, 'format'>): boolean {
   return format === 'json' || format === 'jsonl';
 }
 
-export function createOutput(io: Io, globals: Pick<Globals, 'json' | 'output' | 'fields' | 'color'>): Output {
-  const format = formatOf(globals) ?? (io.stdout.isTerminal ? 'table' : 'tsv');
-  const paint = wantsColor(io.env, io.stdout.isTerminal, globals.color) ? colored : plain;
-  const writer = new Writer(io, format, { paint, fields: globals.fields });
+export interface OutputOptions extends Pick<Globals, 'json' | 'output' | 'fields' | 'color'> {
+  /** The fields were looked at before: one that no object has is absent, and not misspelt. */
+  readonly areFieldsKnown?: boolean;
+}
+
+export function createOutput(io: Io, options: OutputOptions): Output {
+  const format = formatOf(options) ?? (io.stdout.isTerminal ? 'table' : 'tsv');
+  const paint = wantsColor(io.env, io.stdout.isTerminal, options.color) ? colored : plain;
+  const writer = new Writer(io, { format, paint }, options);
   const note = (text: string): Promise<void> => io.stderr.write(`${neutralise(text)}\n`);
   return {
     format,
@@ -67,16 +72,18 @@ class Writer {
   readonly #format: Format;
   readonly #paint: Paint;
   readonly #fields: FieldPicker | undefined;
+  readonly #areFieldsKnown: boolean;
 
   constructor(
     io: Io,
-    format: Format,
-    { paint, fields }: { readonly paint: Paint; readonly fields: readonly string[] | undefined },
+    { format, paint }: Pick<Output, 'format' | 'paint'>,
+    { fields, areFieldsKnown = false }: Pick<OutputOptions, 'fields' | 'areFieldsKnown'>,
   ) {
     this.#io = io;
     this.#format = format;
     this.#paint = paint;
     this.#fields = fields === undefined ? undefined : new FieldPicker(fields);
+    this.#areFieldsKnown = areFieldsKnown;
   }
 
   async value(value: unknown): Promise<void> {
@@ -119,9 +126,6 @@ class Writer {
     return count;
   }
 
-  /**
-   * Control characters beyond those that JSON escapes by itself are escaped too: the same JSON, and harmless.
-   */
   jsonLine(value: unknown): string {
     return this.#json(value, 0);
   }
@@ -151,6 +155,7 @@ class Writer {
   }
 
   async #warnOfUnknownFields(): Promise<void> {
+    if (this.#areFieldsKnown) return;
     for (const { field, meant } of this.#fields?.unknown() ?? []) {
       const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
       await this.#io.stderr.write(`svc: warning: the answer holds no field "${neutralise(field)}"${hint}\n`);
@@ -162,7 +167,8 @@ function lines(texts: readonly string[]): string {
   return texts.length === 0 ? '' : `${texts.join('\n')}\n`;
 }
 
-function escapeJson(text: string): string {
+/** Escapes control characters beyond those that JSON escapes by itself: the same JSON, and harmless. */
+export function escapeJson(text: string): string {
   return text.replace(
     /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -228,40 +234,4 @@ function guessColumns(page: readonly unknown[]): readonly string[] {
   );
   const first = ['id', 'name', 'key'].filter((name) => names.has(name));
   return [...new Set([...first, ...names])].slice(0, GUESSED_COLUMNS_MAX);
-}
-
-/**
- * It picks the fields of `--json=id,state`. Absent ones are null, so that every object has the same shape.
- */
-class FieldPicker {
-  readonly #fields: readonly string[];
-  readonly #found = new Set<string>();
-  readonly #offered = new Set<string>();
-  #picked = 0;
-
-  constructor(fields: readonly string[]) {
-    this.#fields = fields;
-  }
-
-  pick(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map((item) => this.pick(item));
-    if (!isRecord(value)) return value;
-    this.#picked += 1;
-    for (const name of Object.keys(value)) this.#offered.add(name);
-    const picked: Record<string, unknown> = {};
-    for (const field of this.#fields) {
-      const inner = getPath(value, field);
-      if (inner !== undefined) this.#found.add(field);
-      setPath(picked, field, inner ?? null);
-    }
-    return picked;
-  }
-
-  /** Fields that no object had: most likely misspelt, though an optional field may be absent everywhere. */
-  unknown(): readonly { readonly field: string; readonly meant: string | undefined }[] {
-    if (this.#picked === 0) return [];
-    return this.#fields
-      .filter((field) => !this.#found.has(field))
-      .map((field) => ({ field, meant: nearest(field, [...this.#offered]) }));
-  }
 }

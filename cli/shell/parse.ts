@@ -2,7 +2,7 @@
 import { parseArgs } from 'citty';
 import type { FieldSpec } from '../command.ts';
 import { addressOf } from './address.ts';
-import { commandLine, type ShellField, type Spec } from './command.ts';
+import { commandLine, isOwn, type ShellField, type Spec } from './command.ts';
 import { UsageError } from './errors.ts';
 import { GLOBAL_FLAGS, isFlag, type Token } from './globals.ts';
 import { setPath } from './paths.ts';
@@ -91,8 +91,7 @@ export function fill(spec: Spec, given: readonly GivenValue[]): Parsed {
   for (const { field, name, values } of given) {
     const value = values.some((one) => one instanceof Source) ? values : combine(field, values, name);
     if (field.required && value === '') throw new UsageError(`${name} must not be empty`);
-    const isOwn = spec.operation === undefined || spec.locals.includes(field);
-    setPath(isOwn ? args : input, field.name, value);
+    setPath(isOwn(spec, field) ? args : input, field.name, value);
   }
   const isGiven = ({ flag }: FieldSpec): boolean => given.some(({ field }) => field.flag === flag);
   const all = [...spec.positionals, ...spec.flags, ...spec.locals];

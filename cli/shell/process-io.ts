@@ -35,6 +35,7 @@ export function processIo(): Io {
     stdin: source(controller.signal, stop(SIGINT_EXIT)),
     stdout: sink(process.stdout),
     stderr: lenient(sink(process.stderr)),
+    browse: async (url) => await (await import('./browser.ts')).browse(url, process.env, process.platform),
     now: () => Date.now(),
     // An abort only ends the pause early; whoever pauses looks at the signal anyway.
     pause: (ms, signal) => delay(ms, undefined, { signal }).catch(() => undefined),

@@ -1,18 +1,22 @@
 /** Walks the table of all commands: what holds for one of them holds for each. */
 import { beforeAll, describe, expect, it } from 'vitest';
+import { shapes } from '../gen/answers.ts';
 import { kinds } from '../gen/kinds.ts';
 import { addressOf } from './address.ts';
-import { commandLine, type Spec } from './command.ts';
+import { commandLine, type AnswerShape, type Command, type Spec } from './command.ts';
 import { commandHelp, pageFor } from './help.ts';
 import { fill } from './parse.ts';
+import { checkPicked, shapeOf } from './picked.ts';
 import { placeKindOf } from './place-kind.ts';
-import { kindKeyOf } from './settle.ts';
+import { kindKeyOf } from './kinds.ts';
 import { commandTree, leavesOf } from './tree.ts';
 
+let commands: readonly Command[];
 let specs: readonly Spec[];
 
 beforeAll(async () => {
-  specs = await Promise.all(leavesOf(commandTree()).map(async ({ load }) => (await load()).spec));
+  commands = await Promise.all(leavesOf(commandTree()).map(async ({ load }) => await load()));
+  specs = commands.map(({ spec }) => spec);
 });
 
 const lineOf = (spec: Spec): string => commandLine(spec).replace(/^svc /, '');
@@ -22,6 +26,9 @@ const each = (broken: (spec: Spec) => readonly string[]): readonly string[] =>
 
 /** Ids of things that no list of the contract names, or that are not ids of ours, each with the reason. */
 const NO_KIND: Readonly<Record<string, string>> = {
+  'admin-audit list: actorId': 'whoever acted may be a person, a key, a runner or an agent',
+  'audit list: actorId': 'whoever acted may be a person, a key, a runner or an agent',
+  'admin-accounts verify-email: userId': 'an account of the platform, of whatever team',
   'admin-billing revoke-grant: grantId': 'grants are listed nowhere',
   'admin-events replay: eventId': 'an event has no name',
   'artifacts attest-evaluation: suiteId': 'an id of the caller',
@@ -58,6 +65,20 @@ describe('every command', () => {
         .map(({ name }) => name),
     );
     expect(nameless.toSorted()).toEqual(Object.keys(NO_KIND).toSorted());
+  });
+
+  it('says id where it takes an id alone, and the name of the kind where it takes both', () => {
+    const wrong = each((spec) =>
+      fieldsOf(spec)
+        .filter(({ placeholder }) => /-(id|slug)s?$/.test(placeholder))
+        .filter((field) => {
+          const kind = kinds[kindKeyOf(spec, field) ?? ''];
+          const isExempt = Object.hasOwn(NO_KIND, `${lineOf(spec)}: ${field.name}`);
+          return kind === undefined ? !isExempt : kind.names.length > 0;
+        })
+        .map(({ placeholder }) => `<${placeholder}>`),
+    );
+    expect(wrong).toEqual([]);
   });
 
   it('demands no team, project or environment, but of staff and as what it destroys', () => {
@@ -98,10 +119,37 @@ describe('every command', () => {
   });
 });
 
+/** Answers of which no field is known before, each with the reason. */
+const OPEN_ANSWERS: Readonly<Record<string, string>> = {
+  api: 'any path of the API',
+  'features resolved': 'a map of features',
+};
+
+describe('the answer of every command', () => {
+  it('is known, so that --json=a,b refuses what it has not', () => {
+    const open = commands.filter(({ spec, answer }) => {
+      if (spec.raw === true || answer === false) return false;
+      return shapeOf(answer) === undefined;
+    });
+    expect(open.map(({ spec }) => lineOf(spec)).toSorted()).toEqual(Object.keys(OPEN_ANSWERS).toSorted());
+    for (const command of commands.filter((each) => each.spec.raw !== true && !open.includes(each)))
+      expect(() => checkPicked(command, { fields: ['no_such_field'] })).toThrow(
+        /there is no field "no_such_field"|prints no JSON/,
+      );
+  });
+
+  it('names messages of the contracts', () => {
+    const valuesOf = (shape: AnswerShape): readonly string[] =>
+      Object.values(shape).flatMap((value) => (typeof value === 'string' ? value : valuesOf(value)));
+    const named = commands.flatMap(({ answer }) => (typeof answer === 'object' ? valuesOf(answer) : []));
+    const unknown = named.filter((name) => !['', '*'].includes(name) && !Object.hasOwn(shapes, name));
+    expect(unknown).toEqual([]);
+  });
+});
+
 describe('the help of every command', () => {
-  it('begins with what it is for, and has its exit codes', async () => {
+  it('begins with what it is for, and has its exit codes', () => {
     const page = pageFor(100, (_color, text) => text);
-    const commands = await Promise.all(leavesOf(commandTree()).map(({ load }) => load()));
     for (const command of commands) {
       const text = commandHelp(command, page);
       const words = text.replaceAll(/\s+/g, ' ');

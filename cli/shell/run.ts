@@ -17,7 +17,8 @@ import { commandAt, findNode, route, type FoundNode } from './find.ts';
 import { splitGlobals, wantsJson, type CommandLine, type Globals, type Token } from './globals.ts';
 import { commandHelp, groupHelp, pageFor, rootHelp } from './help.ts';
 import { ClosedPipeError, type Io } from './io.ts';
-import { createOutput } from './output.ts';
+import type { JqFilter } from '../jq/filter.ts';
+import { createOutput, type Output } from './output.ts';
 import { missingError } from './missing.ts';
 import { fill, parseWords, takesSecret } from './parse.ts';
 import { getPath, setPath } from './paths.ts';
@@ -74,6 +75,7 @@ class Session {
   #known: Connection | undefined;
   #command: Command | undefined;
   #hasProgram = false;
+  #filter: JqFilter | undefined;
 
   constructor(words: readonly string[], io: Io) {
     this.#words = words;
@@ -104,8 +106,12 @@ class Session {
   async #execute({ node, tokens }: FoundNode<Leaf>, line: CommandLine): Promise<number> {
     const command = await node.load();
     this.#command = command;
-    const context = await this.#prepare(command, line, tokens);
-    return (await command.run(await this.#admitted(command, context))) ?? EXIT.ok;
+    try {
+      const context = await this.#prepare(command, line, tokens);
+      return (await command.run(await this.#admitted(command, context))) ?? EXIT.ok;
+    } finally {
+      await this.#filter?.close();
+    }
   }
 
   async report(error: unknown): Promise<void> {
@@ -128,15 +134,14 @@ class Session {
     const { spec } = command;
     const { globals } = line;
     const io = this.#io;
-    const output = createOutput(io, spec.raw === true ? rawGlobals(spec, globals) : globals);
+    // A format that there is not is refused before anything is read.
+    const plain = await this.#plainOutput(command, globals);
     const given = await readSources(parseWords(spec, tokens, line.rest), {
       io,
       globals,
       signal: io.interrupted,
     });
     const parsed = fill(spec, given);
-    if (globals.fields !== undefined && command.line !== undefined)
-      (await import('./picked.ts')).checkPicked(command.line, globals.fields);
     const { data, ...args } = parsed.args;
     const hasData = spec.operation !== undefined && typeof data === 'string';
     const input =
@@ -156,13 +161,32 @@ class Session {
       spec,
       globals,
       io,
-      output,
+      output: await this.#filtered(plain, globals),
       input,
       args: hasData ? args : parsed.args,
       signal,
       connection: () => this.#connect(),
       client: () => this.#client(),
     };
+  }
+
+  async #plainOutput(command: Command, globals: Globals): Promise<Output> {
+    const { spec } = command;
+    if (spec.raw === true) return createOutput(this.#io, rawGlobals(spec, globals));
+    if (globals.fields === undefined && globals.jq === undefined) return createOutput(this.#io, globals);
+    const { checkPicked } = await import('./picked.ts');
+    return createOutput(this.#io, { ...globals, areFieldsKnown: checkPicked(command, globals) });
+  }
+
+  /** The expression is compiled before anything is asked for. */
+  async #filtered(plain: Output, { jq, fields }: Globals): Promise<Output> {
+    if (jq === undefined) return plain;
+    const [{ openFilter }, { filteredOutput }] = await Promise.all([
+      import('../jq/filter.ts'),
+      import('../jq/output.ts'),
+    ]);
+    this.#filter = await openFilter(jq);
+    return filteredOutput(this.#io, plain, { filter: this.#filter, fields });
   }
 
   /**

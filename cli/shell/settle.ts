@@ -4,8 +4,9 @@
  */
 import type { FieldSpec } from '../command.ts';
 import { kinds } from '../gen/kinds.ts';
-import type { Context, Spec } from './command.ts';
+import { isOwn, type Context } from './command.ts';
 import { Finder, isId } from './finder.ts';
+import { kindKeyOf } from './kinds.ts';
 import { getPath, mergeDeep, setPath, type Json } from './paths.ts';
 import { placeInUse } from './place.ts';
 import { placeKindOf } from './place-kind.ts';
@@ -20,9 +21,10 @@ export async function settled(context: Context): Promise<Context> {
   const input = mergeDeep({}, context.input);
   const args = mergeDeep({}, context.args);
   for (const { field, key, place } of open) {
-    const into = getPath(args, field.name) === undefined ? input : args;
+    const into = isOwn(spec, field) ? args : input;
     const given = getPath(into, field.name);
-    if (given !== undefined) setPath(into, field.name, await idsOf(finder, { key, given, scope: input }));
+    if (given !== undefined)
+      setPath(into, field.name, await idsOf(finder, { key, given, scope: { ...input, ...args } }));
     else if (place !== undefined) {
       const id = await finder.inUse(place);
       if (id === undefined) throw await finder.unknown(place, field.flag);
@@ -53,23 +55,6 @@ function openField({ spec, input, args }: Context, field: FieldSpec): Open | und
   const place = placeKindOf(spec, field);
   if (given === undefined) return place === undefined ? undefined : { field, key, place };
   return textsOf(given).every((text) => isId(kind, text)) ? undefined : { field, key, place };
-}
-
-/**
- * Tells the kind of thing whose id a field takes: by the words in front of it in the path, or else by its
- * name.
- */
-export function kindKeyOf(
-  { operation }: Pick<Spec, 'operation'>,
-  { name, type }: FieldSpec,
-): string | undefined {
-  if (type !== 'string') return undefined;
-  const segments = operation?.path.slice(1).split('/') ?? [];
-  const before = segments.slice(0, Math.max(0, segments.indexOf(`{${name}}`)));
-  const key = before.slice(before.findLastIndex((segment) => segment.startsWith('{')) + 1).join('/');
-  if (Object.hasOwn(kinds, key) && /^id|Id$/.test(name)) return key;
-  const one = name.replace(/Ids$/, 'Id');
-  return Object.entries(kinds).find(([, { fields }]) => fields.includes(one))?.[0];
 }
 
 const WIDEST_FIRST: readonly string[] = ['teams', 'projects', 'environments'];

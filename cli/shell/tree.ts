@@ -8,6 +8,7 @@ import { groups } from '../gen/index.ts';
 import type { CommandSpec } from '../command.ts';
 import { argFields, BLANK, describeFlag, type Command, type GeneratedSpec } from './command.ts';
 import { dataFlag } from './data.ts';
+import { withNames } from './kinds.ts';
 import { secretFlags } from './secret.ts';
 import { ROWS_USUAL, runOperation } from './operation.ts';
 
@@ -19,6 +20,8 @@ export interface Node {
   readonly subCommands: Readonly<Record<string, Node>>;
   /** Says in other words what another command is; it is left out of lists. */
   readonly isAlias?: true;
+  /** It is for programs, and in no list. */
+  readonly isHidden?: true;
   /** Absent where longer commands only begin. */
   readonly load?: () => Promise<Command>;
 }
@@ -28,6 +31,7 @@ interface Line {
   readonly summary: string;
   readonly load: () => Promise<Command>;
   readonly isAlias?: true;
+  readonly isHidden?: true;
 }
 
 /** Builds the node of `svc` itself. */
@@ -41,7 +45,8 @@ export function commandTree(): Node {
   }
   for (const [line, own] of Object.entries(handWritten)) {
     const words = line.split(' ');
-    lines.set(line, { words, summary: own.summary, load: () => loadOwn(words, own) });
+    const { summary, isHidden } = own;
+    lines.set(line, { words, summary, load: () => loadOwn(words, own), ...(isHidden && { isHidden }) });
   }
   for (const { group, verbs } of groups) {
     for (const [main, other] of Object.entries(verbs)) {
@@ -78,20 +83,22 @@ function nodeOf(words: readonly string[], lines: readonly Line[]): Node {
     ),
     ...(own && { load: own.load }),
     ...(own?.isAlias && { isAlias: true }),
+    ...(own?.isHidden && { isHidden: true }),
   };
 }
 
 export type Leaf = Node & Required<Pick<Node, 'load'>>;
 
-/** It returns every command at or below the node, in order. */
-export function leavesOf(node: Node): readonly Leaf[] {
-  const { load, isAlias } = node;
-  const below = Object.values(node.subCommands).flatMap(leavesOf);
-  return load === undefined || isAlias ? below : [{ ...node, load }, ...below];
+/** It returns every command at or below the node, in order; other words for one when asked for. */
+export function leavesOf(node: Node, also: { readonly aliases?: true } = {}): readonly Leaf[] {
+  const { load, isAlias, isHidden } = node;
+  const below = Object.values(node.subCommands).flatMap((inner) => leavesOf(inner, also));
+  const isLeftOut = isHidden === true || (isAlias === true && also.aliases !== true);
+  return load === undefined || isLeftOut ? below : [{ ...node, load }, ...below];
 }
 
 async function loadGenerated(words: readonly string[]): Promise<Command> {
-  return { spec: await generatedSpec(words), line: words.join(' '), run: runOperation };
+  return { spec: await generatedSpec(words), answer: words.join(' '), run: runOperation };
 }
 
 /** Loads a command by the words of its one verb, which its examples have, too. */
@@ -110,12 +117,20 @@ async function loadOwn(line: readonly string[], { summary, from, load }: HandWri
   const [group = '', ...words] = line;
   const loaded = await load();
   const isOver = typeof loaded === 'function';
-  const base = isOver ? await generatedSpec(from?.split(' ') ?? line) : BLANK;
-  const { args, run, waits, wraps, exits, advice, ...shown } = isOver
-    ? loaded(base as GeneratedSpec)
-    : loaded;
+  const over = from?.split(' ') ?? line;
+  const base = isOver ? await generatedSpec(over) : BLANK;
+  const {
+    args,
+    answer = isOver ? over.join(' ') : '*',
+    run,
+    waits,
+    wraps,
+    exits,
+    advice,
+    ...shown
+  } = isOver ? loaded(base as GeneratedSpec) : loaded;
   const fields = argFields(args ?? {});
-  const spec = {
+  const spec = withNames({
     ...base,
     description: `${summary}.`,
     ...(isOver && { description: base.description }),
@@ -125,9 +140,10 @@ async function loadOwn(line: readonly string[], { summary, from, load }: HandWri
     summary,
     positionals: [...(shown.positionals ?? base.positionals), ...fields.positionals],
     locals: [...(shown.locals ?? base.locals), ...fields.flags],
-  };
+  });
   return {
     spec,
+    answer,
     run,
     ...(waits && { waits }),
     ...(exits && { exits }),
@@ -140,7 +156,7 @@ async function generatedSpec([group = '', ...words]: readonly string[]): Promise
   const table = await groups.find((known) => known.group === group)?.load();
   const spec = table?.find((known) => known.words.join(' ') === words.join(' '));
   if (spec === undefined) throw new Error(`the tables hold no command "${[group, ...words].join(' ')}"`);
-  return withShellFlags(spec);
+  return withNames(withShellFlags(spec));
 }
 
 const ALL = describeFlag({ flag: 'all', type: 'boolean', description: 'All there are.' });

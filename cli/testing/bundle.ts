@@ -41,9 +41,11 @@ export async function bundleCli(): Promise<BundledCli> {
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   await build({
     absWorkingDir: root,
-    entryPoints: ['cli/main.ts'],
+    entryPoints: [
+      { in: 'cli/main.ts', out: 'main' },
+      { in: 'cli/jq/jq.worker.ts', out: 'jq.worker' },
+    ],
     outdir: join(folder, 'dist'),
-    outbase: 'cli',
     bundle: true,
     splitting: true,
     minify: true,

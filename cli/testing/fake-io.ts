@@ -7,6 +7,8 @@ export interface FakeIo extends Io {
   readonly err: () => string;
   /** Questions on the terminal; hidden ones end with `(hidden)`. */
   readonly questions: readonly string[];
+  /** Addresses at which the browser was started. */
+  readonly browsed: readonly string[];
   interrupt(): void;
 }
 
@@ -24,6 +26,7 @@ export interface FakeIoOptions {
   /** Answers of the person, in order. */
   readonly answers?: readonly string[];
   readonly nowMs?: number;
+  readonly browser?: true;
   /** Standard output is closed by its reader after so many writes. */
   readonly closedAfter?: number;
 }
@@ -34,6 +37,7 @@ export function fakeIo(options: FakeIoOptions = {}): FakeIo {
   const terminal = options.terminal === true;
   const controller = new AbortController();
   const questions: string[] = [];
+  const browsed: string[] = [];
   const answers = [...(options.answers ?? [])];
   const stdout = memorySink(options.stdoutTerminal ?? terminal, options.columns ?? 80, options.closedAfter);
   const stderr = memorySink(terminal, options.columns ?? 80);
@@ -54,12 +58,14 @@ export function fakeIo(options: FakeIoOptions = {}): FakeIo {
         return answer;
       },
     },
+    browse: async (url) => options.browser === true && browsed.push(url) > 0,
     now: () => options.nowMs ?? NOW_MS,
     pause: (ms, signal) => delay(ms, undefined, { signal, ref: false }).catch(() => undefined),
     interrupted: controller.signal,
     out: stdout.text,
     err: stderr.text,
     questions,
+    browsed,
     interrupt: () => controller.abort(new Interrupted(130)),
   };
 }

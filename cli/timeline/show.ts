@@ -25,5 +25,9 @@ async function showTimeline(context: Context): Promise<void> {
   const page = await answerOf<TimelinePage>(context);
   if (isJson(output)) return output.value(page);
   await output.rows([page.entries], COLUMNS);
-  if (page.nextCursor !== undefined) await output.progress(`there is more: --cursor ${page.nextCursor}`);
+  // It is said in a script, too, as of other lists.
+  if (page.nextCursor !== undefined)
+    await output.note(
+      `${page.entries.length} shown, and there are more: --limit 200; go on behind them with --cursor ${page.nextCursor}`,
+    );
 }

@@ -6,6 +6,7 @@ import { isJson } from '../shell/output.ts';
 export const command: Own = {
   description:
     'Prints the version of this program. With --json also those of Node.js and of the operating system.',
+  answer: { version: '', node: '', platform: '' },
   run: async ({ output }) => {
     if (isJson(output))
       await output.value({

@@ -17,6 +17,7 @@ import {
   HeartbeatResponseSchema,
   LogsResponseSchema,
   ReportResponseSchema,
+  SyncHostResponseSchema,
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
@@ -142,6 +143,10 @@ export class FakeDispatch {
     appendLogs: async (request) => {
       await this.#enter('appendLogs', request);
       return create(LogsResponseSchema, { nextOffset: 1 });
+    },
+    syncHost: async (request) => {
+      await this.#enter('syncHost', request);
+      return create(SyncHostResponseSchema, { revision: 1 });
     },
     report: async (request) => {
       await this.#enter('report', request);

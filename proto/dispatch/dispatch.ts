@@ -13,6 +13,7 @@ import {
   PollAnswerSchema,
   PollAskSchema,
   ReportAskSchema,
+  SyncHostAskSchema,
 } from '../gen/svc/dispatch/v1/dispatch_pb.ts';
 import {
   EnrollRequestSchema,
@@ -20,6 +21,7 @@ import {
   HeartbeatResponseSchema,
   LogsResponseSchema,
   ReportResponseSchema,
+  SyncHostResponseSchema,
 } from '../gen/svc/runner/v1/runner_pb.ts';
 
 /**
@@ -34,6 +36,7 @@ export const CALLS = {
   heartbeat: { ask: HeartbeatAskSchema, answer: HeartbeatResponseSchema },
   appendLogs: { ask: AppendLogsAskSchema, answer: LogsResponseSchema },
   report: { ask: ReportAskSchema, answer: ReportResponseSchema },
+  syncHost: { ask: SyncHostAskSchema, answer: SyncHostResponseSchema },
 } as const;
 
 export type CallName = keyof typeof CALLS;

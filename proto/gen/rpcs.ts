@@ -21,8 +21,10 @@ import { CiService } from './svc/ci/v1/ci_pb.ts';
 import { ComplianceService } from './svc/compliance/v1/compliance_pb.ts';
 import { CostsService } from './svc/costs/v1/costs_pb.ts';
 import { DispatchService } from './svc/dispatch/v1/dispatch_pb.ts';
+import { DomainsService } from './svc/domains/v1/domains_pb.ts';
 import { EnvironmentsService } from './svc/environments/v1/environments_pb.ts';
 import { GraphService } from './svc/graph/v1/graph_pb.ts';
+import { HostingService } from './svc/hosting/v1/hosting_pb.ts';
 import { IncidentsService } from './svc/incidents/v1/incidents_pb.ts';
 import { MaintenanceService } from './svc/maintenance/v1/maintenance_pb.ts';
 import { NotificationsService } from './svc/notifications/v1/notifications_pb.ts';
@@ -34,12 +36,14 @@ import { PromotionsService } from './svc/promotions/v1/promotions_pb.ts';
 import { RegionsService } from './svc/regions/v1/regions_pb.ts';
 import { RegistriesService } from './svc/registries/v1/registries_pb.ts';
 import { ReleasesService } from './svc/releases/v1/releases_pb.ts';
+import { RepositoriesService } from './svc/repositories/v1/repositories_pb.ts';
 import { ResidencyService } from './svc/residency/v1/residency_pb.ts';
 import { RunnerGroupsService } from './svc/runnergroups/v1/runnergroups_pb.ts';
 import { RunnerService } from './svc/runner/v1/runner_pb.ts';
 import { RunnersService } from './svc/runners/v1/runners_pb.ts';
 import { SandboxRunsService } from './svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { SpacesService } from './svc/spaces/v1/spaces_pb.ts';
+import { StorageService } from './svc/storage/v1/storage_pb.ts';
 import { TeamSharesService } from './svc/teamshares/v1/teamshares_pb.ts';
 import { TeamsService } from './svc/teams/v1/teams_pb.ts';
 import { TimelineService } from './svc/timeline/v1/timeline_pb.ts';
@@ -71,8 +75,10 @@ export const rpcs: readonly RpcInfo[] = rpcsOf([
   ComplianceService,
   CostsService,
   DispatchService,
+  DomainsService,
   EnvironmentsService,
   GraphService,
+  HostingService,
   IncidentsService,
   MaintenanceService,
   NotificationsService,
@@ -84,6 +90,7 @@ export const rpcs: readonly RpcInfo[] = rpcsOf([
   RegionsService,
   RegistriesService,
   ReleasesService,
+  RepositoriesService,
   ResidencyService,
   RunnerService,
   RunnerGroupsService,
@@ -91,6 +98,7 @@ export const rpcs: readonly RpcInfo[] = rpcsOf([
   SandboxRunsService,
   AdminSigningKeysService,
   SpacesService,
+  StorageService,
   AdminTeamsService,
   TeamsService,
   TeamSharesService,

@@ -20,6 +20,7 @@ import { enumRules, takes } from '../http/enum-words.ts';
 import { limitOf, rulesOf } from './field-rules.ts';
 import type { CliDocument, EnumModel, FieldModel, FieldRules, FieldType, MessageModel } from './model.ts';
 import type { FieldOption, OptionReader } from '../http/options.ts';
+import type { Role } from '../http/rpc.ts';
 
 export interface MessageBuilder {
   message(desc: DescMessage): MessageModel;
@@ -128,12 +129,18 @@ function checkBare(model: MessageModel, bare: string, problems: Problems): void 
 export function buildEnum(desc: DescEnum, options: OptionReader, problems: Problems): EnumModel {
   const values = desc.values
     .filter((value) => !(value.number === 0 && value.name.endsWith('_UNSPECIFIED')))
-    .map((value) => ({
-      name: value.name,
-      json: enumValueJson(value.name, desc.name, options.value(value).name),
-      number: value.number,
-      comment: commentOf(value),
-    }));
+    .map((value) => {
+      const { name, leastRole } = options.value(value);
+      return {
+        name: value.name,
+        json: enumValueJson(value.name, desc.name, name),
+        number: value.number,
+        comment: commentOf(value),
+        ...(leastRole !== undefined && {
+          leastRole: String(leastRole).replace('ROLE_', '').toLowerCase() as Role,
+        }),
+      };
+    });
   for (const [index, value] of values.entries()) {
     const twin = values.findIndex((other) => other.json === value.json);
     if (twin !== index) {

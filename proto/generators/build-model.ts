@@ -152,7 +152,8 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
   const scope = listed(report, { scope: context.scopes }, op.scope);
   const role = wordOf(report, 'role', op.role);
   const idempotency = wordOf(report, 'idempotency', op.idempotency);
-  const page = op.page && pageOf(report, op.page, { request, response });
+  const page = op.page && !op.page.byNumber && pageOf(report, op.page, { request, response });
+  const numbered = op.page?.byNumber ? numberedOf(report, op.page, { request, response }) : undefined;
   const emptyWithout = fieldNamed(report, { empty_without: op.emptyWithout }, response);
   const idField = fieldNamed(report, { 'stream.id_field': op.stream?.idField }, response);
   const resumeField = fieldNamed(report, { 'stream.resume_field': op.stream?.resumeField }, request);
@@ -177,6 +178,7 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
     sessionOnly: auth === 'session' || (op.sessionOnly ?? false),
     sessionFields: request.fields.filter(({ sessionOnly }) => sessionOnly),
     ...(role && { role }),
+    ...leastRoleOf(scope?.leastRole, role),
     ...(feature !== undefined && { feature }),
     inertWhenOff: feature !== undefined && wordOf(report, 'off', op.whenOff) === 'inert',
     ...(emptyWithout && { emptyWithout }),
@@ -193,6 +195,7 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
     })),
     columns: op.columns ?? [],
     ...(page && { page }),
+    ...(numbered && { numbered }),
     ...(stream && { stream }),
     routes,
     ...(service.sdk !== undefined &&
@@ -213,6 +216,12 @@ function checkIdempotencyLevel(report: Report, rpc: RpcModel): void {
   const pure = rpc.desc.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
   if (verb !== undefined && verb !== 'GET' && pure)
     report(`is a ${verb} with idempotency_level NO_SIDE_EFFECTS; only GET has none`);
+}
+
+/** Both are needed, but where the RPC says that any member calls it. */
+function leastRoleOf(ofScope: Role | undefined, own: Role | undefined): Pick<RpcModel, 'leastRole'> {
+  const least = own === 'viewer' ? own : WORDS.role.findLast((role) => role === own || role === ofScope);
+  return least === undefined ? {} : { leastRole: least };
 }
 
 /** The value of one of the closed lists of options.proto, which is given with its name. */
@@ -239,13 +248,7 @@ function pageOf(
   page: NonNullable<OperationOption['page']>,
   { request, response }: Messages,
 ): PageModel | undefined {
-  const items = response.fields.find((field) => field.name === page.items);
-  if (!items || !items.repeated)
-    report(
-      `page.items "${page.items ?? ''}" is no repeated field of ${response.typeName}; ${fieldList(response)}`,
-    );
-  const has = (message: MessageModel, name: string, kind: string) =>
-    message.fields.some((field) => field.name === name && field.type.kind === kind && field.optional);
+  const items = pageItems(report, page, response);
   if (!has(request, 'limit', 'integer'))
     report(`is paged, but ${request.typeName} has no "optional uint32 limit"`);
   if (!has(request, 'cursor', 'string'))
@@ -257,6 +260,34 @@ function pageOf(
     report(`page limits are ${defaultLimit} (default) and ${maxLimit} (max); needed is 1 ≤ default ≤ max`);
   return items ? { items, defaultLimit, maxLimit } : undefined;
 }
+
+function numberedOf(
+  report: Report,
+  page: NonNullable<OperationOption['page']>,
+  { request, response }: Messages,
+): FieldModel | undefined {
+  if (page.defaultLimit !== undefined || page.maxLimit !== undefined)
+    report('goes by numbers of pages and states limits; the size of its pages is fixed');
+  if (!has(request, 'page', 'integer'))
+    report(`goes by numbers of pages, but ${request.typeName} has no "optional uint32 page"`);
+  if (!has(response, 'next_page', 'integer'))
+    report(`goes by numbers of pages, but ${response.typeName} has no "optional uint32 next_page"`);
+  return pageItems(report, page, response);
+}
+
+function pageItems(
+  report: Report,
+  { items: name = '' }: NonNullable<OperationOption['page']>,
+  response: MessageModel,
+): FieldModel | undefined {
+  const items = response.fields.find((field) => field.name === name);
+  if (!items || !items.repeated)
+    report(`page.items "${name}" is no repeated field of ${response.typeName}; ${fieldList(response)}`);
+  return items;
+}
+
+const has = (message: MessageModel, name: string, kind: string): boolean =>
+  message.fields.some((field) => field.name === name && field.type.kind === kind && field.optional);
 
 /** Reads the options about the SDK also where the RPC is not in it, so that mistakes are reported. */
 function sdkOf(

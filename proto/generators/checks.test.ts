@@ -33,6 +33,8 @@ const OK = 'no_scope: true';
 const SCOPES = ScopeSchema.values.filter(({ number }) => number !== 0).map(({ name }) => name);
 const PAGE = 'page: {items: "things", default_limit: 5, max_limit: 10}';
 const THINGS = 'repeated string things = 1; optional string next_cursor = 2;';
+const NUMBERED = 'page: {items: "things", by_number: true}';
+const NUMBERED_THINGS = 'repeated string things = 1; optional uint32 next_page = 2;';
 const PAGING = 'optional uint32 limit = 1; optional string cursor = 2;';
 
 const BAD_RPCS: Readonly<Record<string, Partial<Case> & Pick<Case, 'problem'>>> = {
@@ -235,6 +237,32 @@ const BAD_RPCS: Readonly<Record<string, Partial<Case> & Pick<Case, 'problem'>>> 
     request: PAGING,
     response: THINGS,
     problem: 'page limits are 0 (default) and 0 (max); needed is 1 ≤ default ≤ max',
+  },
+  NumberedWithoutPage: {
+    op: `${OK} ${NUMBERED}`,
+    response: NUMBERED_THINGS,
+    problem:
+      'goes by numbers of pages, but svc.bad.v1.NumberedWithoutPageRequest has no "optional uint32 page"',
+  },
+  NumberedWithoutNext: {
+    op: `${OK} ${NUMBERED}`,
+    request: 'optional uint32 page = 1;',
+    response: 'repeated string things = 1;',
+    problem:
+      'goes by numbers of pages, but svc.bad.v1.NumberedWithoutNextResponse has no "optional uint32 next_page"',
+  },
+  NumberedOfNothing: {
+    op: `${OK} page: {items: "nope", by_number: true}`,
+    request: 'optional uint32 page = 1;',
+    response: NUMBERED_THINGS,
+    problem:
+      'page.items "nope" is no repeated field of svc.bad.v1.NumberedOfNothingResponse; it has things, next_page',
+  },
+  NumberedWithLimits: {
+    op: `${OK} page: {items: "things", by_number: true, default_limit: 5}`,
+    request: 'optional uint32 page = 1;',
+    response: NUMBERED_THINGS,
+    problem: 'goes by numbers of pages and states limits; the size of its pages is fixed',
   },
   PageByPost: {
     op: `${OK} ${PAGE}`,

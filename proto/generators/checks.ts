@@ -167,7 +167,8 @@ function checkStreaming(rpc: RpcModel, report: Report): void {
   if (!isOurs && (kind === 'client_streaming' || kind === 'bidi_streaming'))
     report(`is ${kind.replace('_', ' ')}; allowed are unary and server streaming`);
   if (rpc.stream && !rpc.serverStreaming) report('has the option stream, but its response is no stream');
-  if (rpc.serverStreaming && rpc.page) report('is a stream and paged; it can be one of them');
+  if (rpc.serverStreaming && (rpc.page ?? rpc.numbered))
+    report('is a stream and paged; it can be one of them');
   if (rpc.serverStreaming && (rpc.routes[0]?.route.verb ?? 'GET') !== 'GET')
     report(`is a stream behind ${rpc.routes[0]?.route.verb}; event streams are read with GET`);
   const { idField, resumeField } = rpc.stream ?? {};
@@ -178,15 +179,16 @@ function checkStreaming(rpc: RpcModel, report: Report): void {
 }
 
 function checkList(rpc: RpcModel, report: Report): void {
-  if (rpc.page && rpc.routes[0]?.route.verb !== 'GET')
+  const isPaged = (rpc.page ?? rpc.numbered) !== undefined;
+  if (isPaged && rpc.routes[0]?.route.verb !== 'GET')
     report('is paged, but not a GET; limit and cursor belong into the query');
-  if (LIST.test(rpc.name) && rpc.service.audience === 'public' && !rpc.page && !rpc.sdk?.returns) {
+  if (LIST.test(rpc.name) && rpc.service.audience === 'public' && !isPaged && !rpc.sdk?.returns) {
     const lists = rpc.response.fields.filter((field) => field.repeated).map((field) => `"${field.name}"`);
     report(
       `is a list without page and without sdk_returns; give it one of them (lists of its response: ${lists.join(', ') || 'none'})`,
     );
   }
-  if (rpc.page && rpc.sdk?.returns) report('has page and sdk_returns; a paged list returns its items anyway');
+  if (isPaged && rpc.sdk?.returns) report('has page and sdk_returns; a paged list returns its items anyway');
 }
 
 /** Bytes have no fields that an option could name. */
@@ -195,7 +197,7 @@ function checkRaw(rpc: RpcModel, report: Report): void {
     report('answers google.api.HttpBody inside a message; only a whole response may be one');
   if (!rpc.raw) return;
   const options = [
-    ...(rpc.page ? ['page'] : []),
+    ...((rpc.page ?? rpc.numbered) ? ['page'] : []),
     ...(rpc.stream ? ['stream'] : []),
     ...(rpc.sdk?.returns ? ['sdk_returns'] : []),
     ...(rpc.columns.length > 0 ? ['columns'] : []),
@@ -233,9 +235,9 @@ function checkSdk(rpc: RpcModel, report: Report): void {
 }
 
 function checkColumns(rpc: RpcModel, report: Report): void {
-  const { columns, page } = rpc;
+  const { columns, page, numbered } = rpc;
   if (columns.length === 0) return;
-  const list = page?.items ?? rpc.sdk?.returns;
+  const list = page?.items ?? numbered ?? rpc.sdk?.returns;
   const item = list?.type.kind === 'message' ? list.type.message : rpc.response;
   for (const column of columns) {
     const message = columnTarget(item, column.split('.'));

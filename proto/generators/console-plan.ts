@@ -62,7 +62,7 @@ function callsOf(model: Model): readonly RpcModel[] {
 /** The field of an answer that holds the items of a list; undefined for what is no list. */
 export function itemsOf(rpc: RpcModel): (FieldModel & { type: { kind: 'message' } }) | undefined {
   if (rpc.serverStreaming || rpc.raw || rpc.routes[0]?.route.verb !== 'GET') return undefined;
-  const field = rpc.page?.items ?? rpc.sdk?.returns;
+  const field = rpc.page?.items ?? rpc.numbered ?? rpc.sdk?.returns;
   return field?.repeated === true && field.type.kind === 'message'
     ? (field as FieldModel & { type: { kind: 'message' } })
     : undefined;
@@ -172,11 +172,19 @@ function ownersOf(drafts: readonly Draft[], calls: readonly RpcModel[]) {
   for (const rpc of calls) {
     if (drafts.some(({ list, item: { get } }) => list === rpc || get === rpc)) continue;
     const shape = shapeOf(pathOf(rpc));
-    const owner = paths.find((each) => shape === each || shape.startsWith(`${each}/`));
+    const owner =
+      paths.find((each) => shape === each || shape.startsWith(`${each}/`)) ?? namesake(rpc, drafts);
     if (owner === undefined) loose.push(rpc);
     else owned.set(owner, [...(owned.get(owner) ?? []), rpc]);
   }
   return { owned, loose };
+}
+
+/** The list at which the page of a call's service would stand. */
+function namesake(rpc: RpcModel, drafts: readonly Draft[]): string | undefined {
+  const { at } = placeOf(rpc);
+  const same = drafts.find((each) => each.at === at && each.rest === rpc.service.sdk?.property);
+  return same && shapeOf(pathOf(same.list));
 }
 
 /** Teams, projects and environments are places: what is below them has an address of its own. */

@@ -62,6 +62,8 @@ export interface RpcModel {
   /** Request fields that no API key may set. */
   readonly sessionFields: readonly FieldModel[];
   readonly role?: Role;
+  /** Least role in the team concerned that may call it. Absent: it concerns no team, or its scope no role. */
+  readonly leastRole?: Role;
   readonly feature?: string;
   /** Answered while the feature is off, without an effect. */
   readonly inertWhenOff: boolean;
@@ -77,6 +79,8 @@ export interface RpcModel {
   /** Columns of the CLI table: JSON paths in a response item. */
   readonly columns: readonly string[];
   readonly page?: PageModel;
+  /** It is the field with the items of a list that goes by numbers of pages. */
+  readonly numbered?: FieldModel;
   readonly stream?: { readonly idField?: FieldModel; readonly resumeField?: FieldModel };
   /** Primary route first; empty for internal RPCs. */
   readonly routes: readonly RouteModel[];
@@ -297,4 +301,6 @@ export interface EnumValueModel {
   readonly json: string;
   readonly number: number;
   readonly comment: string;
+  /** Least role that grants a scope on its team. */
+  readonly leastRole?: Role;
 }

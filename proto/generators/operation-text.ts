@@ -28,6 +28,7 @@ export function printOperation(rpc: RpcModel, { shaped, fields }: OperationForm)
     ...(body !== undefined && { body }),
     ...(shaped && rpc.page && { items: rpc.page.items.json }),
     ...(shaped && rpc.page && rpc.page.maxLimit !== PAGE_MAX_USUAL && { pageMax: rpc.page.maxLimit }),
+    ...(shaped && rpc.numbered && { items: rpc.numbered.json, isNumbered: true }),
     ...(rpc.raw && { raw: true }),
     ...(rpc.serverStreaming && !rpc.raw && { stream: resume === undefined ? {} : { resume } }),
     ...(!rpc.serverStreaming && rpc.timeoutMs > TIMEOUT_MS_DEFAULT && { timeoutMs: rpc.timeoutMs }),

@@ -21,6 +21,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   ai: 'AI',
   ci: 'CI',
   csv: 'CSV',
+  dns: 'DNS',
   id: 'ID',
   ids: 'IDs',
   ip: 'IP',
@@ -29,11 +30,13 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   ms: 'ms',
   oidc: 'OIDC',
   os: 'OS',
+  q: 'search',
   sbom: 'SBOM',
   sdk: 'SDK',
   sha: 'SHA',
   sha256: 'SHA-256',
   sql: 'SQL',
+  ssl: 'SSL',
   totp: 'TOTP',
   uri: 'URI',
   url: 'URL',
@@ -148,23 +151,34 @@ function callOf(rpc: RpcModel, noun: string, list = rpc): Call {
       kind: raw ? 'download' : serverStreaming ? 'stream' : verb === 'GET' ? 'look' : 'act',
       fields: fieldsOf(rpc),
       columns: rpc.columns.length > 0 ? rpc.columns : undefined,
+      pageMax: rpc.page?.maxLimit,
       answer: answerOf(rpc),
       isDestructive: destructive || undefined,
       isSessionOnly: sessionOnly || undefined,
+      role: roleOf(rpc),
       feature,
     },
   };
 }
+
+/** Every member has the least role. */
+const roleOf = ({ leastRole }: RpcModel): string | undefined =>
+  leastRole === 'viewer' ? undefined : leastRole;
 
 /** A verb alone gets its noun; a call of another service says which. */
 function callTitle(rpc: RpcModel, noun: string, list: RpcModel): string {
   const { sdk, service } = rpc;
   const name = sdk?.name ?? rpc.name;
   const isBare = BARE_VERBS.includes(name);
-  if (service === list.service) return isBare && noun !== '' ? `${wordsOf(name)} ${noun}` : wordsOf(name);
+  const isLook = rpc.routes[0]?.route.verb === 'GET';
+  if (service === list.service)
+    return isBare && noun !== ''
+      ? `${wordsOf(name)} ${noun}`
+      : wordsOf(isLook ? name.replace(/^get(?=[A-Z])/, '') : name);
   const other = wordsOf(service.sdk?.property ?? '');
   if (name === 'get') return other;
-  return rpc.routes[0]?.route.verb === 'GET' ? `${other}: ${lowered(wordsOf(name))}` : wordsOf(name);
+  if (isLook) return `${other}: ${lowered(wordsOf(name))}`;
+  return isBare ? `${wordsOf(name)} ${lowered(other)}` : wordsOf(name);
 }
 
 /** Returns what is shown of an answer: all of what is looked at, and of an act a secret, once. */
@@ -183,7 +197,7 @@ function helpOf(comment: string): string {
 
 function fieldsOf({ cli, request, routes }: RpcModel): readonly object[] | undefined {
   const fields = cli === undefined ? [] : [...cli.positionals, ...cli.flags];
-  const paging = ['cursor', 'limit', 'page'];
+  const paging = ['cursor', 'limit', 'offset', 'page'];
   const shown = fields.filter(({ path, hidden }) => !hidden && !paging.includes(path)).map(fieldOf);
   if (cli !== undefined || request.fields.length === 0) return shown.length > 0 ? shown : undefined;
   return (routes[0]?.pathFields ?? []).map(({ json }) => ({
@@ -211,7 +225,8 @@ function fieldOf({
     name: path,
     label: wordsOf(path),
     help: description === '' ? undefined : description.replaceAll('\n', ' '),
-    type: document === undefined ? type : 'text',
+    // A message that the command line reads from a file is still no text.
+    type: document === undefined || type === 'json' ? type : 'text',
     values: type === 'boolean' ? undefined : values,
     isRequired: required || undefined,
     isRepeated: (repeated && type !== 'map') || undefined,
@@ -279,6 +294,7 @@ function entryOf(collection: Collection): string {
     path: pathOf(list),
     itemPath: item.path,
     idField: item.idField,
+    role: roleOf(list),
     feature: list.feature,
     parent: parent && keyOf(parent),
   };
@@ -289,8 +305,16 @@ function entryOf(collection: Collection): string {
 function titleOf({ segments, list: { cli }, parent, at }: Collection): string {
   const words = (cli?.words ?? []).filter((word) => !word.startsWith('list'));
   const last = segments.at(-1) ?? '';
-  if (parent !== undefined || at === 'staff') return wordsOf(segments.join(' '));
-  return cli === undefined || cli.group === 'teams' || words.includes(last)
-    ? wordsOf(segments.filter((each) => !each.startsWith('{')).join(' '))
-    : wordsOf([cli.group, ...words].join(' '));
+  const own = segments.filter((each) => !each.startsWith('{'));
+  if (parent !== undefined || at === 'staff' || cli === undefined) return titleOfWords(own);
+  return titleOfWords(cli.group === 'teams' || words.includes(last) ? own : [cli.group, ...words]);
 }
+
+/** The last of several things in a row is what there are many of: `webhooks deliveries` are of a webhook. */
+function titleOfWords(words: readonly string[]): string {
+  const all = wordsOf(words.join(' ')).split(' ');
+  return all.map((word, index) => (index === all.length - 1 ? word : singularOf(word))).join(' ');
+}
+
+const singularOf = (word: string): string =>
+  word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.replace(/([^su])s$/, '$1');

@@ -3,6 +3,7 @@
  * name. A kind is what the contract lists: its key is the words of the path under which its things are,
  * `runners` of `/teams/{teamId}/runners/{runnerId}`.
  */
+import { planConsole, type Collection } from './console-plan.ts';
 import type { FieldModel, MessageModel, Model, RpcModel } from './model.ts';
 import { printOperation } from './operation-text.ts';
 import { HEADER, literal, propertyKey } from './text.ts';
@@ -23,13 +24,18 @@ interface Kind {
   readonly list: RpcModel;
   readonly id: FieldModel;
   readonly names: readonly FieldModel[];
+  /** Address of one of them in the console. */
+  readonly page?: string | undefined;
 }
 
 export function printKinds(model: Model): string {
   const rpcs = model.services.flatMap((service) => service.rpcs).filter(({ cli }) => cli !== undefined);
   const uses = rpcs.flatMap(usesOf);
   const keys = [...new Set([...uses.map(({ key }) => key), ...namedKeys(rpcs)])].sort();
-  const kinds = keys.flatMap((key) => kindOf(key, rpcs, uses) ?? []);
+  const { collections } = planConsole(model);
+  const kinds = keys
+    .flatMap((key) => kindOf(key, rpcs, uses) ?? [])
+    .map((kind) => ({ ...kind, page: pageOf(collections.find(({ list }) => list === kind.list)) }));
   const known = new Set(kinds.map(({ key }) => key));
   return [
     HEADER,
@@ -98,6 +104,25 @@ function kindOf(key: string, rpcs: readonly RpcModel[], uses: readonly Use[]): K
   return lists.find((kind) => paths.has(pathOf(kind))) ?? lists[0];
 }
 
+/** Beginnings of the addresses of the console, by the place that they are in. */
+const PLACES: Readonly<Record<Collection['at'], string>> = {
+  account: '/account',
+  team: '/teams/{teamId}',
+  project: '/projects/{projectId}',
+  environment: '/environments/{environmentId}',
+  staff: '/staff',
+};
+
+/** Returns the address of an item, or of its list where an item has none; nothing for a part of an item. */
+function pageOf(collection: Collection | undefined): string | undefined {
+  if (collection === undefined || collection.parent !== undefined) return undefined;
+  const { at, segments, item } = collection;
+  const place = /^\/(teams|projects|environments)\/\{\w+\}$/.exec(item.path ?? '')?.[1];
+  if (place !== undefined && at !== 'staff') return `/${place}/{id}`;
+  if (segments.some((segment) => segment.startsWith('{'))) return undefined;
+  return [PLACES[at], ...segments, ...(item.path === undefined ? [] : ['{id}'])].join('/');
+}
+
 const pathOf = ({ list }: Kind): string => list.routes[0]?.jsonPath ?? '';
 
 /** The message of which a reading call answers a list. */
@@ -119,7 +144,7 @@ function namesOf({ fields }: MessageModel): readonly FieldModel[] {
 }
 
 function printKind(kind: Kind, uses: readonly Use[]): string[] {
-  const { key, list, id, names } = kind;
+  const { key, list, id, names, page } = kind;
   const one = singular(key);
   const prefix = /`([a-z]+)_…`/.exec(id.comment)?.[1];
   // A variable that several kinds share says nothing of itself.
@@ -140,6 +165,7 @@ function printKind(kind: Kind, uses: readonly Use[]): string[] {
     `    names: ${literal(names.map(({ json }) => json))},`,
     `    fields: ${literal([...fields].sort())},`,
     `    list: ${printOperation(list, { shaped: true })},`,
+    ...(page === undefined ? [] : [`    page: ${literal(page)},`]),
     '  },',
   ];
 }

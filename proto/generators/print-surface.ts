@@ -65,6 +65,7 @@ function surfaceRpc(rpc: RpcModel): SurfaceRpc {
     status: rpc.successStatus,
     stream: rpc.serverStreaming,
     ...(rpc.page && { page: { items: rpc.page.items.json, maxLimit: rpc.page.maxLimit } }),
+    ...(rpc.numbered && { numbered: rpc.numbered.json }),
     auth: rpc.auth,
     ...(rpc.idTokens && { idTokens: true }),
     ...(rpc.sessionOnly && rpc.auth !== 'session' && { sessionOnly: true }),

@@ -33,6 +33,8 @@ export interface SurfaceRpc {
   readonly status: number;
   readonly stream: boolean;
   readonly page?: { readonly items: string; readonly maxLimit: number };
+  /** Response field with the items of a list that goes by numbers of pages. */
+  readonly numbered?: string;
   readonly auth: string;
   readonly idTokens?: boolean;
   /** Beside an `auth` that takes API keys as well. */
@@ -117,6 +119,7 @@ function compareRpc(old: SurfaceRpc, now: SurfaceRpc): string[] {
   differ('the success status', old.status, now.status);
   differ('streaming', old.stream, now.stream);
   differ('the paged field', old.page?.items, now.page?.items);
+  differ('the field of numbered pages', old.numbered, now.numbered);
   if (old.page && now.page && now.page.maxLimit < old.page.maxLimit) {
     changes.push(`the largest limit was ${old.page.maxLimit}, is ${now.page.maxLimit}`);
   }

@@ -13,7 +13,7 @@ import {
   type RepeatedRules,
 } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { refuse, type Path } from './json-path.ts';
-import { JSON_ELEMENTS_MAX } from './json-text.ts';
+import { JSON_ELEMENTS_MAX, type JsonBounds } from './json-text.ts';
 import { perKey } from './per-key.ts';
 import type { Auth } from './rpc.ts';
 
@@ -49,9 +49,7 @@ export interface FieldBound {
   readonly packedBytes: 0 | 4 | 8 | undefined;
 }
 
-export interface Bounds {
-  /** Values of the whole message, those within its fields included. */
-  readonly elementsMax: number;
+export interface Bounds extends JsonBounds {
   readonly byNumber: ReadonlyMap<number, FieldBound>;
   /** It is keyed by both spellings that JSON may use. */
   readonly byName: ReadonlyMap<string, FieldBound>;
@@ -61,6 +59,7 @@ export const boundsOf = perKey((desc: DescMessage): Bounds => {
   const fields = desc.fields.map((field) => [field, fieldBound(field)] as const);
   return {
     elementsMax: Math.min(JSON_ELEMENTS_MAX, elementsOf(desc, []) + ELEMENTS_SPARE),
+    wideTextBytesMax: longestTextBytes(desc),
     byNumber: new Map(fields.map(([field, bound]) => [field.number, bound])),
     byName: new Map(
       fields.flatMap(([field, bound]) => [[field.name, bound] as const, [field.jsonName, bound] as const]),
@@ -234,6 +233,21 @@ function elementsOf(desc: DescMessage, within: readonly DescMessage[]): number {
     else sum += 1 + (countMax === Infinity ? FREE_FORM_ELEMENTS : countMax * (one + 2)); // A map's entry is a message on the wire.
   }
   return sum;
+}
+
+/** Shorter texts are cheap, and the rule of their field tells what is wrong. */
+const WIDE_TEXT_BYTES_MIN = 65_536;
+
+/** Bytes of the longest text that a contract allows anywhere in a message; base64 is none. */
+function longestTextBytes(desc: DescMessage, within: readonly DescMessage[] = []): number {
+  if (FREE_FORM.has(desc.typeName)) return Infinity;
+  if (within.includes(desc)) return 0;
+  const texts = desc.fields.map((field) => {
+    const below = field.message === undefined ? 0 : longestTextBytes(field.message, [...within, desc]);
+    const { bytesMax } = fieldBound(field);
+    return isBase64(field) || bytesMax === Infinity ? below : Math.max(below, bytesMax);
+  });
+  return Math.max(WIDE_TEXT_BYTES_MIN, ...texts);
 }
 
 /** A body has room for all that its contract allows, within these. */

@@ -169,13 +169,14 @@ function conductOf(desc: DescMethod): Conduct {
     timeoutMs: told.timeoutMs ?? TIMEOUT_MS_DEFAULT,
     bodyBytesMax: told.bodyBytesMax ?? bodyBytesMaxOf(input, auth),
     rateLimit: (told.rateLimit as Conduct['rateLimit'] | undefined) || 'default',
-    ...(page && {
-      page: {
-        items: localName(output, page.items ?? ''),
-        defaultLimit: page.defaultLimit ?? 0,
-        maxLimit: page.maxLimit ?? 0,
-      },
-    }),
+    ...(page &&
+      !page.byNumber && {
+        page: {
+          items: localName(output, page.items ?? ''),
+          defaultLimit: page.defaultLimit ?? 0,
+          maxLimit: page.maxLimit ?? 0,
+        },
+      }),
     ...(stream && {
       stream: {
         ...(stream.idField && { idField: localName(output, stream.idField) }),

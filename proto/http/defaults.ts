@@ -33,7 +33,7 @@ export function operationOf(options: OptionReader, desc: DescMethod): CompleteOp
 export function usualOf(
   options: OptionReader,
   desc: DescMethod,
-  said: Pick<OperationOption, 'auth' | 'scope' | 'noScope'>,
+  said: Pick<OperationOption, 'auth' | 'scope' | 'noScope' | 'page'>,
 ): CompleteOperation {
   const resource = options.resource(desc.parent) ?? {};
   const rule = options.http(desc) ?? {};
@@ -51,7 +51,7 @@ export function usualOf(
     whenOff: resource.whenOff,
     successStatus: successOf(desc, rule),
     destructive: rule.delete?.endsWith('}') || undefined,
-    ...(reads && listOf(desc)),
+    ...(reads && !said.page?.byNumber && listOf(desc)),
   });
 }
 

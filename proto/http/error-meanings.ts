@@ -33,9 +33,11 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   csrf_refused: 'A request with a session cookie came from a page of another site.',
   currency_unsupported: 'The installation counts in another currency; `details.currency` names it.',
   deadline_exceeded: 'The call was not done within its time.',
+  edge_unavailable:
+    'The runner of the environment serves no names; the message says how its operator switches that on.',
   email_unverified: 'The account must have a verified e-mail address for this.',
   environment_incomplete:
-    'The environment has no repository to build from, or its images have no registry to go to.',
+    'The environment has no repository to build from, no deploy target, or its images have no registry to go to.',
   environment_locked: 'A build holds the environment; the details name it.',
   environment_protected:
     'The rules of the environment refuse it: it takes promotions alone, or no approval of who asked for a promotion.',
@@ -44,6 +46,9 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
     'The feature cannot be switched here: a variable decides it, or it is not built yet.',
   feature_unknown: 'No platform feature has this key.',
   headers_too_large: 'The headers of the request are larger than the server reads.',
+  host_path_refused: 'The path of the machine is not one that its operator lists for environments.',
+  host_unavailable:
+    'The machine that the environment is deployed to cannot do this, or none that may deploy it is there.',
   id_token_invalid: 'The id_token is malformed, expired, or not signed by an issuer that is taken.',
   id_token_refused: 'The id_token is genuine, and its repository or its job may not do this.',
   id_token_used: 'The id_token was used before; each is good for one call.',

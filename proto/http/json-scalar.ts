@@ -122,13 +122,12 @@ function readBytes(value: unknown, path: Path): Uint8Array {
   if (typeof value !== 'string') throw refuse(path, 'type', `expected base64 text, got ${kindOf(value)}`);
   const padding = value.endsWith('==') ? 2 : value.endsWith('=') ? 1 : 0;
   const digits = value.length - padding;
-  const bytes = Buffer.from(value, 'base64');
-  if (
-    bytes.length !== Math.floor((digits * 3) / 4) ||
-    Buffer.byteLength(value) !== value.length ||
-    digits % 4 === 1 ||
-    (padding > 0 && value.length % 4 !== 0)
-  )
+  const mayBe =
+    digits % 4 !== 1 &&
+    (padding === 0 || value.length % 4 === 0) &&
+    Buffer.byteLength(value) === value.length;
+  const bytes = mayBe ? Buffer.from(value, 'base64') : undefined;
+  if (bytes === undefined || bytes.length !== Math.floor((digits * 3) / 4))
     throw refuse(path, 'base64', `${shown(value)} is not base64`);
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

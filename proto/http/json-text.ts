@@ -37,11 +37,24 @@ export function problem(field: string, rule: string, message: string): ApiError 
 /** Limit of a body whose contract is not known: some ten times what the largest real request holds. */
 export const JSON_ELEMENTS_MAX = 50_000;
 
-/** An empty body is an empty object. `elementsMax`: members and items in all. Throws `validation_failed`. */
-export function parseJson(body: Uint8Array | string, elementsMax: number = JSON_ELEMENTS_MAX): unknown {
+/** It says how much a body may hold. Contracts say it for theirs, see bounds.ts. */
+export interface JsonBounds {
+  /** Members and items in all, those within others included. */
+  readonly elementsMax: number;
+  /**
+   * Bytes of the longest text that is not ASCII. Longer strings can only be base64, and what is beyond ASCII
+   * takes several times as long to decode.
+   */
+  readonly wideTextBytesMax?: number;
+}
+
+const ANY_BODY: JsonBounds = { elementsMax: JSON_ELEMENTS_MAX };
+
+/** An empty body is an empty object. Throws `validation_failed`. */
+export function parseJson(body: Uint8Array | string, bounds: JsonBounds = ANY_BODY): unknown {
   const bytes = typeof body === 'string' ? Buffer.from(body) : bufferOf(body);
   if (body.length === 0) return {};
-  const members = measureJson(bytes, elementsMax);
+  const members = measureJson(bytes, bounds);
   const text = typeof body === 'string' ? body : decodeUtf8(bytes);
   let value: unknown;
   try {
@@ -98,7 +111,7 @@ export function tooManyElements(elementsMax: number): ApiError {
  * held to their limits on the way: an empty object of two characters costs JSON.parse a hundred times what it
  * costs here.
  */
-export function measureJson(text: Buffer, elementsMax: number): number {
+export function measureJson(text: Buffer, { elementsMax, wideTextBytesMax = Infinity }: JsonBounds): number {
   let members = 0;
   let elements = 0;
   let depth = 0;
@@ -107,7 +120,9 @@ export function measureJson(text: Buffer, elementsMax: number): number {
     if (code <= SPACE) {
       i = endOfSpace(text, i + 1) - 1;
     } else if (code === QUOTE) {
-      i = endOfString(text, i + 1);
+      const end = endOfString(text, i + 1);
+      if (end - i - 1 > wideTextBytesMax) assertAscii(text, { from: i + 1, end, bytesMax: wideTextBytesMax });
+      i = end;
     } else if (code === 0x3a) {
       members++;
     } else if (code === 0x2c) {
@@ -154,6 +169,23 @@ function endOfString(text: Buffer, from: number): number {
     if (slashes % 2 === 0) return end;
   }
   return text.length;
+}
+
+/** Key of the string that begins behind the text, where it has a short one. */
+const KEY = /"(\w{1,64})"\s{0,8}:\s{0,8}"$/;
+const KEY_BYTES = 100;
+/** Escapes such as `\u001b` write one byte in six. */
+const ESCAPED = 6;
+
+function assertAscii(
+  text: Buffer,
+  { from, end, bytesMax }: { readonly from: number; readonly end: number; readonly bytesMax: number },
+): void {
+  const string = text.subarray(from, end);
+  const textMax = string.includes(BACKSLASH) ? bytesMax * ESCAPED : bytesMax;
+  if (string.length <= textMax || isAscii(string)) return;
+  const key = KEY.exec(text.toString('latin1', Math.max(0, from - KEY_BYTES), from))?.[1] ?? '';
+  throw problem(key, 'text_length', `must be at most ${textMax} bytes, is ${string.length} bytes long`);
 }
 
 /** The depth of `value` is known to be small here, so recursion is safe. */

@@ -303,6 +303,21 @@ describe('decodeText()', () => {
     });
   });
 
+  it('refuses a text beyond ASCII that is longer than any of the contract, before it is decoded', () => {
+    const bounds = { elementsMax: 10, wideTextBytesMax: 100 };
+    const refusal = (text: string): unknown =>
+      failure(() => parseJson(`{"a":{"note": "${text}"}}`, bounds)).fields;
+    const told = {
+      field: 'note',
+      rule: 'text_length',
+      message: 'must be at most 100 bytes, is 102 bytes long',
+    };
+    expect(refusal('ü'.repeat(51))).toEqual([told]);
+    for (const taken of ['ü'.repeat(50), 'a'.repeat(9_000), `${'\\u001b'.repeat(80)}${'ü'.repeat(10)}`])
+      expect(parseJson(`{"note":"${taken}"}`, bounds)).toHaveProperty('note');
+    expect(refusal(`\\n${'ü'.repeat(300)}`)).toMatchObject([{ rule: 'text_length' }]);
+  });
+
   it('does not quote a broken body, which may hold secrets', () => {
     expect(JSON.stringify(failure(() => parseJson('{"password":"hunter2" oops')))).not.toContain('hunter2');
   });

@@ -107,7 +107,7 @@ export async function readMessage(
   const bytes = await decodeContent(packed, compressed ? sent.encoding : undefined, rpc.bodyBytesMax);
   if (bytes.length > rpc.bodyBytesMax) throw tooLarge(bytes.length, rpc.bodyBytesMax);
   if (isJson(sent.contentType)) {
-    const value = parseJson(bytes, boundsOf(input).elementsMax);
+    const value = parseJson(bytes, boundsOf(input));
     assertJsonBounded(input, value);
     return {
       bytes: bytes.length,

@@ -196,12 +196,12 @@ function wholeBody(input: DescMessage): BodyDecoder {
     };
   }
   const decode = decoder(input);
-  const { elementsMax } = boundsOf(input);
+  const bounds = boundsOf(input);
   return {
     raw: false,
     decode(bytes, _contentType, query) {
       assertBeside(query);
-      const value = parseJson(bytes, elementsMax);
+      const value = parseJson(bytes, bounds);
       assertJsonBounded(input, value);
       const message = decode(value);
       // Neither of two answers to one question may win unseen, not even when they agree or one is the
@@ -236,14 +236,14 @@ function fieldBody(input: DescMessage, field: DescField): BodyDecoder {
   }
   const set = fieldSetter(field);
   const bound = fieldBound(field);
-  const { elementsMax } = boundsOf(input);
+  const bounds = boundsOf(input);
   return {
     raw: false,
     decode(bytes) {
       const message = create(input);
       // No body at all leaves the field unset; an empty object is a value.
       if (bytes.length === 0) return message;
-      const value = parseJson(bytes, elementsMax);
+      const value = parseJson(bytes, bounds);
       assertFieldBounded(bound, value, []);
       set(fieldsOf(message), value, []);
       return message;

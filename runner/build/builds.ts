@@ -30,6 +30,7 @@ export interface BuildSettings {
   allowRegistry: readonly Endpoint[];
   allowUncontainedBuilds: boolean;
   allowUncontainedApps: boolean;
+  allowMount: readonly string[];
   /** `open`: apps of this runner's own team have the engine's network. */
   appNetwork: 'contained' | 'open';
   maxStoreMb: number;

@@ -101,6 +101,20 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
       );
       expect(folders(home)).toEqual([]);
       expect(await orphans(home, cp.runnerId)).toEqual([]);
+      const listing = startProcess(bundle().main, ['hosting', '--json', '--data-dir', home.dataDir]);
+      expect(await listing.exited).toBe(0);
+      const { runnerId, apps } = JSON.parse(listing.output()) as { runnerId: string; apps: object[] };
+      expect([runnerId, apps]).toMatchObject([
+        cp.runnerId,
+        expect.arrayContaining([
+          expect.objectContaining({
+            app: name,
+            state: 'running',
+            runner: cp.runnerId,
+            address: result?.address,
+          }),
+        ]),
+      ]);
     });
   }
 
@@ -316,6 +330,8 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
       withinMs: BUILD_MS,
     });
     cp.droppedPhase = undefined;
+    // A busy machine must not lose the lease of the next one as well.
+    cp.intervals.leaseMs = leaseMs;
     const next = await built(cp, { source: { ...source, branch: 'none' } });
     expect(next.report?.message).toContain('branch or tag none');
     expect(images.pushes).toEqual([]);

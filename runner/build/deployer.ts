@@ -3,6 +3,7 @@
  * it, and the daemon passes it in.
  */
 import type { BuildContext } from './context.ts';
+import type { Mount } from './mount-plan.ts';
 import type { DeployPlan } from './plan.ts';
 import type { SandboxLimits } from '../executor/executor.ts';
 
@@ -26,6 +27,23 @@ export interface DeployRequest {
   limits: AppLimits;
   /** Absent where the app gets the engine's own network. */
   network?: AppNetwork | undefined;
+  /** Brings the storage of the app; the machine's deployers add it. */
+  mounts?: AppMounts;
+  /**
+   * The new container has taken its place: resolves when whoever is led to the app is led there. Rejects: the
+   * earlier one has to serve on.
+   */
+  switched?: (address: string) => Promise<void>;
+}
+
+/** Storage of apps on this machine. */
+export interface AppMounts {
+  /** Makes volumes that are missing, and returns the arguments of a container that has all of them. */
+  args(environment: string, mounts: readonly Mount[]): Promise<string[]>;
+  /** Says in a sentence why this machine refuses the mount; undefined when it does not. */
+  problemOf(mount: Mount): Promise<string | undefined>;
+  /** Removes the volume of data of an environment. One that is not there is removed. */
+  remove(environment: string, hostPath: string): Promise<void>;
 }
 
 /** A network of its own for an app. */
@@ -68,6 +86,9 @@ export interface Deployers {
    * Runs after the start of a daemon and ends every deploy that an earlier process had begun. Never rejects.
    */
   restore(): Promise<void>;
+  readonly mounts: AppMounts | undefined;
+  /** The containers of an app were removed: its network goes, too. Never rejects. */
+  left(app: string): Promise<void>;
   /** Runs every few seconds: apps keep their rules, and those that have ended start again. Never rejects. */
   check(): Promise<void>;
 }

@@ -4,6 +4,7 @@
  * read as nothing else than its kind.
  */
 import { checkImage, checkLimits, InvalidSpecError, quote } from '../executor/spec.ts';
+import { readMounts, type Mount } from './mount-plan.ts';
 import type {
   BuildOffer,
   WireBuildSource,
@@ -84,6 +85,7 @@ export interface DeployPlan {
   hostPort: number;
   /** The environment that the app belongs to; absent from a control plane that does not send it. */
   environment?: string;
+  mounts: readonly Mount[];
 }
 
 export interface BuildPlan {
@@ -275,7 +277,7 @@ export function reachOf({ host, home, guarded }: ImagePlan): string {
 }
 
 function deployOf(deploy: WireDeployTarget): DeployPlan {
-  const { kind, app = '', containerPort = 0, hostPort = 0, environmentId = '' } = deploy;
+  const { kind, app, containerPort = 0, hostPort = 0, environmentId = '' } = deploy;
   if (kind !== 'container' && kind !== 'dokku')
     return refuse('deploy.kind', String(kind), 'container or dokku');
   if (!APP.test(app)) refuse('deploy.app', app, '1 to 63 lower-case letters, digits and dashes');
@@ -285,7 +287,11 @@ function deployOf(deploy: WireDeployTarget): DeployPlan {
     refuse('deploy.hostPort', String(hostPort), '0 to 65535');
   if (environmentId !== '' && !ENVIRONMENT.test(environmentId))
     refuse('deploy.environmentId', environmentId, 'an id of 1 to 64 letters, digits, underscores and dashes');
-  return { kind, app, containerPort, hostPort, ...set('environment', environmentId) };
+  const mounts = readMounts(deploy.mounts);
+  if ('problem' in mounts) throw new InvalidSpecError(`deploy.mounts: ${mounts.problem}`);
+  if (mounts.length > 0 && environmentId === '')
+    throw new InvalidSpecError('deploy.mounts is set without deploy.environmentId, whose data it is');
+  return { kind, app, containerPort, hostPort, ...set('environment', environmentId), mounts };
 }
 
 function limitsOf(offer: BuildOffer): BuildPlan['limits'] {

@@ -33,7 +33,7 @@ const FLAGS: readonly FlagSpec[] = [
 const HELP = `Usage: svc-runner doctor [flags]
 
 Checks data folder, disk, executors, control groups, namespaces, the way to the control plane (proxy, name, TLS, clock, registration, version), the registry,
-git, pack and dokku, and what waits to be delivered. Changes nothing, but for --push-test. Exit code 1 when a check fails.
+git, pack and dokku, the edge where config.json switches it on, and what waits to be delivered. Changes nothing, but for --push-test. Exit code 1 when a check fails.
 
 ${flagsHelp(FLAGS)}
 `;

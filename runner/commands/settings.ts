@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { hostPathProblem } from '@svc/proto/hosting/mount-paths.ts';
 import type { RunSettings } from '../daemon/run-settings.ts';
 import { endpointOf, type Endpoint } from '../network/egress.ts';
 import type { ExecutorName } from '../executor/executor.ts';
@@ -19,6 +20,7 @@ interface Setting<T> extends Omit<FlagSpec, 'name' | 'env'> {
 }
 
 export const EXECUTORS: readonly ExecutorName[] = ['podman', 'docker', 'namespaces'];
+const EDGES = ['none', 'nginx'] as const;
 const APP_NETWORKS = ['contained', 'open'] as const;
 
 const SETTINGS = {
@@ -47,6 +49,35 @@ const SETTINGS = {
     APP_NETWORKS,
     'contained',
   ),
+  allowMount: folders(
+    "folders, between commas, below which environments of the team may mount paths of this machine into their apps; the service's pool does not honour it",
+  ),
+  edge: choice(
+    'serve deployed apps under their names, by an nginx of its own that goes on while the runner restarts',
+    EDGES,
+    'none',
+  ),
+  edgeHttpPort: whole('of the edge, for plain HTTP', [1, 65_535], 80),
+  edgeHttpsPort: whole('of the edge, for HTTPS', [1, 65_535], 443),
+  edgeAddress: addresses(
+    'public addresses of this machine, between commas: names that lead elsewhere get no certificate, and their team is told',
+  ),
+  edgeDns: optional("name server that the edge asks, instead of the machine's own", { value: 'host:port' }),
+  acmeDirectory: text(
+    'directory of the authority whose certificates the edge gets; by using the default you accept the terms of Let’s Encrypt',
+    {
+      value: 'url',
+      fallback: 'https://acme-v02.api.letsencrypt.org/directory',
+      read: httpsUrl,
+    },
+  ),
+  acmeContact: optional('address of mail that the authority may write to', { value: 'mail' }),
+  acmeCaFile: optional("certificates of the authority's own server, where it is no public one", {
+    value: 'pem',
+  }),
+  acmeEabFile: optional('account that the authority asks for, in JSON: {"kid": "…", "hmacKey": "…"}', {
+    value: 'path',
+  }),
   allowUncontainedApps: onOff(
     'deploy for many teams although apps are not contained on this machine: they then reach it and each other',
   ),
@@ -178,6 +209,37 @@ function optional(
   const read = (given: unknown, flag: string) =>
     given === undefined ? undefined : check(String(given), flag);
   return { help, ...more, read };
+}
+
+/** Makes the setting of a list of addresses. */
+function addresses(help: string): Setting<readonly string[]> {
+  const read = (given: unknown, flag: string): string[] =>
+    String(given ?? '')
+      .split(/[\s,]+/)
+      .filter((part) => part !== '')
+      .map((part) => ipAddress(part, flag));
+  return { help, value: 'ip,…', fallback: 'none', read };
+}
+
+function httpsUrl(given: string, flag: string): string {
+  if (!URL.canParse(given) || new URL(given).protocol !== 'https:') throw wrong(flag, given, 'an https URL');
+  return given;
+}
+
+/** Makes the setting of a list of absolute paths. */
+function folders(help: string): Setting<readonly string[]> {
+  const read = (given: unknown, flag: string): string[] => {
+    const paths = String(given ?? '')
+      .split(',')
+      .map((path) => path.trim())
+      .filter((path) => path !== '');
+    const wrongOne = paths.find(
+      (path) => path === '/' || hostPathProblem(path) !== undefined || !path.startsWith('/'),
+    );
+    if (wrongOne !== undefined) throw wrong(flag, wrongOne, 'absolute paths of folders, such as /srv/data');
+    return paths;
+  };
+  return { help, value: 'dir,…', fallback: 'none', read };
 }
 
 /** Makes the setting of a list of addresses; the port of registries and mirrors is commonly left out. */

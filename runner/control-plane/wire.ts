@@ -5,10 +5,15 @@
  * zero value.
  */
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type { AppState, MountKind } from '@svc/proto/gen/svc/hosting/v1/hosting_pb.ts';
 import type { BuildType } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type * as runner from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 
-type Enums = { BuildType: typeof BuildType } & Pick<
+type Enums = {
+  BuildType: typeof BuildType;
+  AppState: typeof AppState;
+  MountKind: typeof MountKind;
+} & Pick<
   typeof runner,
   'BuildPhase' | 'LeaseState' | 'LogStream' | 'EndReason' | 'DeployKind' | 'Network' | 'Isolation'
 >;
@@ -50,7 +55,8 @@ type Kept =
   | 'epoch'
   | ('token' | 'name' | 'publicKey' | 'version' | 'os' | 'arch')
   | ('offset' | 'chunks' | 'stream' | 'data' | 'bytes' | 'sha256')
-  | ('reportId' | 'reason' | 'phase' | 'durationMs' | 'digest');
+  | ('reportId' | 'reason' | 'phase' | 'durationMs' | 'digest')
+  | ('environmentId' | 'revision' | 'app');
 
 type KeptOf<Shape> = { [Name in keyof Shape]: undefined extends Shape[Name] ? never : Name }[keyof Shape] &
   Kept;
@@ -91,6 +97,13 @@ export type LogsRequest = Wire<runner.LogsRequest>;
 export type LogsReply = Wire<runner.LogsResponse>;
 export type ReportRequest = Wire<runner.ReportRequest>;
 export type ReportReply = Wire<runner.ReportResponse>;
+export type SyncHostRequest = Wire<runner.SyncHostRequest>;
+export type SyncHostReply = Wire<runner.SyncHostResponse>;
+export type WireHostApp = Wire<runner.HostApp>;
+export type WireHostMount = Wire<runner.HostMount>;
+export type WireObservedDomain = Wire<runner.ObservedDomain>;
+export type WireObservedApp = Wire<runner.ObservedApp>;
+export type WireTombstone = Wire<runner.Tombstone>;
 export type CallRefusal = Wire<runner.CallRefusal>;
 
 export interface ErrorReply {
@@ -114,6 +127,7 @@ export interface Calls {
   'build-poll': { request: PollRequest; reply: BuildPollReply };
   'build-logs': { request: LogsRequest; reply: LogsReply };
   'build-report': { request: ReportRequest; reply: ReportReply };
+  host: { request: SyncHostRequest; reply: SyncHostReply };
 }
 
 /** The calls that belong to each kind of work. */

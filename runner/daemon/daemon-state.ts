@@ -10,6 +10,8 @@ import type { Deliveries } from '../work/delivery.ts';
 import { collectDiagnostics } from './diagnostics.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Executor } from '../executor/executor.ts';
+import type { HostSync } from '../host/host.ts';
+import type { HostSites } from '../host/sites.ts';
 import type { Heartbeat } from '../control-plane/heartbeat.ts';
 import type { Counters } from './counters.ts';
 import type { DataPaths, RunnerConfig } from '../disk/identity.ts';
@@ -64,6 +66,10 @@ export interface DaemonParts {
   runs: Map<string, RunRow>;
   works: Set<Promise<void>>;
   deployers: Deployers;
+  /** Undefined where no edge is switched on. */
+  sites: HostSites | undefined;
+  /** Undefined where no engine brings apps up. */
+  host: HostSync | undefined;
   /** Undefined when this runner takes no builds. */
   builds: Builds | undefined;
   /** Builds of an earlier process whose output is still to be sent. */
@@ -124,6 +130,8 @@ export function applyContact(
   const first = controlPlane.lastContact === undefined;
   parts.presence.served(contact.sentMonotonicMs);
   parts.version.update(contact.directives);
+  // An older control plane says nothing of it.
+  if (contact.directives.hostRevision !== undefined) parts.host?.wanted(contact.directives.hostRevision);
   controlPlane.lastContact = { atMs: contact.atMs, sentMonotonicMs: contact.sentMonotonicMs };
   controlPlane.intervals = contact.intervals;
   if (paused !== controlPlane.paused)

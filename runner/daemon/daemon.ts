@@ -15,6 +15,7 @@ import { unknownExemptions } from '@svc/proto/proxy/proxy.ts';
 import { createApi } from '../control-plane/api.ts';
 import { openBuilds } from '../build/builds.ts';
 import { createDeployers } from '../deploy/deployers.ts';
+import { createDokkuHost } from '../deploy/dokku-host.ts';
 import { createClockOffset, monotonicMs, pause } from '../platform/clock.ts';
 import {
   applyContact,
@@ -31,6 +32,8 @@ import { countCalls, createCounters } from './counters.ts';
 import { openDataFormat } from '../disk/data-format.ts';
 import { createDeliveries } from '../work/delivery.ts';
 import { errorText } from '../platform/errors.ts';
+import { createHost } from '../host/host.ts';
+import { edgeFacts, openSites } from '../host/open-sites.ts';
 import { startHeartbeat } from '../control-plane/heartbeat.ts';
 import { createHttpClient } from '../control-plane/http-client.ts';
 import { dataPaths, ensureDataDir, readKey, type DataPaths } from '../disk/identity.ts';
@@ -53,7 +56,7 @@ import { createStateWriter } from './state-file.ts';
 import { createNotifier } from './notify.ts';
 import { createVersionPolicy } from '../control-plane/version-policy.ts';
 import { VERSION } from '../platform/version.ts';
-import type { WorkKind } from '../control-plane/wire.ts';
+import type { WireFacts, WorkKind } from '../control-plane/wire.ts';
 import { refKey } from '../control-plane/work-ref.ts';
 
 const STATE_MS = 5_000;
@@ -125,7 +128,18 @@ async function openDisk(options: DaemonOptions, paths: DataPaths) {
   // Nothing is live yet: whatever carries this runner's label is from a process that is gone.
   await readiness.checkEngine();
   const { runnerId } = options.config;
-  const deployers = createDeployers({ executor, settings, dataDir: paths.dataDir, runnerId, log });
+  // Names go on leading where they led; a deploy that was cut off is ended only then.
+  const sites =
+    executor.buildEngine &&
+    (await openSites({ dataDir: paths.dataDir, runnerId, settings, env: options.env, log }));
+  const deployers = createDeployers({
+    executor,
+    settings,
+    dataDir: paths.dataDir,
+    runnerId,
+    switchTo: sites?.switchTo,
+    log,
+  });
   const builds = await openBuilds({
     executor,
     deployers,
@@ -146,6 +160,7 @@ async function openDisk(options: DaemonOptions, paths: DataPaths) {
     readiness,
     runs,
     machineBoot,
+    sites,
     deployers,
     builds,
     deadBuilds: left.builds,
@@ -202,13 +217,7 @@ async function openParts({
   };
   const onFatal = (refusal: FinalRefusal) => stopForGood(options, shutdown, refusal);
   const { executor, journal, outbox, machineBoot } = disk;
-  const facts = {
-    version: VERSION,
-    os: process.platform,
-    arch: process.arch,
-    isolation: executor.isolation,
-    executor: executor.name,
-  };
+  const facts = factsOf(executor, settings, disk.sites !== undefined);
   const presence = createPresence({
     log,
     onChange: () => void noteState(parts),
@@ -267,11 +276,58 @@ async function openParts({
       log,
     }),
     heartbeat,
+    host: openHost({ ...disk, api, bootId, options, paths }),
     controlPlane,
     offsetMs: () => offset.get(),
     writeState: createStateWriter(paths.state, async () => await snapshot(parts)),
   };
   return parts;
+}
+
+function factsOf(executor: Executor, settings: DaemonOptions['settings'], hasEdge: boolean): WireFacts {
+  const hosts = executor.buildEngine !== undefined;
+  return {
+    version: VERSION,
+    os: process.platform,
+    arch: process.arch,
+    isolation: executor.isolation,
+    executor: executor.name,
+    ...(hosts && {
+      host: {
+        volumes: true,
+        mountRoots: [...settings.allowMount],
+        ...(hasEdge && { edge: edgeFacts(settings) }),
+      },
+    }),
+  };
+}
+
+/** Without an engine no app is brought up here. */
+function openHost({
+  executor: { buildEngine },
+  deployers,
+  sites,
+  api,
+  bootId,
+  options: { config, env, log },
+  paths,
+}: Pick<
+  DaemonParts,
+  'executor' | 'deployers' | 'sites' | 'api' | 'bootId' | 'options' | 'paths'
+>): DaemonParts['host'] {
+  if (buildEngine === undefined || deployers.mounts === undefined) return undefined;
+  return createHost({
+    api,
+    bootId,
+    runnerId: config.runnerId,
+    dataDir: paths.dataDir,
+    engine: buildEngine.engine,
+    dokku: createDokkuHost(env),
+    mounts: deployers.mounts,
+    sites,
+    onLeft: async (app) => await deployers.left(app),
+    log,
+  });
 }
 
 /** Runs until there is a reason to end, and ends in order. */
@@ -281,6 +337,7 @@ async function live(parts: DaemonParts): Promise<void> {
     setInterval(() => void noteState(parts), STATE_MS),
     setInterval(() => void parts.readiness.checkEngineIfDue(), STATE_MS),
     setInterval(() => void parts.deployers.check(), STATE_MS),
+    setInterval(() => void parts.host?.check(), STATE_MS),
   ];
   await noteState(parts);
   const operations = await startOperations(parts);
@@ -310,6 +367,7 @@ async function live(parts: DaemonParts): Promise<void> {
   await heartbeat.stop();
   for (const timer of timers) clearInterval(timer);
   await operations.stop();
+  await parts.sites?.stop();
   await parts.journal.close();
   await noteState(parts);
 }

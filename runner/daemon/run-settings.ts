@@ -1,9 +1,10 @@
 /** The checked settings of `svc-runner run`, for the daemon and its parts. */
 import type { BuildSettings } from '../build/builds.ts';
 import type { ExecutorName } from '../executor/executor.ts';
+import type { EdgeSettings } from '../host/open-sites.ts';
 import type { LogLevel } from '../platform/log.ts';
 
-export interface RunSettings extends BuildSettings {
+export interface RunSettings extends BuildSettings, EdgeSettings {
   slots: number;
   executor: ExecutorName | undefined;
   defaultImage: string | undefined;

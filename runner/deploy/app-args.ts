@@ -11,20 +11,20 @@ export const keptLabel = 'svc.kept';
 
 /**
  * Makes the arguments of an app's container. `network` is what AppNetworks.enter returned; without it the app
- * has the engine's own network.
+ * has the engine's own network. `hasUsers`: its users are chosen already (user-ranges.ts).
  */
-export function isolationArgs(engine: Engine, network: readonly string[] = []): string[] {
+export function isolationArgs(engine: Engine, network: readonly string[] = [], hasUsers = false): string[] {
   return [
-    ...usersArgs(engine),
+    ...usersArgs(engine, hasUsers),
     ...(engine.seccompPath === undefined ? [] : [`--security-opt=seccomp=${resolve(engine.seccompPath)}`]),
     ...network,
   ];
 }
 
-function usersArgs({ ownUsers }: Engine): string[] {
+function usersArgs({ ownUsers }: Engine, hasUsers: boolean): string[] {
   if (ownUsers === undefined) return ['--restart=unless-stopped'];
   return [
-    `--userns=auto:size=${RANGE_IDS}`,
+    ...(hasUsers ? [] : [`--userns=auto:size=${RANGE_IDS}`]),
     ...hooksArgs(ownUsers),
     // podman 4.3.1 cannot start a container again by itself that has both users of its own and a network;
     // what it would start again had no hook either.

@@ -29,6 +29,12 @@ export const STOP_SECONDS = 10;
  */
 export const environmentLabel = 'svc.environment';
 
+/** Build that made the container, with its epoch. */
+export const workLabel = 'svc.work';
+
+/** Writes an address as the host of a URL. */
+export const hostOf = (address: string): string => (address.includes(':') ? `[${address}]` : address);
+
 export interface AppNames {
   current: string;
   next: string;
@@ -81,7 +87,7 @@ export async function must(engine: Engine, ...args: string[]): Promise<string> {
 }
 
 /** Stops a container before it removes it, so that it may end its connections. */
-async function retire(engine: Engine, name: string): Promise<void> {
+export async function retire(engine: Engine, name: string): Promise<void> {
   await engineCall(engine, 'stop', `--time=${STOP_SECONDS}`, name);
   await removeContainer(engine, name);
 }
@@ -101,14 +107,26 @@ export async function removeContainer(engine: Engine, name: string): Promise<voi
 }
 
 /**
- * `next` takes the place of `current`, which becomes `old` and goes. Each step leaves a state that
- * `restoreApps` understands. Returns why `old` is still there, if it is: `next` serves all the same, and
- * `restore` tries again before the next deploy.
+ * `next` takes the place of `current`, which becomes `old` and goes once nobody is led there (`switched`).
+ * Each step leaves a state that `restoreApps` understands. Returns why `old` is still there, if it is: `next`
+ * serves all the same, and `restore` tries again before the next deploy. Where `switched` fails, each has its
+ * name of before.
  */
-export async function promote(engine: Engine, names: AppNames): Promise<string | undefined> {
+export async function promote(
+  engine: Engine,
+  names: AppNames,
+  switched: () => Promise<void> = async () => await Promise.resolve(),
+): Promise<string | undefined> {
   const there = await containersOf(engine, names);
   if (there.has(names.current)) await must(engine, 'rename', names.current, names.old);
   await must(engine, 'rename', names.next, names.current);
+  try {
+    await switched();
+  } catch (error) {
+    await must(engine, 'rename', names.current, names.next);
+    if (there.has(names.current)) await must(engine, 'rename', names.old, names.current);
+    throw error;
+  }
   if (!there.has(names.current) && !there.has(names.old)) return undefined;
   return await retire(engine, names.old).then(() => undefined, errorText);
 }

@@ -4,9 +4,9 @@
  *   bring the image → try it as `next` on a free port → healthy → take the place of the earlier one → remove
  *   that
  *
- * The earlier container is not touched before the new one has proved itself. Only where a fixed port of the
- * host is wanted, which two cannot have at a time, it is stopped for the moment in which the new one is
- * started on that port, and started again when that fails.
+ * The earlier container is not touched before the new one has proved itself, and goes when nobody is led to
+ * it any more. Only where a fixed port of the host is wanted, which two cannot have at a time, it is stopped
+ * for the moment in which the new one is started on that port, and started again when that fails.
  *
  */
 import { createConnection } from 'node:net';
@@ -24,12 +24,14 @@ import {
   containersOf,
   engineCall,
   environmentLabel,
+  hostOf,
   must,
   otherHolder,
   promote,
   removeContainer,
   restore,
   STOP_SECONDS,
+  workLabel,
   type AppNames,
 } from './app-containers.ts';
 import type { Deployed, Deployer, DeployRequest } from '../build/deployer.ts';
@@ -106,17 +108,14 @@ async function replace(
     port = await prove(context, request, names.next);
   }
   context.control.check();
+  const address = `http://${hostOf(request.bindAddress)}:${port}`;
   // The new container serves from here on, whatever fails.
-  const left = await promote(engine, names);
+  const left = await promote(engine, names, async () => await request.switched?.(address));
   if (left !== undefined)
     await context.writeLine(
       `${app} is replaced; its earlier container cannot be removed, the next deploy tries again: ${left}`,
     );
-  return { address: `http://${hostOf(request.bindAddress)}:${port}` };
-}
-
-function hostOf(address: string): string {
-  return address.includes(':') ? `[${address}]` : address;
+  return { address };
 }
 
 async function run(
@@ -130,6 +129,7 @@ async function run(
   const files = Math.min(await taskProcessesMax(), OPEN_FILES_MAX);
   const variables = await variablesOf(context, request.env);
   const network = await request.network?.enter(app);
+  const mounts = (await request.mounts?.args(environment ?? '', request.target.mounts)) ?? [];
   const hostPort = options.hostPort === 0 ? await freePort(request.bindAddress) : options.hostPort;
   const published = `${hostOf(request.bindAddress)}:${hostPort}:${containerPort}`;
   const argv = engineArgv(
@@ -140,7 +140,7 @@ async function run(
     `--label=${runnerLabel}=${context.runnerId}`,
     `--label=${appLabel}=${app}`,
     ...(environment === undefined ? [] : [`--label=${environmentLabel}=${environment}`]),
-    `--label=svc.work=${context.plan.id}-${context.plan.epoch}`,
+    `--label=${workLabel}=${context.plan.id}-${context.plan.epoch}`,
     `--publish=${published}`,
     '--security-opt=no-new-privileges',
     // The capability allows a port below 1024; an app that needs another user sets it in its image (USER).
@@ -158,7 +158,8 @@ async function run(
     '--log-driver=json-file',
     '--log-opt=max-size=10m',
     '--pull=never',
-    ...isolationArgs(engine, network),
+    ...isolationArgs(engine, network, mounts.length > 0),
+    ...mounts,
     ...(engine.name === 'podman' ? ['--http-proxy=false', '--cgroups=enabled'] : []),
     ...variables.flags,
     request.image,

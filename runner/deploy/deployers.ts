@@ -1,17 +1,21 @@
 /** The ways in which this runner brings an image up on its machine, and what an app gets there. */
 import { BuildFailed, MachineFailed } from '../build/failure.ts';
-import type { Admission, Deployer, Deployers } from '../build/deployer.ts';
+import type { Admission, AppMounts, Deployer, Deployers } from '../build/deployer.ts';
 import type { Executor } from '../executor/executor.ts';
 import { createAppNetworks, type AppNetworks, type Site } from '../network/app-network.ts';
 import type { Endpoint } from '../network/egress.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
+import type { DeployPlan } from '../build/plan.ts';
 import { restoreApps } from './app-containers.ts';
 import { detectAppIsolation, type AppIsolation } from './app-isolation.ts';
 import { appsOutside, createKeeper, type Keeper } from './app-keeper.ts';
 import { containerDeployer } from './container.ts';
 import { dokkuDeployer } from './dokku.ts';
+import { hostedApps } from './hosted.ts';
+import { createMounts } from './mounts.ts';
+import { createUserRanges } from './user-ranges.ts';
 
 const DEPLOYERS = { container: containerDeployer, dokku: dokkuDeployer };
 /**
@@ -20,15 +24,22 @@ const DEPLOYERS = { container: containerDeployer, dokku: dokkuDeployer };
  */
 const ENGINE_MS = 10_000;
 
+/** Images, volumes and sockets of engines lie there. */
+const ENGINE_FOLDERS = ['/var/lib/containers', '/var/lib/docker', '/run', '/var/run'];
+
 export interface DeployersOptions {
   executor: Pick<Executor, 'buildEngine'>;
   settings: {
     allowEgress: readonly Endpoint[];
     allowUncontainedApps: boolean;
     appNetwork: 'contained' | 'open';
+    /** Folders below which apps may mount paths. */
+    allowMount: readonly string[];
   };
   dataDir: string;
   runnerId: string;
+  /** Leads the names of an environment to an address of its app; absent where nobody does. */
+  switchTo?: ((environment: string, address: string) => Promise<void>) | undefined;
   log: Log;
   /** Replaced in tests. */
   site?: Site;
@@ -38,10 +49,12 @@ export function createDeployers(options: DeployersOptions): Deployers {
   const { buildEngine } = options.executor;
   if (buildEngine === undefined)
     return {
+      mounts: undefined,
       of: (kind) => DEPLOYERS[kind],
       admit: () => Promise.reject(new MachineFailed('this machine has no container engine')),
       notReady: () => [],
       restore: async () => undefined,
+      left: async () => undefined,
       check: async () => undefined,
     };
   return new EngineDeployers(options, buildEngine);
@@ -51,6 +64,7 @@ class EngineDeployers implements Deployers {
   readonly #options: DeployersOptions;
   readonly #buildEngine: NonNullable<Executor['buildEngine']>;
   readonly #networks: AppNetworks;
+  readonly mounts: AppMounts;
   readonly #keeper: Keeper;
   /** Apps whose containers are being changed. */
   readonly #busy = new Set<string>();
@@ -74,6 +88,13 @@ class EngineDeployers implements Deployers {
       log,
       site: options.site,
     });
+    this.mounts = createMounts({
+      engine,
+      runnerId,
+      roots: settings.allowMount,
+      kept: [dataDir, ...ENGINE_FOLDERS],
+      ranges: createUserRanges(engine, dataDir),
+    });
     this.#keeper = createKeeper({ engine, runnerId, isBusy: (app) => this.#busy.has(app), log });
   }
 
@@ -85,7 +106,16 @@ class EngineDeployers implements Deployers {
         this.#busy.add(app);
         this.#hasApps = true;
         try {
-          return await DEPLOYERS[kind].deploy(context, request);
+          const { environment } = request.target;
+          const { switchTo } = this.#options;
+          return await DEPLOYERS[kind].deploy(context, {
+            ...request,
+            mounts: this.mounts,
+            ...(environment !== undefined &&
+              switchTo !== undefined && {
+                switched: async (address: string) => await switchTo(environment, address),
+              }),
+          });
         } finally {
           this.#busy.delete(app);
         }
@@ -93,7 +123,14 @@ class EngineDeployers implements Deployers {
     };
   }
 
-  async admit({ kind }: { kind: Deployer['kind'] }, shared: boolean): Promise<Admission> {
+  async admit({ kind, mounts }: Pick<DeployPlan, 'kind' | 'mounts'>, shared: boolean): Promise<Admission> {
+    for (const mount of mounts) {
+      // A folder that its operator lists would be there for every team.
+      const foreign =
+        shared && mount.kind === 'path' ? 'machines of many teams mount no paths of theirs' : undefined;
+      const problem = foreign ?? (await this.mounts.problemOf(mount));
+      if (problem !== undefined) throw new BuildFailed(`storage ${mount.hostPath}: ${problem}`);
+    }
     const { allowUncontainedApps, appNetwork } = this.#options.settings;
     if (kind === 'dokku') return admitDokku(shared);
     if (appNetwork === 'open' && !shared) return { warnings: [] };
@@ -133,6 +170,7 @@ class EngineDeployers implements Deployers {
       );
     // Rules come before apps.
     if (!(await this.#holdRules())) return;
+    await this.#leadOn();
     await restoreDeploys(engine, runnerId, log);
     this.#engineAtMs = Number.NEGATIVE_INFINITY;
     await this.check();
@@ -140,6 +178,24 @@ class EngineDeployers implements Deployers {
     const outside = await appsOutside(engine, runnerId).catch(() => []); // The check has said what is wrong with the engine.
     if (outside.length > 0)
       log.warn({ apps: outside }, 'apps have no network of their own until they are deployed again');
+  }
+
+  /** Names may still lead to the container that goes now, as a deploy may have been cut off. */
+  async #leadOn(): Promise<void> {
+    const { switchTo, runnerId } = this.#options;
+    if (switchTo === undefined) return;
+    await this.#note(async () => {
+      const own = (await hostedApps(this.#buildEngine.engine)).filter(({ runner }) => runner === runnerId);
+      const replaced = new Set(own.flatMap(({ role, app }) => (role === 'is replaced' ? [app] : [])));
+      for (const { role, app, environment, address } of own)
+        if (role === 'serves' && replaced.has(app) && environment !== undefined && address !== undefined)
+          await switchTo(environment, address);
+    });
+  }
+
+  async left(app: string): Promise<void> {
+    // docker makes no networks of ours.
+    if (this.#buildEngine.engine.name === 'podman') await this.#networks.leave(app);
   }
 
   async check(): Promise<void> {

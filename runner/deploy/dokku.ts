@@ -11,6 +11,7 @@ import { lastLines, type ProcessOptions, type ProcessResult } from '../build/pro
 import { findProgram } from '../executor/command.ts';
 import type { Deployer, DeployRequest } from '../build/deployer.ts';
 import { ownedByAnother } from './app-owner.ts';
+import { changesOfStorage, ENVIRONMENT_VARIABLE as ENVIRONMENT } from './dokku-host.ts';
 
 const QUICK_MS = 60_000;
 /**
@@ -20,7 +21,6 @@ const QUICK_MS = 60_000;
  * no other. An app without the list was deployed by an earlier version: nothing is unset at first.
  */
 const VARIABLES = 'SVC_DEPLOYED_VARIABLES';
-const ENVIRONMENT = 'SVC_DEPLOYED_ENVIRONMENT';
 
 interface CallOptions {
   stdin?: string;
@@ -66,6 +66,8 @@ export const dokkuDeployer: Deployer = {
     const login = loginOf(context, image);
     if (login !== undefined) await must(login.args, { stdin: login.password });
     await setVariables(must, request, noted.variables);
+    for (const args of changesOfStorage(target, await outputOf(must, ['storage:list', app])))
+      await must(args);
     await must([
       'ports:set',
       app,
@@ -82,16 +84,18 @@ export const dokkuDeployer: Deployer = {
   },
 };
 
+async function outputOf(must: Call, args: readonly string[]): Promise<string> {
+  const parts: Uint8Array[] = [];
+  const onOutput = async (stream: 'stdout' | 'stderr', chunk: Uint8Array) => {
+    if (stream === 'stdout') parts.push(chunk);
+  };
+  await must(args, { onOutput });
+  return Buffer.concat(parts).toString();
+}
+
 /** Reads the variables of the last deploy's list that still exist, and its environment. */
 async function notesOf(must: Call, app: string): Promise<{ environment: string; variables: string[] }> {
-  const ask = async (args: readonly string[]): Promise<string> => {
-    const parts: Uint8Array[] = [];
-    const onOutput = async (stream: 'stdout' | 'stderr', chunk: Uint8Array) => {
-      if (stream === 'stdout') parts.push(chunk);
-    };
-    await must(args, { onOutput });
-    return Buffer.concat(parts).toString();
-  };
+  const ask = async (args: readonly string[]): Promise<string> => await outputOf(must, args);
   const keys = (await ask(['config:keys', app])).split('\n').map((line) => line.trim());
   // Dokku's failure for a variable that is not set cannot be told from others.
   const valueOf = async (name: string) =>

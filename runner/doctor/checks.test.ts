@@ -24,6 +24,7 @@ import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { collect, type CheckContext, type CheckResult } from './check.ts';
 import { controlPlane as controlPlaneChecks } from './checks/control-plane.ts';
 import { backlog } from './checks/backlog.ts';
+import { edge } from './checks/edge.ts';
 import { registry } from './checks/registry.ts';
 import { tools } from './checks/tools.ts';
 import { lookAtTls } from './tls.ts';
@@ -269,6 +270,44 @@ describe('tools check', () => {
     expect(found).toMatchObject({
       status: 'warn',
       detail: expect.stringContaining('pack 0.30.0 is here') as string,
+    });
+  });
+});
+
+describe('edge check', () => {
+  const settingsOf = (config: object) => runSettings(parseFlags([], [], {}), config);
+  /** Returns status and details by check. */
+  const found = async (config: object) =>
+    Object.fromEntries(
+      (await run(edge, contextOf({ settings: settingsOf(config) }))).map(({ name, status, detail }) => [
+        name.replace('edge: ', ''),
+        `${status} ${detail}`,
+      ]),
+    );
+
+  it('has nothing to check where no edge is switched on', async () => {
+    expect(await found({})).toEqual({ edge: expect.stringMatching(/^skip none is switched on/) as string });
+  });
+
+  it('says which program is too old, which port is taken and which authority does not answer', async () => {
+    programsFirst({ nginx: 'echo "nginx version: nginx/1.18.0" >&2' });
+    const taken = await listening(createServer());
+    const free = await freePort();
+    const config = {
+      edge: 'nginx',
+      edgeHttpPort: taken,
+      edgeHttpsPort: free,
+      acmeDirectory: `https://127.0.0.1:${free}/dir`,
+    };
+    expect(await found(config)).toEqual({
+      nginx: 'fail nginx/1.18.0 is too old',
+      ports: `fail port ${taken} cannot be opened (EADDRINUSE)`,
+      authority: expect.stringMatching(/^warn https:\S+ cannot be asked: /) as string,
+    });
+    programsFirst({ nginx: 'echo "nginx version: nginx/1.22.1" >&2' });
+    expect(await found({ ...config, edgeHttpPort: await freePort() })).toMatchObject({
+      nginx: 'ok nginx/1.22.1',
+      ports: expect.stringMatching(/^ok ports .* are free$/) as string,
     });
   });
 });

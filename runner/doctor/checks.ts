@@ -8,6 +8,7 @@ import { cgroups } from './checks/cgroups.ts';
 import { controlPlane } from './checks/control-plane.ts';
 import { dataFolder } from './checks/data-folder.ts';
 import { disk } from './checks/disk.ts';
+import { edge } from './checks/edge.ts';
 import { enrollment } from './checks/enrollment.ts';
 import { executors } from './checks/executors.ts';
 import { lag } from './checks/lag.ts';
@@ -28,6 +29,7 @@ const GROUPS: readonly CheckGroup[] = [
   controlPlane,
   registry,
   tools,
+  edge,
   backlog,
 ];
 

@@ -17,7 +17,8 @@ export {
 export { discoverDefinition, parseDefinition, READERS_VERSION } from './parse.ts';
 export type { DefinitionFile } from './parse.ts';
 export { CI_DEFINITION_PROVIDERS } from './types.ts';
-export { readYamlValue } from './value.ts';
+export { readYaml, readYamlValue } from './value.ts';
+export type { YamlDocument, YamlPlace, YamlProblem } from './value.ts';
 export type {
   CiDefinitionProvider,
   DefinedJob,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readYamlValue } from './value.ts';
+import { readYaml, readYamlValue } from './value.ts';
 
 describe('readYamlValue()', () => {
   it('reads YAML and JSON alike, with aliases and merge keys', () => {
@@ -34,5 +34,43 @@ describe('readYamlValue()', () => {
     ],
   ])('refuses %s', (_what, text, said) => {
     expect(() => readYamlValue(text)).toThrow(said);
+  });
+});
+
+describe('readYaml()', () => {
+  const TEXT = [
+    '# a policy',
+    'on: [deploy, "build.create"]',
+    'rules:',
+    '  - id: one',
+    '    require: >-',
+    '      a',
+    '      && b',
+    '  - {id: two, a/b: 1}',
+  ].join('\n');
+
+  it.each([
+    ['', 2, 1],
+    ['/on', 2, 5],
+    ['/on/1', 2, 14],
+    ['/rules', 3, 1],
+    ['/rules/0', 4, 5],
+    ['/rules/0/require', 5, 14],
+    ['/rules/0/message', 4, 5],
+    ['/rules/1/a~1b', 8, 20],
+    ['/rules/7/id', 3, 1],
+    ['/no/such/part', 2, 1],
+    ['/__proto__/polluted', 2, 1],
+  ])('knows where "%s" stands', (pointer, line, column) => {
+    const read = readYaml(TEXT);
+    expect('value' in read && read.placeOf(pointer)).toEqual({ line, column });
+  });
+
+  it('tells of the first problem with its place', () => {
+    expect(readYaml('a: 1\na: 2')).toEqual({
+      problem: { line: 2, column: 1, message: 'the key "a" is given twice, first in line 1' },
+    });
+    expect(readYaml('')).toMatchObject({ problem: { line: 1, column: 1 } });
+    expect(readYaml('a: 1\n---\nb: 1\n')).toMatchObject({ problem: { line: 3 } });
   });
 });

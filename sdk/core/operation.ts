@@ -10,6 +10,8 @@ export interface Operation {
   readonly body?: string;
   /** Set for lists: the response field that holds the items; `limit` and `cursor` are the paging fields. */
   readonly items?: string;
+  /** The list goes by numbers of pages: `page` is the paging field, and the answer is returned whole. */
+  readonly isNumbered?: true;
   /** Most items of one page that a list may ask for. Default: 200. */
   readonly pageMax?: number;
   /** Every field of the request, where callers name them in an object: any other name is refused. */

@@ -15,25 +15,25 @@ export class AdminAudit {
   }
 
   /**
-   * Lists entries that the chain `platform` has, newest first.
+   * Lists entries that the chain `platform` has, newest first. Filters are those of a team's ledger.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
    * Needs: a staff account.
    */
   list(params?: AdminAuditListParams & CallOptions, options?: CallOptions): PagePromise<AuditEntry> {
-    return this.#client.list({ method: 'GET', path: '/admin/audit', items: 'entries', fields: ['limit', 'cursor'] }, ...withParams({}, params, options));
+    return this.#client.list({ method: 'GET', path: '/admin/audit', items: 'entries', fields: ['limit', 'cursor', 'action', 'target', 'actorId', 'since', 'until', 'seq'] }, ...withParams({}, params, options));
   }
 
   /**
-   * Lists entries that the chain `platform` has, newest first.
+   * Lists entries that the chain `platform` has, newest first. Filters are those of a team's ledger.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
    * Needs: a staff account.
    */
   listPage(params?: AdminAuditListPageParams & CallOptions, options?: CallOptions): ApiPromise<AdminAuditServiceListResponse> {
-    return this.#client.call({ method: 'GET', path: '/admin/audit', fields: ['limit', 'cursor'] }, ...withParams({}, params, options));
+    return this.#client.call({ method: 'GET', path: '/admin/audit', fields: ['limit', 'cursor', 'action', 'target', 'actorId', 'since', 'until', 'seq'] }, ...withParams({}, params, options));
   }
 
   /**
@@ -67,6 +67,18 @@ export interface AdminAuditListParams {
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+  /** Action, such as `policy.enabled`; with a dot at its end, such as `policy.`, all that begin so. */
+  action?: string;
+  /** Target of the act. */
+  target?: string;
+  /** Id of whoever acted. */
+  actorId?: string;
+  /** Entries from this time on. */
+  since?: string;
+  /** Entries before this time. */
+  until?: string;
+  /** Place of the one entry. */
+  seq?: number;
 }
 
 /** Parameters of `adminAudit.listPage`. */

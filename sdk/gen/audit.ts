@@ -17,25 +17,27 @@ export class Audit {
   }
 
   /**
-   * Lists entries that a team has, newest first.
+   * Lists entries that a team has, newest first. With a filter a page looks at 10,000 entries at most, so
+   * that one with few entries, or with none, may have a next one.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
    * Needs: scope `audit:read`.
    */
   list(teamId: string, params?: AuditListParams & CallOptions, options?: CallOptions): PagePromise<AuditEntry> {
-    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/audit', items: 'entries', fields: ['teamId', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/audit', items: 'entries', fields: ['teamId', 'limit', 'cursor', 'action', 'target', 'actorId', 'since', 'until', 'seq'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
-   * Lists entries that a team has, newest first.
+   * Lists entries that a team has, newest first. With a filter a page looks at 10,000 entries at most, so
+   * that one with few entries, or with none, may have a next one.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
    * Needs: scope `audit:read`.
    */
   listPage(teamId: string, params?: AuditListPageParams & CallOptions, options?: CallOptions): ApiPromise<AuditListResponse> {
-    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/audit', fields: ['teamId', 'limit', 'cursor'] }, ...withParams({ teamId }, params, options));
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/audit', fields: ['teamId', 'limit', 'cursor', 'action', 'target', 'actorId', 'since', 'until', 'seq'] }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -70,6 +72,18 @@ export interface AuditListParams {
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+  /** Action, such as `policy.enabled`; with a dot at its end, such as `policy.`, all that begin so. */
+  action?: string;
+  /** Target of the act. */
+  target?: string;
+  /** Id of whoever acted. */
+  actorId?: string;
+  /** Entries from this time on. */
+  since?: string;
+  /** Entries before this time. */
+  until?: string;
+  /** Place of the one entry. */
+  seq?: number;
 }
 
 /** Parameters of `audit.listPage`. */

@@ -19,8 +19,10 @@ import { Builds } from './builds.ts';
 import { Ci } from './ci.ts';
 import { Compliance } from './compliance.ts';
 import { Costs } from './costs.ts';
+import { Domains } from './domains.ts';
 import { Environments } from './environments.ts';
 import { Graph } from './graph.ts';
+import { Hosting } from './hosting.ts';
 import { Incidents } from './incidents.ts';
 import { Maintenance } from './maintenance.ts';
 import { Notifications } from './notifications.ts';
@@ -32,11 +34,13 @@ import { Promotions } from './promotions.ts';
 import { Regions } from './regions.ts';
 import { Registries } from './registries.ts';
 import { Releases } from './releases.ts';
+import { Repositories } from './repositories.ts';
 import { Residency } from './residency.ts';
 import { RunnerGroups } from './runner-groups.ts';
 import { Runners } from './runners.ts';
 import { SandboxRuns } from './sandbox-runs.ts';
 import { Spaces } from './spaces.ts';
+import { Storage } from './storage.ts';
 import { TeamShares } from './team-shares.ts';
 import { Teams } from './teams.ts';
 import { Timeline } from './timeline.ts';
@@ -67,8 +71,10 @@ export { Builds } from './builds.ts';
 export { Ci } from './ci.ts';
 export { Compliance } from './compliance.ts';
 export { Costs } from './costs.ts';
+export { Domains } from './domains.ts';
 export { Environments } from './environments.ts';
 export { Graph } from './graph.ts';
+export { Hosting } from './hosting.ts';
 export { Incidents } from './incidents.ts';
 export { Maintenance } from './maintenance.ts';
 export { Notifications } from './notifications.ts';
@@ -80,11 +86,13 @@ export { Promotions } from './promotions.ts';
 export { Regions } from './regions.ts';
 export { Registries } from './registries.ts';
 export { Releases } from './releases.ts';
+export { Repositories } from './repositories.ts';
 export { Residency } from './residency.ts';
 export { RunnerGroups } from './runner-groups.ts';
 export { Runners } from './runners.ts';
 export { SandboxRuns } from './sandbox-runs.ts';
 export { Spaces } from './spaces.ts';
+export { Storage } from './storage.ts';
 export { TeamShares } from './team-shares.ts';
 export { Teams } from './teams.ts';
 export { Timeline } from './timeline.ts';
@@ -112,30 +120,34 @@ export type { Budget, BudgetEnforcement, BudgetState, BudgetsSetParams } from '.
 export type { BuildStep, Direction } from './build-steps.ts';
 export type { Build, BuildEvent, BuildOverride, BuildPhaseTimes, BuildState, BuildTrace, BuildTrigger, BuildsCreateParams, BuildsDeployApprovalParams, BuildsListForTeamPageParams, BuildsListForTeamParams, BuildsListPageParams, BuildsListParams, BuildsListResponse, BuildsRollbackParams, BuildsStreamLogsParams, BuildsUnlockResponse, DeployDecision, Phase } from './builds.ts';
 export type { CiConnection, CiCreateConnectionParams, CiDelivery, CiDeliveryState, CiDiscovery, CiJob, CiListConnectionsPageParams, CiListConnectionsParams, CiListConnectionsResponse, CiListDeliveriesPageParams, CiListDeliveriesParams, CiListDeliveriesResponse, CiListPipelinesPageParams, CiListPipelinesParams, CiListPipelinesResponse, CiListRunJobsPageParams, CiListRunJobsParams, CiListRunJobsResponse, CiListRunsForConnectionPageParams, CiListRunsForConnectionParams, CiListRunsForPipelinePageParams, CiListRunsForPipelineParams, CiListRunsForPipelineResponse, CiListRunsForTeamPageParams, CiListRunsForTeamParams, CiPipeline, CiProvider, CiReportParams, CiRotateWebhookSecretParams, CiRun, CiSetConnectionTokenParams, CiStatus, CiUpdateConnectionParams, CiUpdateRunParams, CiWebhook, CiWebhookWithSecret, CommitStatusMode, ConnectionStatus, DeployEvidence, DiscoveredPipeline, DiscoveryProblem, DiscoveryState, ExchangedToken, Forge, GenericMapping, GenericMappingInput, IngestMode, NotTaken, OidcPin, OidcPolicy, OidcPolicyInput, ReportedJob, SubscriptionState, WebhookScheme } from './ci.ts';
-export type { EndReason, Isolation, Limits, LogStream, Network, Role, Scope, SelfDiagnostics } from './common.ts';
+export type { Edge, EndReason, HostFacts, Isolation, Limits, LogStream, Network, Role, Scope, SelfDiagnostics } from './common.ts';
 export type { ComplianceExportParams, ComplianceListPageParams, ComplianceListParams, ComplianceListResponse, ComplianceMarkLegalReviewedParams, CompliancePackage, CompliancePackageState, CompliancePart } from './compliance.ts';
 export type { CheckoutKind, CheckoutSession, CostAnomaly, CostContributor, CostContributorKind, CostDay, CostDifference, CostExportDetail, CostForecast, CostPart, CostSummary, CostUsage, CostsCreateCreditCheckoutParams, CostsCreditBalanceResponse, CostsExportCsvParams, CostsExportJsonParams, CostsListCreditLedgerPageParams, CostsListCreditLedgerParams, CostsListCreditLedgerResponse, CostsSummaryParams, CostsVerifyResponse, CreditBlock, CreditEntry, CreditKind, ForecastMethod, Receipt, ReceiptLine } from './costs.ts';
+export type { CertificateState, DnsState, Domain, DomainCertificate, DomainDns, DomainState, DomainsDisableSslResponse, DomainsEnableSslResponse } from './domains.ts';
 export type { BuildType, Deploy, DeployMethod, Environment, EnvironmentsCreateParams, EnvironmentsUpdateParams, GitCredentials, WorkSelector, WorkSelectorInput } from './environments.ts';
 export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, GraphNode, NodeKind } from './graph.ts';
+export type { AppState, HostedApp, MountKind, Observed } from './hosting.ts';
 export type { Incident, IncidentSeverity, IncidentState, IncidentsListPageParams, IncidentsListParams, IncidentsListResponse } from './incidents.ts';
 export type { JsonValue } from './json.ts';
 export type { MaintenanceListTasksPageParams, MaintenanceListTasksParams, MaintenanceListTasksResponse, MaintenanceSettings, MaintenanceTask, MaintenanceTaskState, MaintenanceTriggerRunParams, MaintenanceUpdateSettingsParams, MaintenanceWaiting, MaintenanceWaitingCode } from './maintenance.ts';
 export type { Notification, NotificationsListParams, NotificationsMarkAllReadResponse, NotificationsUnreadCountResponse } from './notifications.ts';
 export type { MeterPrice, Plan } from './plans.ts';
 export type { ActorKind, AffectedFeature, ChangeSource, CompanionFeatures, FeatureActor, FeatureChange, FeatureReason, FeaturesChanged, Lifecycle, PlatformFeature, PlatformFeaturesHistoryPageParams, PlatformFeaturesHistoryParams, PlatformFeaturesHistoryResponse, PlatformFeaturesSetStateParams, PlatformFeaturesSetStateResponse, PlatformFeaturesWatchParams, ResolvedFeature, SwitchState, Visibility } from './platform-features.ts';
-export type { FailedRule, GateOutcome, PoliciesCreateParams, PoliciesDecisionsPageParams, PoliciesDecisionsParams, PoliciesDecisionsResponse, PoliciesSimulateParams, Policy, PolicyDecision, PolicyOutcome, SimulatedGate, Simulation } from './policies.ts';
+export type { FailedRule, GateOutcome, PoliciesCheckResponse, PoliciesCreateParams, PoliciesDecisionsPageParams, PoliciesDecisionsParams, PoliciesDecisionsResponse, PoliciesSimulateParams, Policy, PolicyDecision, PolicyOutcome, SimulatedGate, Simulation } from './policies.ts';
 export type { Project, ProjectsCreateParams, ProjectsListPageParams, ProjectsListParams, ProjectsListResponse } from './projects.ts';
 export type { CompletionStatus, Promotion, PromotionApproval, PromotionArtifactChange, PromotionImage, PromotionOverride, PromotionPackageChange, PromotionPackageChanges, PromotionPolicyPreview, PromotionPreview, PromotionRejection, PromotionRule, PromotionState, PromotionSubject, PromotionWaiting, PromotionWaitingCode, PromotionsApproveParams, PromotionsCompleteParams, PromotionsCreateParams, PromotionsListForTeamPageParams, PromotionsListForTeamParams, PromotionsListPageParams, PromotionsListParams, PromotionsListResponse, PromotionsRejectParams, RunningHow, RunningImage } from './promotions.ts';
 export type { Operator, Region } from './regions.ts';
 export type { RegistriesAddParams, RegistriesUpdateParams, Registry } from './registries.ts';
 export type { Release, ReleaseArtifact, ReleasesCreateParams, ReleasesListForTeamPageParams, ReleasesListForTeamParams, ReleasesListPageParams, ReleasesListParams, ReleasesListResponse } from './releases.ts';
+export type { RepositoriesListParams, RepositoriesListResponse, Repository, RepositorySource } from './repositories.ts';
 export type { ArtifactResidencyAttestation, ResidencyAttestation, ResidencyListForArtifactPageParams, ResidencyListForArtifactParams, ResidencyListForArtifactResponse, ResidencyListForEnvironmentPageParams, ResidencyListForEnvironmentParams, ResidencyListForEnvironmentResponse } from './residency.ts';
 export type { RunnerGroup, RunnerGroupsCreateParams, RunnerGroupsUpdateParams } from './runner-groups.ts';
 export type { Health, Lease, Runner, RunnerEvent, RunnersCreateEnrollTokenResponse, RunnersDiagnoseParams, RunnersDiagnoseResponse, RunnersEvent, RunnersHistoryPageParams, RunnersHistoryParams, RunnersListHistoryResponse, RunnersListParams, RunnersPauseParams, RunnersUpdateParams, StuckItem, StuckWork, TeamHealth, Waiting, WaitingReason } from './runners.ts';
 export type { LogEvent, Purpose, RunState, SandboxRun, SandboxRunsCreateParams, SandboxRunsListPageParams, SandboxRunsListParams, SandboxRunsListResponse, SandboxRunsStreamLogsParams } from './sandbox-runs.ts';
 export type { AiMessage, AiRole, NewSpaceMember, SearchKind, SearchResult, Space, SpaceKind, SpaceMember, SpacesAiResponse, SpacesOverviewResponse, SpacesUpdateParams } from './spaces.ts';
+export type { StorageMount, StorageState } from './storage.ts';
 export type { PoolShares, Share, TeamSharesSetParams } from './team-shares.ts';
-export type { Awaiting, InboxItem, Invite, Member, NewMember, Payer, SearchHit, Statement, StatementLine, StatementState, Team, TeamBilling, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsInviteMemberResponse, TeamsSearchParams, TeamsUpdateParams } from './teams.ts';
+export type { Awaiting, CurrentEnvironment, CurrentWork, HealthCount, InboxItem, Invite, Member, MonthToDate, NewMember, Payer, SearchHit, SetupStep, SetupStepKind, Statement, StatementLine, StatementState, Team, TeamBilling, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsInviteMemberResponse, TeamsOverviewResponse, TeamsSearchParams, TeamsUpdateParams } from './teams.ts';
 export type { EntryKind, TimelineEntry, TimelineEvent, TimelineGetParams, TimelinePage, TimelineWatchParams } from './timeline.ts';
 export type { TrustedIdentitiesAddParams, TrustedIdentity } from './trusted-identities.ts';
 export type { TrustedKey, TrustedKeysAddParams } from './trusted-keys.ts';
@@ -185,10 +197,14 @@ export interface Resources {
   readonly compliance: Compliance;
   /** What metered work costs. */
   readonly costs: Costs;
+  /** Domains of environments, and HTTPS for them. */
+  readonly domains: Domains;
   /** Environments of a project. */
   readonly environments: Environments;
   /** Connections between teams, projects, environments, builds, runs, artifacts, releases and commits. */
   readonly graph: Graph;
+  /** Where environments are deployed. */
+  readonly hosting: Hosting;
   /** Incidents of an environment. */
   readonly incidents: Incidents;
   /** Maintenance of repositories. */
@@ -211,6 +227,8 @@ export interface Resources {
   readonly registries: Registries;
   /** Versions of a project, each of fixed artifacts. */
   readonly releases: Releases;
+  /** Repositories that a team can build. */
+  readonly repositories: Repositories;
   /** Attestations of where work is done, and where artifacts were made and run. */
   readonly residency: Residency;
   /** Groups of runners. */
@@ -221,6 +239,8 @@ export interface Resources {
   readonly sandboxRuns: SandboxRuns;
   /** Spaces: people and projects of one purpose. */
   readonly spaces: Spaces;
+  /** Storage of environments. */
+  readonly storage: Storage;
   /** Staff: shares of teams in the service's pool. */
   readonly teamShares: TeamShares;
   /** Teams, members and invitations. */
@@ -265,8 +285,10 @@ export function createResources(client: Client): Resources {
     ci: new Ci(client),
     compliance: new Compliance(client),
     costs: new Costs(client),
+    domains: new Domains(client),
     environments: new Environments(client),
     graph: new Graph(client),
+    hosting: new Hosting(client),
     incidents: new Incidents(client),
     maintenance: new Maintenance(client),
     notifications: new Notifications(client),
@@ -278,11 +300,13 @@ export function createResources(client: Client): Resources {
     regions: new Regions(client),
     registries: new Registries(client),
     releases: new Releases(client),
+    repositories: new Repositories(client),
     residency: new Residency(client),
     runnerGroups: new RunnerGroups(client),
     runners: new Runners(client),
     sandboxRuns: new SandboxRuns(client),
     spaces: new Spaces(client),
+    storage: new Storage(client),
     teamShares: new TeamShares(client),
     teams: new Teams(client),
     timeline: new Timeline(client),

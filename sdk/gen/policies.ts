@@ -57,6 +57,20 @@ export class Policies {
   }
 
   /**
+   * Checks a document as `create` and `updateDocument` do, and keeps nothing. Errors:
+   * `policy_document_invalid` (400, `details.problems` has all of them, each with its place: `where`, a JSON
+   * pointer, and in an expression `position`, the characters before it).
+   *
+   * Needs: scope `policy:read`.
+   *
+   * @example Whether a draft can be saved
+   * await sdk.policies.check('team_01', draft);
+   */
+  check(teamId: string, document: Readonly<Record<string, JsonValue>>, options?: CallOptions): ApiPromise<PoliciesCheckResponse> {
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/policies/check', body: '*' }, { teamId, document }, options);
+  }
+
+  /**
    * Replaces the document, which is the next revision and in force at once. The same content makes no
    * revision. Errors: `policy_document_invalid` (400), `not_found` (404), `limit_reached` (409, 524,288 bytes
    * of documents of enabled policies a team).
@@ -173,6 +187,12 @@ export interface FailedRule {
  * - `overridden`: It was to be refused, and an owner let it go on.
  */
 export type GateOutcome = 'allow' | 'deny' | 'overridden';
+
+/** The document as it would be kept. */
+export interface PoliciesCheckResponse {
+  /** Document with its defaults written out. */
+  readonly document: Readonly<Record<string, JsonValue>>;
+}
 
 /** A page of decisions. */
 export interface PoliciesDecisionsResponse {

@@ -93,6 +93,17 @@ export class Teams {
   }
 
   /**
+   * Returns what somebody wants to know first of a team: what is still to be set up, what waits for the
+   * caller, what is at work and why the rest waits, what runs where, how the runners are, and what the month
+   * has cost so far. Parts of a platform feature that is off, or that the caller may not see, are absent.
+   *
+   * Needs: scope `team:read`.
+   */
+  overview(teamId: string, options?: CallOptions): ApiPromise<TeamsOverviewResponse> {
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/overview' }, { teamId }, options);
+  }
+
+  /**
    * Returns plan, payer, standing and statements of a team.
    *
    * Needs: scope `billing:read`.
@@ -128,7 +139,7 @@ export class Teams {
    * member's address, end with it, and so do enrollment tokens. Errors: `not_found` (404),
    * `role_insufficient` (403), `last_owner` (409).
    *
-   * Needs: scope `team:manage`.
+   * Needs: scope `team:manage`, role `viewer` on the team.
    */
   removeMember(teamId: string, userId: string, options?: CallOptions): ApiPromise<void> {
     return this.#client.call({ method: 'DELETE', path: '/teams/{teamId}/members/{userId}' }, { teamId, userId }, options);
@@ -225,6 +236,58 @@ export interface Awaiting {
   readonly since: string;
 }
 
+/** An environment with what runs in it. */
+export interface CurrentEnvironment {
+  /** Environment id. */
+  readonly id: string;
+  /** Name of the environment. */
+  readonly name: string;
+  /** Project id. */
+  readonly projectId: string;
+  /** Name of the project. */
+  readonly projectName: string;
+  /** Build that was deployed; absent for what was deployed elsewhere. */
+  readonly buildId?: string;
+  /** Version of the release; absent for what belongs to none. */
+  readonly version?: string;
+  /** Digest of the image; absent where it is not known. */
+  readonly digest?: string;
+  /** Address at which it answers; absent where none is known. */
+  readonly url?: string;
+  /** Time of the deploy. */
+  readonly since: string;
+}
+
+/** A run or a build that has not ended. */
+export interface CurrentWork {
+  /** `run` or `build`. */
+  readonly kind: string;
+  /** Id of the run or the build. */
+  readonly id: string;
+  /** One line that says what it is: the command of a run, number and branch of a build. */
+  readonly text: string;
+  /** State, as `sandboxRuns.get` or `builds.get` has it. */
+  readonly state: string;
+  /** Time at which it was made. */
+  readonly since: string;
+  /** Environment of a build. */
+  readonly environmentId?: string;
+  /** Name of the runner that has it. */
+  readonly runnerName?: string;
+  /** Reason why it waits in one word, as the run or the build has it; absent for what a runner has. */
+  readonly waitingReason?: string;
+  /** One sentence: what is the matter, and what to do about it. */
+  readonly waitingDetail?: string;
+}
+
+/** Number of runners of one health. */
+export interface HealthCount {
+  /** Health in one word, as the runners have it. */
+  readonly health: string;
+  /** Number of them. */
+  readonly count: number;
+}
+
 /** One thing that waits for a person. */
 export interface InboxItem {
   /**
@@ -282,6 +345,18 @@ export interface Member {
   readonly emailVerified: boolean;
 }
 
+/** Costs from the first day of the month until now. */
+export interface MonthToDate {
+  /** ISO 4217 code, in lower case. */
+  readonly currency: string;
+  /** Decimals of the currency's minor unit: 2 for cents. */
+  readonly decimals: number;
+  /** Price of all metered time less what the plan includes: decimal text with twelve places, exact. */
+  readonly net: string;
+  /** The same for the whole month, as it is foreseen; absent before its third day. */
+  readonly forecastNet?: string;
+}
+
 /** A person to invite. */
 export interface NewMember {
   /** E-mail address. */
@@ -314,6 +389,26 @@ export interface SearchHit {
   /** Environment that it belongs to. */
   readonly environmentId?: string;
 }
+
+/** One step of setting up. */
+export interface SetupStep {
+  /** Kind of the step. */
+  readonly kind: SetupStepKind;
+  /** True once it is done. */
+  readonly done: boolean;
+}
+
+/**
+ * Something that is to be set up in a team.
+ *
+ * - `region`: The team's region has runners that take its work: the service's own, or those of the team.
+ * - `runner`: A runner is enrolled; only where work goes to runners of the team.
+ * - `run`: One of the last 1,000 runs succeeded.
+ * - `project`: A project is made.
+ * - `build`: A build is made.
+ * - `ci_connection`: CI of a repository is connected.
+ */
+export type SetupStepKind = 'region' | 'runner' | 'run' | 'project' | 'build' | 'ci_connection';
 
 /** Result of one team's UTC month. Its figures never change; what is corrected stands on the next one. */
 export interface Statement {
@@ -465,4 +560,22 @@ export interface TeamsInviteMemberResponse {
   readonly invite: Invite;
   /** Token for `acceptInvite`, shown once. */
   readonly token: string;
+}
+
+/** Says how a team is at this moment. */
+export interface TeamsOverviewResponse {
+  /** Steps of setting up, in the order in which one takes them. */
+  readonly steps: readonly SetupStep[];
+  /** Things that wait for the caller, newest first, at most 10; `inbox` has the rest. */
+  readonly needsYou: readonly InboxItem[];
+  /** Runs and builds that a runner has, newest first, and behind them those that wait, at most 20. */
+  readonly now: readonly CurrentWork[];
+  /**
+   * Environments with what runs in them, the last deployed first, at most 20, of the 500 newest of the team.
+   */
+  readonly environments: readonly CurrentEnvironment[];
+  /** Numbers of runners that are not revoked, by their health. */
+  readonly runners: readonly HealthCount[];
+  /** Costs of the current UTC month; absent where the caller may not see costs. */
+  readonly monthToDate?: MonthToDate;
 }

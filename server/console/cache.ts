@@ -2,12 +2,12 @@
  * This is the one cache of all pages. What is read is kept under its route and its input: a page that comes
  * back shows it at once and reads it again, and an act has everything read anew.
  */
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Operation } from '@svc/sdk';
 import { client } from './api.ts';
 import { lastGood, type LastGood } from './last-good.ts';
 import type { CallSpec } from './spec.ts';
-import { followPolled } from './use-last-good.ts';
+import { followPolled } from './live.ts';
 
 export type Input = Readonly<Record<string, unknown>>;
 
@@ -67,6 +67,19 @@ export function useRead<T>(key: string, read: () => Promise<T>, everyMs?: number
   }, [key]);
   return data as LastGood<T>;
 }
+
+/** Reads again whenever something else is no longer what it was. */
+export function useReadAgain({ load }: LastGood<unknown>, when: unknown): void {
+  const was = useRef(when);
+  useEffect(() => {
+    if (was.current !== when) void load();
+    was.current = when;
+  }, [when]);
+}
+
+/** Returns what the pages that are open have read under a key, for what is done there. */
+export const dataOf = <T>(key: string): LastGood<T> | undefined =>
+  kept.get(key)?.data as LastGood<T> | undefined;
 
 /** Something was done: what is shown is read again, and the rest when it is shown. */
 export function invalidate(): void {

@@ -11,9 +11,11 @@ interface TextFieldProps {
   readonly autoCapitalize?: 'none';
   readonly spellcheck?: boolean;
   readonly 'data-first-focus'?: boolean;
+  /** Says what is wrong with what was typed. */
+  readonly problem?: string | undefined;
 }
 
-export function TextField({ id, label, hint, value, ...rest }: TextFieldProps) {
+export function TextField({ id, label, hint, value, problem, ...rest }: TextFieldProps) {
   return (
     <div class="field">
       <label htmlFor={id}>{label}</label>
@@ -24,12 +26,18 @@ export function TextField({ id, label, hint, value, ...rest }: TextFieldProps) {
         id={id}
         autoComplete="off"
         aria-describedby={`${id}-hint`}
+        {...(problem !== undefined && { 'aria-invalid': 'true' as const })}
         value={value.value}
         onInput={(event) => {
           value.value = event.currentTarget.value;
         }}
         {...rest}
       />
+      {problem !== undefined && (
+        <p class="field-problem" role="alert">
+          {problem}
+        </p>
+      )}
     </div>
   );
 }

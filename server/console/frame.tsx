@@ -14,8 +14,10 @@ import { PAGES } from './pages/index.ts';
 import { address, readPlace, segment, type Address, type Place } from './place.ts';
 import { Unread } from './reading.tsx';
 import { navigate, param, path } from './router.ts';
-import { offers, type SignedIn } from './session.ts';
-import { isPaletteOpen, Palette, usePaletteKeys } from './parts/palette.tsx';
+import { mayIn, isOff, roleIn, type SignedIn } from './session.ts';
+import { KeysDialog } from './parts/keys-dialog.tsx';
+import { areKeysShown, useKeys } from './parts/keys.ts';
+import { isPaletteOpen, Palette } from './parts/palette.tsx';
 import { allLinks, Sidebar } from './sidebar.tsx';
 import { PlaceTabs } from './tabs.tsx';
 import { pageTitle } from './title.ts';
@@ -91,7 +93,7 @@ function Around({ session, place, children }: AroundProps) {
   const main = useRef<HTMLElement>(null);
   const shown = useRef(path.peek());
   const isOpen = useSignal(false);
-  usePaletteKeys();
+  useKeys();
   useSignalEffect(() => {
     if (path.value === shown.current) return;
     shown.current = path.value;
@@ -110,6 +112,7 @@ function Around({ session, place, children }: AroundProps) {
       {isPaletteOpen.value && (
         <Palette teamId={place?.team?.id ?? lastTeam(session.who)} pages={allLinks(session, place)} />
       )}
+      {areKeysShown.value && <KeysDialog />}
     </div>
   );
 }
@@ -120,13 +123,17 @@ const parts = async (): Promise<PageView> => (await import('./pages/places/place
 
 function Outlet({ session, place }: FrameProps & { readonly place: Place }) {
   const page = pageAt(place);
-  const title = page?.title ?? find(place)?.entry.title;
+  const entry = find(place)?.entry;
+  const title = page?.title ?? entry?.title;
   useEffect(() => {
     pageTitle.value = title;
   }, [title]);
   if (place.at === 'staff' && !session.who.staff) return <NotForYou session={session} />;
-  if (page?.feature !== undefined && page.feature in session.resolved && !offers(session, page.feature))
-    return <SwitchedOff title={page.title} />;
+  if (page?.feature !== undefined && isOff(session, page.feature)) return <SwitchedOff title={page.title} />;
+  if (entry !== undefined && !mayIn(place.team?.id, entry.role))
+    return (
+      <NotForRole title={title ?? ''} role={roleIn(session, place.team?.id ?? '') ?? ''} least={entry.role} />
+    );
   const load = page?.load ?? loadAt(place);
   return (
     <Fetched
@@ -156,6 +163,23 @@ function SwitchedOff({ title }: { readonly title: string }) {
     <>
       <h1>{title} is switched off here</h1>
       <p class="lead">The platform feature behind it is off on this installation.</p>
+    </>
+  );
+}
+
+interface NotForRoleProps {
+  readonly title: string;
+  readonly role: string;
+  readonly least: string | undefined;
+}
+
+function NotForRole({ title, role, least }: NotForRoleProps) {
+  return (
+    <>
+      <h1>{title}</h1>
+      <p class="lead">
+        This page needs the role {least}. Your role in the team is {role}: an admin of the team can change it.
+      </p>
     </>
   );
 }

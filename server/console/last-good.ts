@@ -32,10 +32,7 @@ export interface LastGood<T> {
   end(): void;
 }
 
-export function lastGood<T>(
-  read: () => Promise<T>,
-  onLoaded?: (now: T, before: T | undefined) => void,
-): LastGood<T> {
+export function lastGood<T>(read: () => Promise<T>): LastGood<T> {
   const data = signal<T | undefined>(undefined);
   const loading = signal(false);
   const { unknown, settle, markStale } = createStaleness(() => void load());
@@ -55,10 +52,8 @@ export function lastGood<T>(
     try {
       const now = await read();
       if (reader !== owner) return;
-      const before = data.peek();
       data.value = now;
       settle();
-      onLoaded?.(now, before);
     } catch (error) {
       if (reader === owner) markStale(error);
     }

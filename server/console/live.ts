@@ -5,6 +5,7 @@
  */
 import { computed, signal, type ReadonlySignal } from '@preact/signals';
 import { isUnauthenticated } from './api.ts';
+import type { LastGood } from './last-good.ts';
 
 const PAUSE_FIRST_MS = 500;
 const PAUSE_MAX_MS = 15_000;
@@ -165,3 +166,11 @@ export async function* every(ms: number, ending: AbortSignal): AsyncGenerator<vo
     await pause(ms, ending);
   }
 }
+
+/** Reads now, and anew from then on, while the tab is in view. Returns how it ends. */
+export const followPolled = <T>({ load, markStale }: LastGood<T>, everyMs: number): (() => void) =>
+  createLive().follow({
+    open: (ending) => every(everyMs, ending),
+    onEvent: async () => await load(),
+    onLost: markStale,
+  });

@@ -26,7 +26,8 @@ export function Modal({ class: name, labelledBy, onClose, lightDismiss = false, 
     const part = document.activeElement?.closest<HTMLElement>('[tabindex="-1"]');
     here.current = true;
     dialog?.showModal();
-    dialog?.querySelector<HTMLElement>('[data-first-focus]')?.focus();
+    // Attributes of data have no boolean form: false is written out.
+    dialog?.querySelector<HTMLElement>('[data-first-focus="true"]')?.focus();
     return () => {
       here.current = false;
       // Before the element is gone: only closing gives the focus back.

@@ -5,8 +5,8 @@ import { entriesAt } from './generic/addresses.ts';
 import { servicePages } from './gen/index.ts';
 import { PAGES } from './pages/index.ts';
 import { segment } from './place.ts';
-import { offers, onForget, type SignedIn } from './session.ts';
-import type { At } from './spec.ts';
+import { mayIn, offers, onForget, type SignedIn } from './session.ts';
+import type { At, Role } from './spec.ts';
 
 export interface Link {
   readonly title: string;
@@ -45,8 +45,8 @@ onForget(() => void (answering.value = new Set()));
 /** Asks the features that the installation says nothing of. */
 export async function askFeatures(teamId: string, { resolved }: SignedIn): Promise<void> {
   const lists = new Map(
-    entriesAt('team').flatMap(({ feature, path }) =>
-      feature === undefined || feature in resolved ? [] : [[feature, path] as const],
+    entriesAt('team').flatMap(({ feature, path, role }) =>
+      feature === undefined || feature in resolved || !mayIn(teamId, role) ? [] : [[feature, path] as const],
     ),
   );
   const found = await Promise.all(
@@ -63,18 +63,31 @@ export async function askFeatures(teamId: string, { resolved }: SignedIn): Promi
 
 const titleOf = (area: string): string => `${area.charAt(0).toUpperCase()}${area.slice(1)}`;
 
-export function groupsAt(at: At, base: string, who: SignedIn): readonly Group[] {
+interface Where {
+  readonly at: At;
+  readonly base: string;
+  readonly teamId: string | undefined;
+}
+
+/** Each entry only if its feature is on and the person's role sees it. */
+export function groupsAt({ at, base, teamId }: Where, who: SignedIn): readonly Group[] {
   const entries = entriesAt(at).filter(
     ({ segments }) => !segments.some((each) => each.startsWith('{') || ELSEWHERE.includes(each)),
   );
   const pages = PAGES.filter((page) => page.at === at && page.area !== undefined);
-  const isOn = ({ feature }: { readonly feature?: string }): boolean =>
-    feature === undefined || offers(who, feature) || answering.value.has(feature);
   const hrefOf = (segments: readonly string[]): string => [base, ...segments.map(segment)].join('/');
+  const isShown = ({ feature, role }: { readonly feature?: string; readonly role?: Role }): boolean =>
+    (feature === undefined || offers(who, feature) || answering.value.has(feature)) && mayIn(teamId, role);
+  const byAddress = new Map(
+    pages.map(({ area = '', ...page }) => [hrefOf(page.segments), { ...page, area }] as const),
+  );
+  // A page that is made by hand stands where its list does, and is for whom that is.
+  const listed = entries.map((entry) => ({ ...entry, ...byAddress.get(hrefOf(entry.segments)) }));
+  const known = new Set(listed.map(({ segments }) => hrefOf(segments)));
   const all = [
-    ...entries.filter((entry) => !pages.some((page) => hrefOf(page.segments) === hrefOf(entry.segments))),
-    ...pages.map(({ area = '', ...page }) => ({ ...page, area })),
-  ].filter(isOn);
+    ...listed,
+    ...[...byAddress].flatMap(([href, page]) => (known.has(href) ? [] : [page])),
+  ].filter(isShown);
   return AREAS.flatMap((area) => {
     const links = all
       .filter((each) => each.area === area)

@@ -4,7 +4,8 @@ import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 
 export interface NoticeProps {
-  readonly kind: 'warn' | 'bad' | 'plain';
+  /** `good` has a word or a sign of its own in its text. */
+  readonly kind: 'warn' | 'bad' | 'plain' | 'good';
   /** `alert` interrupts a screen reader, `status` waits for it; absent: it is only there to be read. */
   readonly role?: 'alert' | 'status';
   readonly id?: string;
@@ -18,7 +19,7 @@ export interface NoticeProps {
 export function Notice({ kind, role, id, action, again, children }: NoticeProps) {
   return (
     <div class={`notice notice-${kind}`} {...(role && { role })} {...(id !== undefined && { id })}>
-      {kind !== 'plain' && <Icon of="warn" />}
+      {(kind === 'warn' || kind === 'bad') && <Icon of="warn" />}
       <div class="notice-text">{children}</div>
       {action}
       {again !== undefined && <Button text="Try again" look="small" onClick={() => void again()} />}

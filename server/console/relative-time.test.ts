@@ -21,8 +21,10 @@ describe('relativeTime()', () => {
     expect(relativeTime(NOW - agoMs, NOW)).toBe(words);
   });
 
-  it('never speaks of the future, whatever the clocks say', () => {
-    expect(relativeTime(NOW + HOUR, NOW)).toBe('just now');
+  it('speaks of the future where no difference of clocks explains it', () => {
+    expect(relativeTime(NOW + 9 * MINUTE, NOW)).toBe('just now');
+    expect(relativeTime(NOW + HOUR, NOW)).toBe('in 1 hour');
+    expect(relativeTime(NOW + 3 * DAY, NOW)).toBe('in 3 days');
   });
 });
 

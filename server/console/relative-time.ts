@@ -12,17 +12,18 @@ const STEPS: ReadonlyArray<
 
 const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
-/**
- * Returns words that are `just now`, `5 minutes ago` or `yesterday`. A clock that is ahead of the server's
- * shows no times to come.
- */
+/** Clocks of browsers and servers differ by so much: what lies that little ahead has happened. */
+const AHEAD_SECONDS_MAX = 10 * 60;
+
+/** Returns words that are `just now`, `5 minutes ago`, `yesterday` or `in 3 days`. */
 export function relativeTime(atMs: number, nowMs: number): string {
-  const seconds = Math.max(0, (nowMs - atMs) / 1_000);
-  if (seconds < 45) return 'just now';
+  const ago = (nowMs - atMs) / 1_000;
+  if (ago < 45 && ago > -AHEAD_SECONDS_MAX) return 'just now';
+  const seconds = Math.abs(ago);
   for (const [limit, unitSeconds, unit] of STEPS) {
     // Rounded first, so that 59.7 minutes become an hour and never 60 minutes.
     const count = Math.max(1, Math.round(seconds / unitSeconds));
-    if (count * unitSeconds < limit) return format.format(-count, unit);
+    if (count * unitSeconds < limit) return format.format(ago < 0 ? count : -count, unit);
   }
   return '';
 }

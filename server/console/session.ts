@@ -11,6 +11,7 @@
  */
 import { signal } from '@preact/signals';
 import { SvcApiError, type AccountWhoamiResponse, type ResolvedFeature } from '@svc/sdk';
+import type { Role } from './spec.ts';
 import { account, auth, explain, isUnauthenticated, platformFeatures, whenUnauthenticated } from './api.ts';
 
 export interface SignedIn {
@@ -128,12 +129,25 @@ export function offers({ resolved }: SignedIn, key: string): boolean {
   return typeof feature === 'object' ? feature.enabled : feature === true;
 }
 
-type Role = string | undefined;
+/** Returns whether the installation says of a feature that it is off; of internal ones it says nothing. */
+export const isOff = (who: SignedIn, key: string): boolean => key in who.resolved && !offers(who, key);
+
+/** Weakest first; that of a viewer is below all of them. */
+export const ROLES: readonly Role[] = ['developer', 'admin', 'owner'];
 
 /** Staff who look on have none. */
-export const roleIn = ({ who }: SignedIn, team: string): Role =>
+export const roleIn = ({ who }: SignedIn, team: string): string | undefined =>
   who.teams.find(({ teamId }) => teamId === team)?.role;
 
-export const isOwner = (role: Role): boolean => role === undefined || role === 'owner';
+export const isAdmin = (role: string | undefined): boolean => isAtLeast(role, 'admin');
 
-export const isAdmin = (role: Role): boolean => isOwner(role) || role === 'admin';
+/** What no role is known of is left to the server. */
+const isAtLeast = (role: string | undefined, least: Role): boolean =>
+  role === undefined || ROLES.findIndex((each) => each === role) >= ROLES.indexOf(least);
+
+/** Returns whether the person's role in a team is at least such a one. */
+export function mayIn(teamId: unknown, least: Role | undefined): boolean {
+  const now = session.value;
+  if (least === undefined || typeof teamId !== 'string' || now.state !== 'in') return true;
+  return isAtLeast(roleIn(now, teamId), least);
+}

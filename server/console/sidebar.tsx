@@ -6,6 +6,7 @@ import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 import { lastTeam } from './last-team.ts';
 import { askFeatures, groupsAt, servicesAt, type Group, type Link } from './navigation.ts';
+import { areKeysShown } from './parts/keys.ts';
 import { Picker } from './picker.tsx';
 import { teamHref, type Place } from './place.ts';
 import { follow, navigate, path } from './router.ts';
@@ -70,7 +71,7 @@ function linksOf(session: SignedIn, place: Place | undefined, teamId: string | u
   const at = place?.at;
   if (at === 'account' || at === 'staff')
     return [
-      ...groupsAt(at, `/console/${at}`, session),
+      ...groupsAt({ at, base: `/console/${at}`, teamId: undefined }, session),
       { title: at === 'staff' ? 'More' : 'Account', links: servicesAt(at, `/console/${at}`) },
     ].filter(({ links }) => links.length > 0);
   if (teamId === undefined) return [];
@@ -83,7 +84,7 @@ function linksOf(session: SignedIn, place: Place | undefined, teamId: string | u
         { title: 'Inbox', href: `${base}/inbox` },
       ],
     },
-    ...groupsAt('team', base, session),
+    ...groupsAt({ at: 'team', base, teamId }, session),
     { title: 'Team', links: [{ title: 'Settings', href: `${base}/settings` }] },
   ];
 }
@@ -122,7 +123,10 @@ function Foot({ session: { who } }: { readonly session: SignedIn }) {
           ))}
         </select>
       </label>
-      <Button text="Sign out" look="quiet small" onClick={() => void signOut()} />
+      <div class="sidebar-foot-links">
+        <Button text="Help and keys" look="quiet small" onClick={() => (areKeysShown.value = true)} />
+        <Button text="Sign out" look="quiet small" onClick={() => void signOut()} />
+      </div>
     </div>
   );
 }

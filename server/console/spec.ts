@@ -7,6 +7,9 @@ import type { Operation } from '@svc/sdk';
 /** Says where an address of the console begins. */
 export type At = 'account' | 'team' | 'project' | 'environment' | 'staff';
 
+/** Role of a member in a team, as far as it is more than the least one. */
+export type Role = 'developer' | 'admin' | 'owner';
+
 export interface FieldRules {
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -69,10 +72,14 @@ export interface CallSpec {
   readonly fields?: readonly FieldSpec[];
   /** JSON paths of the columns of a list. */
   readonly columns?: readonly string[];
+  /** Most items of a page of a list. */
+  readonly pageMax?: number;
   /** It is shown of the answer. An act has one only when that holds a secret, which is shown once. */
   readonly answer?: readonly ShownSpec[];
   readonly isDestructive?: boolean;
   readonly isSessionOnly?: boolean;
+  /** Least role in the team concerned. Absent: any member's, or it concerns no team. */
+  readonly role?: Role;
   readonly feature?: string;
 }
 
@@ -104,6 +111,8 @@ export interface Entry {
   readonly path: string;
   readonly itemPath?: string;
   readonly idField?: string;
+  /** Least role that sees the list. */
+  readonly role?: Role;
   readonly feature?: string;
   /** Key of the collection of whose items this is a part. */
   readonly parent?: string;

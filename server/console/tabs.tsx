@@ -18,13 +18,13 @@ function rankOf(href: string): number {
 }
 
 export function PlaceTabs({ place, session }: { readonly place: Place; readonly session: SignedIn }) {
-  const { at, base, project, environment } = place;
+  const { at, base, team, project, environment } = place;
   const list = useRef<HTMLElement>(null);
   const here = path.value;
   useEffect(() => {
     list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [here]);
-  const links = groupsAt(at, base, session)
+  const links = groupsAt({ at, base, teamId: team?.id }, session)
     .flatMap((group) => group.links)
     .filter(({ href }) => endOf(href) !== ELSEWHERE)
     .toSorted((a, b) => rankOf(a.href) - rankOf(b.href));

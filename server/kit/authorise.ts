@@ -11,11 +11,6 @@ import type { Caller, Role, TeamScope } from './context.ts';
 import { notFound } from './not-found.ts';
 import { roleAtLeast, roleGrants, STAFF_SCOPE } from './scopes.ts';
 
-/** The implementation itself decides what each role may do; the credential's scope is still checked here. */
-const ROLE_DECIDED_INSIDE: ReadonlySet<string> = new Set([
-  'svc.teams.v1.TeamsService/RemoveMember', // every member may leave, whatever the role
-]);
-
 /** What the credential may not do whichever team it is about. */
 export function authoriseCredential(rpc: RpcInfo, caller: Caller): void {
   if (rpc.sessionOnly === true && caller.kind !== 'session') {
@@ -75,7 +70,9 @@ function teamScope(rpc: RpcInfo, caller: Caller, only: string | undefined): Team
       if (staffCall) return; // Checked above; staff act on any team through these RPCs and no others.
       const role = caller.memberships.get(teamId);
       if (role === undefined) throw notFound('team');
-      if (ROLE_DECIDED_INSIDE.has(rpc.id)) return;
+      // Any member may: the implementation decides what each role may do, and the credential's scope was
+      // checked.
+      if (rpc.role === 'viewer') return;
       if (rpc.scope !== undefined && !roleGrants(role, rpc.scope)) {
         throw roleInsufficient(
           `your role in the team is ${role}, which does not grant "${rpc.scope}"; ask an admin of the team`,

@@ -3,6 +3,7 @@ import type { SqlTag } from '../base/db/index.ts';
 import type { Fragment } from '../base/sql.ts';
 import type { Caller } from './context.ts';
 import { port } from './feature.ts';
+import type { SeenBy } from './seen-by.ts';
 
 export interface InboxOf {
   readonly teamId: string;
@@ -12,9 +13,8 @@ export interface InboxOf {
   readonly nowMs: number;
 }
 
-export interface InboxSource {
-  /** Scope of those who can do something about it. */
-  readonly scope: string;
+/** It is seen by those who can do something about it. */
+export interface InboxSource extends SeenBy {
   /** Selects the columns of `InboxItemRow`, in this order. All of it is a constant but for its values. */
   find(sql: SqlTag, of: InboxOf): Fragment;
 }

@@ -1,4 +1,5 @@
-/** This is the closed list of scopes, with what each role grants on its team. It stands nowhere else. */
+/** This reads the closed list of scopes of the contract, with what each role grants on its team. */
+import { getOption } from '@bufbuild/protobuf';
 import { enumNames } from '@svc/proto/http/enum-names.ts';
 import type { Role } from '@svc/proto/http/rpc.ts';
 import {
@@ -6,67 +7,53 @@ import {
   ScopeSchema,
   type Role as RoleNumber,
   type Scope as ScopeNumber,
+  value as valueOption,
 } from '@svc/proto/gen/svc/options/v1/options_pb.ts';
-
-const VIEWER = [
-  'team:read',
-  'project:read',
-  'run:read',
-  'runner:read',
-  'ci:read',
-  'artifact:read',
-  'cost:read',
-  'policy:read',
-  'release:read',
-];
-const DEVELOPER = [...VIEWER, 'project:write', 'run:write', 'ci:write', 'artifact:write', 'release:write'];
-const ADMIN = [
-  ...DEVELOPER,
-  'team:manage',
-  'runner:manage',
-  'ci:manage',
-  'audit:read',
-  'billing:read',
-  'billing:manage',
-  'policy:manage',
-  'compliance:read',
-  'compliance:manage',
-  'release:approve',
-];
-
-/** Owners differ from admins by what RPCs ask a least role for, not by scopes. */
-const GRANTED: Readonly<Record<Role, ReadonlySet<string>>> = {
-  viewer: new Set(VIEWER),
-  developer: new Set(DEVELOPER),
-  admin: new Set(ADMIN),
-  owner: new Set(ADMIN),
-};
 
 const RANK: Readonly<Record<Role, number>> = { viewer: 1, developer: 2, admin: 3, owner: 4 };
 /** Weakest first. */
 export const ROLES: readonly Role[] = ['viewer', 'developer', 'admin', 'owner'];
+const isRole = (name: string | undefined): name is Role => ROLES.some((role) => role === name);
 
 export const STAFF_SCOPE = 'staff';
 export const KEY_SCOPE = 'key:manage';
 /** No key has them unless somebody asked for them by name. */
 export const BY_NAME_ALONE: ReadonlySet<string> = new Set([STAFF_SCOPE, KEY_SCOPE, 'release:approve']);
 
+const scopeNames = enumNames(ScopeSchema);
+const roleNames = enumNames(RoleSchema);
+
+/**
+ * Scopes by the roles that grant them. Owners differ from admins by what RPCs ask a least role for, not by
+ * scopes.
+ */
+const GRANTED = new Map(
+  ROLES.map((role) => [
+    role,
+    new Set(
+      ScopeSchema.values
+        .filter((scope) => {
+          const least = roleNames.byNumber.get(getOption(scope, valueOption).leastRole);
+          return isRole(least) && roleAtLeast(role, least);
+        })
+        .map(({ number }) => scopeName(number as ScopeNumber)),
+    ),
+  ]),
+);
+
 /** Scopes that a team's role grants there, before the credential narrows them. */
 export function roleGrants(role: Role, scope: string): boolean {
-  return GRANTED[role].has(scope);
+  return scopesOf(role).has(scope);
 }
 
 /** This returns all that the role grants on its team. */
 export function scopesOf(role: Role): ReadonlySet<string> {
-  return GRANTED[role];
+  return GRANTED.get(role) ?? new Set();
 }
 
 export function roleAtLeast(role: Role, least: Role): boolean {
   return RANK[role] >= RANK[least];
 }
-
-const scopeNames = enumNames(ScopeSchema);
-const roleNames = enumNames(RoleSchema);
 
 /** All scopes that count on teams: all but `staff` and `key:manage`. */
 export const TEAM_SCOPES: readonly string[] = [...scopeNames.byNumber]

@@ -5,10 +5,10 @@
  */
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
-import type { FeatureKey } from '@svc/proto/features/manifest.ts';
 import type { SqlTag } from '../base/db/index.ts';
 import type { Fragment } from '../base/sql.ts';
 import { fill, port, type Fill } from './feature.ts';
+import type { SeenBy } from './seen-by.ts';
 import { resourceOf, type TeamTable } from './resource/team-table.ts';
 
 export interface SearchOf {
@@ -18,11 +18,7 @@ export interface SearchOf {
   readonly take: number;
 }
 
-export interface SearchSource {
-  /** Scope by which its things are seen. */
-  readonly scope: string;
-  /** Platform feature without which nothing of it is found, like the RPCs that it gates. Default: none. */
-  readonly feature?: FeatureKey;
+export interface SearchSource extends SeenBy {
   /** Selects the columns of `SearchHitRow`, in this order. All of it is a constant but for its values. */
   find(sql: SqlTag, of: SearchOf): Fragment;
 }
@@ -38,7 +34,7 @@ export interface SearchHitRow {
 
 export const searchSources = port<SearchSource>('things that people find');
 
-interface Described extends Pick<SearchSource, 'scope' | 'feature'> {
+interface Described extends SeenBy {
   readonly kind: string;
   /** Selects `teamId`, `id`, `name`, `projectId` and `environmentId` of all that there is. */
   readonly rows: (sql: SqlTag) => Fragment;

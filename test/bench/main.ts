@@ -14,6 +14,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   features: () => import('./features.ts'),
   dispatch: () => import('./dispatch.ts'),
   heartbeat: () => import('./heartbeat.ts'),
+  hosting: () => import('./hosting.ts'),
   fair: () => import('./fair.ts'),
   throughput: () => import('./throughput.ts'),
   memory: () => import('./memory.ts'),

@@ -72,13 +72,16 @@ async function fillPackages(sql: postgres.Sql, { teamId, artifacts, base }: Fill
 
 async function fillArtifacts(sql: postgres.Sql, filling: Filling): Promise<void> {
   const { teamId, artifacts, mark, base } = filling;
+  const setOf = sql`${base}::bigint + 1 + n % ${artifacts / ARTIFACTS_OF_SET}::int`;
+  // The artifact has the first of its lists itself, as the server keeps it.
   await sql`
-    insert into artifacts (id, team_id, digest, kind, name, created_at)
-    select 'art_' || ${mark}::text || lpad(n::text, 25, '0'), ${teamId}, 'sha256:' || encode(sha256((${mark}::text || n)::bytea), 'hex'), 'image', 'acme/web', now()
+    insert into artifacts (id, team_id, digest, kind, name, package_set_id, sbom_sha256, created_at)
+    select 'art_' || ${mark}::text || lpad(n::text, 25, '0'), ${teamId}, 'sha256:' || encode(sha256((${mark}::text || n)::bytea), 'hex'), 'image', 'acme/web',
+      ${setOf}, 'none', now()
     from generate_series(1, ${artifacts}::int) n`;
   await sql`
     insert into artifact_sboms (team_id, artifact_id, source, sha256, package_set_id, unread, at)
-    select ${teamId}, 'art_' || ${mark}::text || lpad(n::text, 25, '0'), 'runner', 'none', ${base}::bigint + 1 + n % ${artifacts / ARTIFACTS_OF_SET}::int, '{}', now()
+    select ${teamId}, 'art_' || ${mark}::text || lpad(n::text, 25, '0'), 'runner', 'none', ${setOf}, '{}', now()
     from generate_series(1, ${artifacts}::int) n`;
 }
 

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { IMAGE, type ScriptedRunner } from '../setup/builds/scripted-runner.ts';
+import { chunkOf, IMAGE, type ScriptedRunner } from '../setup/builds/scripted-runner.ts';
 import { waitFor } from '../setup/wait-for.ts';
 import { isConsoleHere, PHONE, sharedConsole, type Console } from './console.ts';
 import { LOOK, lookAway, startFleet, type Fleet } from './fleet.ts';
@@ -126,6 +126,67 @@ describe.skipIf(!(await isConsoleHere()))('the page of builds', () => {
     await page.getByRole('heading', { name: 'Build 1' }).waitFor();
   });
 
+  it('folds phases and steps, tells its runner from the program, and goes to the first error', async () => {
+    const environmentId = await fleet.environment('folded');
+    const id = await submit(environmentId);
+    const offer = await runner.take();
+    let offset = 0;
+    const write = async (stream: 'runner' | 'stdout', text: string): Promise<void> => {
+      const { status } = await runner.append(offer, { offset, chunks: [{ ...chunkOf(text), stream }] });
+      expect(status).toBeLessThan(300);
+      offset += Buffer.byteLength(text);
+    };
+    await runner.beat(offer, 'cloning');
+    await write('runner', '==> cloning: cloning acme/shop\n');
+    await runner.beat(offer, 'building');
+    const { page, complaints } = await fleet.open(`/console/builds?env=${environmentId}&build=${id}`);
+    await seen(page.getByRole('listitem'), /Buildingrunning/);
+    // The phase is known before the last output of the one before it has come.
+    await write('stdout', 'still cloning\n==> building: not by the runner\n');
+    await line(page, 'still cloning').waitFor();
+    await expect.poll(() => page.locator('.log-heading').allTextContents()).toHaveLength(1);
+    await write('runner', '==> building: building with auto\n==> step 1 of 2: npm ci\n');
+    await write('stdout', 'added 0 errors\n');
+    await write('runner', '==> step 2 of 2: npm test\n');
+    await write('stdout', `${ESC}[31merror:${ESC}[0m ${'long '.repeat(60)}end\n`);
+    const headings = page.locator('.log-fold');
+    await expect.poll(() => headings.count()).toBe(4);
+    expect(await line(page, 'not by the runner').getAttribute('class')).toBe('log-line log-stdout');
+
+    const log = page.getByRole('region', { name: 'Output of build 1' });
+    await log.focus();
+    await page.keyboard.press('w');
+    const long = page.locator('.log-wrapped .log-line').filter({ hasText: 'long' });
+    await expect.poll(async () => ((await long.boundingBox())?.height ?? 0) % 20).toBe(0);
+    await expect.poll(async () => (await long.boundingBox())?.height).toBeGreaterThan(20);
+    // What was reserved for it is what its text takes.
+    expect(
+      await page.evaluate(
+        `Math.max(...[...document.querySelectorAll('.log-text')].map((each) => each.scrollHeight - each.clientHeight))`,
+      ),
+    ).toBe(0);
+    await page.reload();
+    await long.waitFor();
+
+    await page.getByRole('button', { name: /step 1 of 2/ }).focus();
+    await page.keyboard.press('Enter');
+    await line(page, 'added 0 errors').waitFor({ state: 'detached' });
+    await seen(headings, '==> step 1 of 2: npm ci … 1 line');
+    await page.getByRole('button', { name: 'Unfold all' }).click();
+    await page.getByRole('button', { name: 'Fold all' }).click();
+    await expect.poll(() => page.locator('.log-shown .log-line').count()).toBe(2);
+    await passes(page, 'folded output');
+    // What is gone to is unfolded; other parts stay folded.
+    await log.focus();
+    await page.keyboard.press('e');
+    await seen(page.locator('.log-chosen'), 'error: long');
+    expect(await line(page, 'still cloning').count()).toBe(0);
+    await page.keyboard.press('w');
+    await runner.report(offer, { exitCode: 1, message: 'npm test ended with exit code 1' });
+    await page.getByText('Failed while building, exit code 1.').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   it(`stays usable with ${LOG_MB} MB of output, and yields to who scrolls up`, async () => {
     const environmentId = await fleet.environment('chatty');
     const id = await submit(environmentId);
@@ -163,7 +224,7 @@ describe.skipIf(!(await isConsoleHere()))('the page of builds', () => {
     await line(page, '1 layer').first().waitFor();
     await page.getByRole('button', { name: 'Follow the end' }).waitFor();
     await write('unread\n');
-    await seen(page.locator('.summary'), `${(lines + 3).toLocaleString('en')} lines`);
+    await seen(page.locator('.summary'), `${(lines + 2).toLocaleString('en')} lines`);
     await expect.poll(() => scrolled()).toBe(0);
     await page.getByRole('button', { name: 'Follow the end' }).click();
     await line(page, 'unread').waitFor();

@@ -12,10 +12,15 @@ const STYLES_BYTES_MAX = 16_000;
 const PAGES = [
   'builds-page',
   'costs-page',
+  'statement-page',
   'features-page',
   'home',
+  'ledger-page',
+  'policy-page',
   'releases-page',
+  'run-page',
   'runners-page',
+  'runs-page',
   'timeline-page',
 ];
 

@@ -5,50 +5,26 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedDays } from '../../server/money/costs/testing/days.ts';
-import { newId } from '../../server/base/ids.ts';
 import { startStripe, type TestStripe } from '../setup/stripe/index.ts';
-import { isConsoleHere, startConsole, VIEWS, type OwnConsole } from './console.ts';
+import { DAY, dayOf, HOUR, seedBill, twentieth, type Bill } from './bill.ts';
+import { newId } from '../../server/base/ids.ts';
+import { isConsoleHere, PHONE, startConsole, VIEWS, type OwnConsole } from './console.ts';
 import { startFleet, type Fleet } from './fleet.ts';
 import { passes } from './passes.ts';
+import { seen } from './seen.ts';
 
-const DAY = 24 * 60 * 60_000;
-const HOUR = 60 * 60_000;
+const MONTH_OF = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
-/**
- * Returns noon of the 20th of the month before this one, which has days behind and before, whenever the test
- * runs.
- */
-function twentieth(): Date {
-  const now = new Date();
-  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 20, 12));
-}
-
-const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
-
-/** Nine weeks in which each day costs the same, but for one. */
-async function seed(console_: OwnConsole, fleet: Fleet, now: Date): Promise<void> {
-  const { sql } = console_.server.db;
-  const yesterday = now.getTime() - DAY;
-  const { teamId, projectId } = fleet;
-  const days = Array.from({ length: 63 }, (_, n) => yesterday - n * DAY);
-  await seedDays(
-    sql,
-    days.flatMap((at, n) => [
-      {
-        teamId,
-        day: dayOf(at),
-        projectId,
-        environmentId: 'env_gone',
-        runnerId: 'rnr_1',
-        ms: n === 2 ? 300 * HOUR : 20 * HOUR,
-      },
-      { teamId, day: dayOf(at), projectId: '', environmentId: '', runnerId: 'rnr_2', ms: 5 * HOUR },
-    ]),
-  );
-  await sql`
-    insert into cost_names (team_id, id, name) values (${teamId}, ${projectId}, 'shop'), (${teamId}, 'env_gone', 'production'), (${teamId}, 'rnr_1', 'box 1')
-    on conflict do nothing`;
-}
+/** Tells whether the colour of each name is in the drawing. */
+const drawnColours = async (page: Page): Promise<unknown> =>
+  await page.evaluate(`(() => {
+    const element = document.querySelector('[aria-labelledby="days-title"]');
+    const canvas = element.querySelector('canvas');
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const drawn = new Set();
+    for (let n = 0; n < data.length; n += 4) drawn.add('rgb(' + data.slice(n, n + 3).join(', ') + ')');
+    return [...element.querySelectorAll('.chart-names .chart-swatch')].map((each) => drawn.has(getComputedStyle(each).color));
+  })()`);
 
 const section = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 
@@ -56,11 +32,12 @@ describe.skipIf(!(await isConsoleHere()))('the page of costs', () => {
   const now = twentieth();
   let console_: OwnConsole;
   let fleet: Fleet;
+  let bill: Bill;
   let at: string;
   beforeAll(async () => {
     console_ = await startConsole({}, Date.now() - now.getTime());
     fleet = await startFleet(console_);
-    await seed(console_, fleet, now);
+    bill = await seedBill(console_, fleet, now);
     at = `/console/costs?team=${fleet.teamId}`;
   });
   afterAll(async () => await console_?.stop());
@@ -70,11 +47,12 @@ describe.skipIf(!(await isConsoleHere()))('the page of costs', () => {
     await page.getByRole('link', { name: 'Costs', exact: true }).waitFor();
     // 19 days of 25 hours, and 280 hours more on one of them, at 0.36 an hour.
     const month = page.locator('section.month');
-    await month.getByText('$271.80', { exact: true }).waitFor();
+    await seen(month.locator('.month-net'), '$271.80');
     await month.getByText('Forecast for the month', { exact: false }).first().waitFor();
-    expect(await month.locator('.course-ahead').count()).toBe(1);
+    const course = month.getByRole('slider', { name: 'Net costs of the month, added up' });
+    await course.press('End');
+    expect(await course.getAttribute('aria-valuetext')).toMatch(/, Forecast \$\d+\.\d\d$/);
     const days = section(page, 'By day');
-    expect(await days.locator('rect').count()).toBe(38);
     await days.getByText('The same as a table').click();
     const rows = days.getByRole('row');
     await expect.poll(async () => await rows.count()).toBe(20);
@@ -83,6 +61,114 @@ describe.skipIf(!(await isConsoleHere()))('the page of costs', () => {
     await section(page, 'Days that stand out')
       .getByText('$109.80, where that weekday comes to $9.00')
       .waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('shows what is at a day for who points at it or goes there by keys', async () => {
+    const { page, complaints } = await fleet.open(at);
+    const days = section(page, 'By day');
+    const plot = days.getByRole('slider', { name: 'List price by day and project' });
+    const tip = days.locator('.chart-tip');
+    await plot.press('Home');
+    expect(await plot.getAttribute('aria-valuetext')).toMatch(/ 1 \w+, shop \$7\.20, No project \$1\.80$/);
+    await plot.press('ArrowRight');
+    await seen(tip, /2 \w+shop\$7\.20No project\$1\.80All\$9\.00/);
+    await plot.press('Escape');
+    await tip.waitFor({ state: 'detached' });
+    const box = await plot.boundingBox();
+    if (box === null) throw new Error('the chart has no place');
+    await page.mouse.move(box.x + box.width - 20, box.y + box.height / 2);
+    await seen(tip, 'Nothing');
+    await page.mouse.move(box.x + box.width / 2, box.y - 40);
+    await tip.waitFor({ state: 'detached' });
+    expect(complaints).toEqual([]);
+  });
+
+  it('draws each project in the colour of its name, which stays when ranks change', async () => {
+    const own = await startFleet(console_, 'of two projects');
+    const other = await own.ok<{ id: string }>('POST /projects', { name: 'mail', teamId: own.teamId });
+    const { sql } = console_.server.db;
+    const spend = async (projectId: string, hours: number) =>
+      await seedDays(sql, [
+        {
+          teamId: own.teamId,
+          day: dayOf(now.getTime() - DAY),
+          projectId,
+          ms: hours * HOUR,
+          environmentId: '',
+        },
+      ]);
+    await sql`
+      insert into cost_names (team_id, id, name) values (${own.teamId}, ${own.projectId}, 'shop'), (${own.teamId}, ${other.id}, 'mail')
+      on conflict do nothing`;
+    await spend(own.projectId, 20);
+    await spend(other.id, 10);
+    const { page, close } = await own.open(`/console/teams/${own.teamId}/costs`);
+    const names = section(page, 'By day').locator('.chart-names li');
+    const colours = async () => {
+      await names.nth(1).waitFor();
+      const swatches = section(page, 'By day').locator('.chart-names .chart-swatch');
+      const classes = await Promise.all([0, 1].map(async (n) => await swatches.nth(n).getAttribute('class')));
+      return (await names.allInnerTexts()).map((name, n) => [name.trim(), classes[n]]);
+    };
+    const before = await colours();
+    expect(before.map(([name]) => name)).toEqual(['shop', 'mail']);
+    expect(await drawnColours(page)).toEqual([true, true]);
+    await spend(other.id, 30);
+    await page.reload();
+    const after = await colours();
+    expect(after).toEqual(before.toReversed());
+    expect(await drawnColours(page)).toEqual([true, true]);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expect.poll(async () => await drawnColours(page)).toEqual([true, true]);
+    await close();
+    await sql`update cost_names set name = ${'W'.repeat(200)} where team_id = ${own.teamId}`;
+    const phone = await own.open(`/console/teams/${own.teamId}/costs`, own.owner, { viewport: PHONE });
+    const days = section(phone.page, 'By day');
+    await days.getByRole('slider').press('ArrowRight');
+    await days.getByRole('slider').press('ArrowLeft');
+    await days.locator('.chart-tip-name').nth(1).waitFor();
+    await passes(phone.page, 'chart of long names');
+  });
+
+  it('leads from a statement to a day, to a run of it, and to its receipt', async () => {
+    const { page, complaints } = await fleet.open(`/console/teams/${fleet.teamId}/statements`);
+    await page
+      .getByRole('link', { name: MONTH_OF.format(now), exact: true })
+      .last()
+      .click();
+    await page.getByRole('heading', { name: MONTH_OF.format(now) }).waitFor();
+    await seen(section(page, 'Statement'), '$271.80 due');
+    await seen(section(page, 'Lines of the statement'), 'Sandbox runs on runners of the team');
+    await section(page, 'By day').getByText('The same as a table').click();
+    await section(page, 'By day')
+      .getByRole('link', { name: ` 18 ${MONTH_OF.format(now).split(' ')[0]}` })
+      .click();
+    await seen(section(page, 'Sums'), '$9.00');
+    const items = section(page, 'Runs and builds');
+    await seen(
+      items.getByRole('row').nth(1),
+      /Sandbox runs on runners of the teamshop \/ production2 min\$0\.0091/,
+    );
+    await items.getByRole('link').first().click();
+    await page.getByText('0.009050000000 USD', { exact: true }).waitFor();
+    await page.getByText('90,500 ms × 100,000 billionths of USD a second = 0.009050000000 USD').waitFor();
+    await page.getByText('Adds up', { exact: true }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(
+      `/console/teams/${fleet.teamId}/statements/${bill.statementId}/${dayOf(now.getTime() - 2 * DAY)}/${bill.runId}`,
+    );
+    await page.getByRole('navigation', { name: 'Pages above' }).getByRole('link').nth(2).click();
+    await items.waitFor();
+    // The day before has more of them than are shown.
+    await page.goto(
+      `/console/teams/${fleet.teamId}/statements/${bill.statementId}/${dayOf(now.getTime() - 3 * DAY)}`,
+    );
+    await items.getByText('These are the first 200.').waitFor();
+    expect(await items.getByRole('table').getAttribute('aria-rowcount')).toBe('201');
+    for (const wrong of ['/stm_none', '/2026-13', `/${bill.statementId}/2026-02-30`, `/2026-02/2026-03-01`]) {
+      await page.goto(`/console/teams/${fleet.teamId}/statements${wrong}`);
+      await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    }
     expect(complaints).toEqual([]);
   });
 
@@ -123,18 +209,35 @@ describe.skipIf(!(await isConsoleHere()))('the page of costs', () => {
   it('shows costs to a viewer, and nothing of credit, statements and plans', async () => {
     const viewer = await fleet.join('viewer');
     const { page } = await fleet.open(at, viewer);
-    await page.locator('section.month').getByText('$271.80', { exact: true }).waitFor();
+    await seen(page.locator('.month-net'), '$271.80');
     expect(await page.getByRole('button', { name: 'Set a budget' }).count()).toBe(0);
     for (const name of ['Credit', 'Statements', 'Plan']) expect(await section(page, name).count()).toBe(0);
+    await section(page, 'By day').getByText('The same as a table').click();
+    await section(page, 'By day').getByRole('row').last().getByRole('link').click();
+    await seen(section(page, 'Runs and builds'), 'They are shown to admins and owners of the team.');
+    await page.getByRole('link', { name: MONTH_OF.format(now) }).click();
+    await page.getByText('Its statement is shown to admins and owners').waitFor();
   });
 
   it.each(VIEWS)('can be used by everybody at %s', async (_name, options) => {
     const { page } = await fleet.open(at, fleet.owner, options);
     await section(page, 'By day').getByText('The same as a table').click();
     await section(page, 'Plan').waitFor();
+    const plot = section(page, 'By day').getByRole('slider');
+    await plot.press('Home');
     await passes(page, 'costs');
     await page.getByRole('button', { name: 'Set a budget' }).click();
     await passes(page, 'dialog of a budget');
+    const below = `/console/teams/${fleet.teamId}/statements`;
+    for (const [view, title] of [
+      [`${below}/${bill.statementId}`, 'By project'],
+      [`${below}/${bill.statementId}/${dayOf(now.getTime() - 2 * DAY)}`, 'Runs and builds'],
+      [`${below}/${bill.statementId}/${dayOf(now.getTime() - 2 * DAY)}/${bill.runId}`, 'Cost'],
+    ] as const) {
+      await page.goto(view);
+      await section(page, title).waitFor();
+      await passes(page, view);
+    }
   });
 });
 
@@ -202,7 +305,9 @@ describe.skipIf(!(await isConsoleHere()))('the page of costs where payments are 
       '$1.00',
       '$5.00',
     ]);
-    expect(await row.getByRole('link').getAttribute('href')).toBe('https://invoice.stripe.com/i/1');
+    expect(await row.getByRole('link', { name: 'Paid' }).getAttribute('href')).toBe(
+      'https://invoice.stripe.com/i/1',
+    );
     await passes(page, 'costs with statements');
   });
 });

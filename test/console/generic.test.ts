@@ -4,10 +4,14 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { entries, servicePages } from '../../server/console/gen/index.ts';
 import type { CallSpec } from '../../server/console/spec.ts';
-import { DESKTOP, isConsoleHere, PHONE, sharedConsole } from './console.ts';
+import { DESKTOP, isConsoleHere, PHONE, sharedConsole, type Tab } from './console.ts';
 import { startFleet, type Fleet } from './fleet.ts';
-import { passes } from './passes.ts';
+import { hasContrast, passes } from './passes.ts';
+import { press, pressInDialog } from './press.ts';
 import { seen } from './seen.ts';
+
+/** A window of one width sees some seventy pages. */
+const SWEEP_MS = 180_000;
 
 /** RPCs that no person calls by hand in the console, by why not. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
@@ -22,6 +26,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
     'runner.poll',
     'runner.report',
     'runner.reportsOfMany',
+    'runner.syncHost',
   ],
   'CI systems call it': ['ci.receiveWebhook'],
 };
@@ -79,6 +84,22 @@ describe.skipIf(!(await isConsoleHere()))('a page from the contract', () => {
     fleet = await startFleet(await sharedConsole(), `team ${'w'.repeat(90)}`);
   });
 
+  it('offers what belongs to a feature of which the installation says nothing', async () => {
+    const { page, complaints } = await fleet.open(`/console/teams/${fleet.teamId}/registries`);
+    await press(page, 'Add registry');
+    await page.getByLabel('Host').fill('registry.example.com');
+    await pressInDialog(page, 'Add registry');
+    await page.getByRole('heading', { name: 'registry.example.com', level: 1 }).waitFor();
+    await press(page, 'Remove registry');
+    await page.getByLabel(/^Type/).fill('registry.example.com');
+    await pressInDialog(page, 'Remove registry');
+    await seen(page.locator('.empty'), 'Nothing here yet');
+    await page.goto('/console/account/teams');
+    await press(page, 'Accept invite');
+    await page.getByRole('dialog').getByLabel('Token').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   it('makes, changes, shows once and takes away', async () => {
     const { page, complaints } = await fleet.open(`/console/teams/${fleet.teamId}/webhook-endpoints`);
     await seen(page.locator('.empty'), 'Nothing here yet: no webhook endpoint.');
@@ -106,6 +127,7 @@ describe.skipIf(!(await isConsoleHere()))('a page from the contract', () => {
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await page.waitForURL('**/webhook-endpoints/*');
     await page.getByRole('button', { name: 'Delete webhook endpoint' }).click();
+    await page.getByLabel(/^Type/).fill('https://example.com/hook');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete webhook endpoint' }).click();
     await page.waitForURL('**/webhook-endpoints');
     await seen(page.locator('.empty'), 'Nothing here yet');
@@ -130,6 +152,34 @@ describe.skipIf(!(await isConsoleHere()))('a page from the contract', () => {
     await page.getByRole('heading', { name: 'shop' }).waitFor();
   });
 
+  it('goes through pages by their numbers, and offers repositories where one is named', async () => {
+    for (let at = 100; at < 160; at += 1)
+      await fleet.ok(`POST /teams/${fleet.teamId}/ci/connections`, {
+        provider: 'github',
+        repositoryHost: 'github.com',
+        repositoryPath: `acme/r${at}`,
+      });
+    const { page, complaints } = await fleet.open(`/console/teams/${fleet.teamId}/repositories`);
+    await page.getByRole('heading', { name: 'Repositories' }).waitFor();
+    await seen(page.locator('table'), 'github.com/acme/r100');
+    await page.getByRole('button', { name: 'Load older' }).scrollIntoViewIfNeeded();
+    await page.keyboard.press('End');
+    await seen(page.locator('table'), 'github.com/acme/r159');
+    expect(await page.getByRole('button', { name: 'Load older' }).count()).toBe(0);
+    await page.getByLabel('Search').fill('R15');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**f.q=R15**');
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(10);
+    await passes(page, 'repositories');
+
+    await go(page, `/console/projects/${fleet.projectId}/environments`);
+    await page.getByRole('button', { name: 'Create environment' }).click();
+    await page.getByText(/more fields/).click();
+    const offered = page.locator('datalist option[value="https://github.com/acme/r100"]');
+    await expect.poll(() => offered.count()).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+
   it('types the name of what is taken away for good', async () => {
     const { page } = await fleet.open(`/console/teams/${fleet.teamId}/projects`);
     const made = await fleet.ok<{ id: string }>('POST /projects', {
@@ -148,11 +198,13 @@ describe.skipIf(!(await isConsoleHere()))('a page from the contract', () => {
   });
 
   it.each([
-    ['1280 px, light', DESKTOP, 'light'],
-    ['390 px, dark', PHONE, 'dark'],
+    ['1280 px, light', { viewport: DESKTOP, colorScheme: 'light' }, passes],
+    ['1280 px, dark', { viewport: DESKTOP, colorScheme: 'dark' }, hasContrast],
+    ['390 px, light', { viewport: PHONE, colorScheme: 'light' }, hasContrast],
+    ['390 px, dark', { viewport: PHONE, colorScheme: 'dark' }, passes],
   ] as const)(
     'holds its bounds with long names, wherever it is, at %s',
-    async (_name, viewport, colorScheme) => {
+    async (_name, options, holds) => {
       const project = await fleet.ok<{ id: string }>('POST /projects', {
         name: 'W'.repeat(100),
         teamId: fleet.teamId,
@@ -169,34 +221,49 @@ describe.skipIf(!(await isConsoleHere()))('a page from the contract', () => {
         account: '/console/account',
         staff: '/console/staff',
       };
-      const { page, complaints } = await fleet.open(bases.account, undefined, { viewport, colorScheme });
-      const addresses = entries
-        .filter(
-          ({ parent, segments, at }) =>
-            parent === undefined && at !== 'staff' && !segments.some((each) => each.startsWith('{')),
-        )
-        .map(({ at, segments }) => `${bases[at]}/${segments.join('/')}`);
-      const more = [
-        bases.team,
-        `${bases.team}/settings`,
-        bases.project,
-        `${bases.project}/settings`,
-        bases.environment,
-        `${bases.environment}/settings`,
-        bases.account,
+      const addressesAt = (places: ReadonlyArray<keyof typeof bases>): readonly string[] => [
+        ...entries
+          .filter(
+            ({ parent, segments, at }) =>
+              parent === undefined && places.includes(at) && !segments.some((each) => each.startsWith('{')),
+          )
+          .map(({ at, segments }) => `${bases[at]}/${segments.join('/')}`),
+        ...servicePages
+          .filter(({ at }) => places.includes(at))
+          .map(({ key, at }) => `${bases[at]}/${key.replace(`${at}-page-`, '')}`),
+        ...places.map((at) => bases[at]),
       ];
-      let requests: string[] = [];
-      page.on('request', (request) => requests.push(request.url()));
-      for (const path of [...addresses, ...more]) {
-        requests = [];
-        await go(page, path);
-        expect({
-          path,
-          requests: requests.filter((url) => !url.includes('/console/assets/')).slice(12),
-        }).toEqual({ path, requests: [] });
-        await passes(page, path);
-      }
-      expect(complaints).toEqual([]);
+      const settings = [bases.team, bases.project, bases.environment].map((base) => `${base}/settings`);
+      const own = await fleet.open(bases.account, undefined, options);
+      await sweep(own, [...addressesAt(['team', 'project', 'environment', 'account']), ...settings], holds);
+      const { first } = (await sharedConsole()).server;
+      const staff = { email: first.staffEmail, password: first.staffPassword };
+      await sweep(
+        await (await sharedConsole()).openAs(bases.staff, staff, options),
+        addressesAt(['staff']),
+        holds,
+      );
     },
+    SWEEP_MS,
   );
 });
+
+/** Goes over all pages. What is not about colours needs no second look at the same width. */
+async function sweep(
+  { page, complaints }: Tab,
+  addresses: readonly string[],
+  holds: typeof passes,
+): Promise<void> {
+  let requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  for (const path of addresses) {
+    requests = [];
+    await go(page, path);
+    expect({
+      path,
+      requests: requests.filter((url) => !url.includes('/console/assets/')).slice(12),
+    }).toEqual({ path, requests: [] });
+    await holds(page, path);
+  }
+  expect(complaints).toEqual([]);
+}

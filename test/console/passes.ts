@@ -18,11 +18,15 @@ interface Violation {
   readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>;
 }
 
-/** The policy lets no script tag in, so axe comes by the debugger. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axeSource);
+/** The policy lets no script tag in, so axe comes by the debugger, once a document. */
+async function violations(page: Page, runOnly: readonly string[] = TAGS): Promise<string[]> {
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axeSource);
+  // Colours that have just changed are those of before until a frame is drawn, however short their
+  // transition.
+  await page.evaluate(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+    .then(() => Promise.allSettled(document.getAnimations().map(({ finished }) => finished)))`);
   const found = (await page.evaluate(
-    `axe.run(document, { runOnly: ${JSON.stringify(TAGS)}, resultTypes: ['violations'] }).then((r) => r.violations)`,
+    `axe.run(document, { runOnly: ${JSON.stringify(runOnly)}, resultTypes: ['violations'] }).then((r) => r.violations)`,
   )) as Violation[];
   return found.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`),
@@ -54,4 +58,9 @@ export async function passes(page: Page, view: string): Promise<void> {
     small: await smallTargets(page),
     overflow: await overflow(page),
   }).toEqual({ view, violations: [], small: [], overflow: [0, 0] });
+}
+
+/** Checks what alone differs between the two colour schemes. */
+export async function hasContrast(page: Page, view: string): Promise<void> {
+  expect({ view, violations: await violations(page, ['color-contrast']) }).toEqual({ view, violations: [] });
 }

@@ -4,6 +4,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { isConsoleHere, sharedConsole, VIEWS, type Console } from './console.ts';
 import { startFleet, type Fleet } from './fleet.ts';
 import { passes } from './passes.ts';
+import { press, pressInDialog } from './press.ts';
+import { startReporting } from './reports.ts';
 import { seen } from './seen.ts';
 
 const LONG = 'Ünïcödé 名前 '.padEnd(100, '長');
@@ -17,13 +19,6 @@ describe.skipIf(!(await isConsoleHere()))('the pages of projects and environment
     fleet = await startFleet(console_, 'places');
   });
 
-  const press = async (page: Page, name: string): Promise<void> =>
-    await page.getByRole('button', { name, exact: true }).click();
-  const inDialog = async (page: Page, name: string): Promise<void> => {
-    const dialog = page.getByRole('dialog');
-    await dialog.getByRole('button', { name, exact: true }).click();
-    await dialog.waitFor({ state: 'detached' });
-  };
   const commands = async (page: Page): Promise<string[]> =>
     await page.locator('.build-steps code').allInnerTexts();
 
@@ -31,12 +26,12 @@ describe.skipIf(!(await isConsoleHere()))('the pages of projects and environment
     const { page, complaints } = await fleet.open(`/console/teams/${fleet.teamId}/projects`);
     await press(page, 'Create project');
     await page.getByLabel('Name').fill('Till');
-    await inDialog(page, 'Create project');
+    await pressInDialog(page, 'Create project');
     await page.getByRole('heading', { name: 'Till', level: 1 }).waitFor();
     await seen(page.locator('.empty'), 'No environment yet');
     await press(page, 'Create environment');
     await page.getByLabel('Name', { exact: true }).fill('production');
-    await inDialog(page, 'Create environment');
+    await pressInDialog(page, 'Create environment');
     await page.getByRole('heading', { name: 'production', level: 1 }).waitFor();
     const tabs = page.getByRole('navigation', { name: 'Pages of production' });
     const titles = await tabs.getByRole('link').allInnerTexts();
@@ -55,29 +50,29 @@ describe.skipIf(!(await isConsoleHere()))('the pages of projects and environment
     await seen(page.locator('.preview'), 'Line 501: At most 500 variables at a time, got 501');
     await text.fill('# of the till\nexport A=1\nGREETING="two\\nlines"\n');
     await seen(page.locator('.preview'), '2 new, 0 replaced, 0 stay.');
-    await inDialog(page, 'Set 2 variables');
+    await pressInDialog(page, 'Set 2 variables');
     await seen(page.getByRole('row', { name: /GREETING/ }), /two\s+lines.*Plain/s);
 
     await press(page, 'Edit A');
     await page.getByLabel('Value').fill('2');
     await page.getByText('Secret: stored encrypted').click();
-    await inDialog(page, 'Save');
+    await pressInDialog(page, 'Save');
     await seen(page.getByRole('row', { name: /Edit A/ }), /Hidden.*Secret/s);
     await press(page, 'Delete A');
-    await inDialog(page, 'Delete');
+    await pressInDialog(page, 'Delete');
     await page.getByRole('row', { name: /Edit A/ }).waitFor({ state: 'detached' });
 
     await tabs.getByRole('link', { name: 'Build steps' }).click();
     for (const command of ['npm test', 'npm ci']) {
       await press(page, 'Add build step');
       await page.getByLabel('Command', { exact: true }).fill(command);
-      await inDialog(page, 'Add build step');
+      await pressInDialog(page, 'Add build step');
       await seen(page.locator('.build-steps'), command);
     }
     await press(page, 'Move step 2 up');
     await expect.poll(async () => await commands(page)).toEqual(['npm ci', 'npm test']);
     await press(page, 'Delete step 2');
-    await inDialog(page, 'Delete');
+    await pressInDialog(page, 'Delete');
     await expect.poll(async () => await commands(page)).toEqual(['npm ci']);
 
     await tabs.getByRole('link', { name: 'Settings' }).click();
@@ -85,9 +80,29 @@ describe.skipIf(!(await isConsoleHere()))('the pages of projects and environment
     const deploy = page.getByRole('group', { name: 'Deploy', exact: true });
     await deploy.getByLabel('Kind').selectOption('container');
     await deploy.getByLabel('App').fill('till');
-    await inDialog(page, 'Update environment');
+    await pressInDialog(page, 'Update environment');
     await tabs.getByRole('link', { name: 'Overview' }).click();
     await seen(page.locator('.place-facts'), 'container till');
+    expect(complaints).toEqual([]);
+  });
+
+  it('say on the card of an environment how its CI stands', async () => {
+    const report = await startReporting(console_, fleet);
+    const ciConnectionId = await fleet.connect('github');
+    const staging = await fleet.environment('staging');
+    await fleet.environment('next');
+    const shown = { ciConnectionId, environmentId: staging };
+    await report({ ...shown, pipelineName: 'nightly', status: 'success' });
+    const run = await report({ ...shown, pipelineName: 'tests', status: 'failed' });
+    const { page, complaints } = await fleet.open(`/console/projects/${fleet.projectId}`);
+    const card = (name: string) =>
+      page.locator('.card', { has: page.getByRole('link', { name, exact: true }) });
+    await seen(card('staging'), /CI\s*tests\s*Failed/);
+    await seen(card('next'), /CI\s*None lately/);
+    await passes(page, 'cards with CI');
+    await card('staging').getByRole('link', { name: 'tests' }).click();
+    await page.waitForURL(`**/ci/runs/${run}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
     expect(complaints).toEqual([]);
   });
 

@@ -2,15 +2,22 @@
  * This program takes the pictures of the console that docs/console shows, from a server with a few weeks of
  * history:
  *
- *     node --import tsx test/console/screenshots.ts [folder] [features | fleet | timeline | releases]
+ *     node --import tsx test/console/screenshots.ts [folder] [part]
+ *
+ * Parts are features, fleet, timeline, releases, costs and pages; without one it takes all.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { seedBill, twentieth } from './bill.ts';
 import { closeBrowser, PHONE, startConsole, VIEWS } from './console.ts';
+import { startFleet } from './fleet.ts';
+import { shootCosts } from './screenshots-costs.ts';
 import { playScene, shootDegraded, shootFleet } from './screenshots-fleet.ts';
+import { furnish, shootPages } from './screenshots-pages.ts';
+import { playPolicies, shootPolicies } from './screenshots-policies.ts';
 import { playReleases, shootReleases } from './screenshots-releases.ts';
 import { playTimeline, shootTimeline } from './screenshots-timeline.ts';
 import { smallPng } from './small-png.ts';
@@ -135,6 +142,27 @@ async function shootReleasesPage(): Promise<void> {
   const console_ = await startConsole(PATIENT);
   const scene = await playReleases(console_);
   for (const { options, shootIt } of PICTURES) await shootReleases(scene, options, shootIt);
+  const policyId = await playPolicies(console_, scene);
+  for (const { options, shootIt } of PICTURES) await shootPolicies({ ...scene, policyId }, options, shootIt);
+  await console_.stop();
+}
+
+async function shootMoney(): Promise<void> {
+  const now = twentieth();
+  const console_ = await startConsole(PATIENT, Date.now() - now.getTime());
+  const fleet = await startFleet(console_);
+  await fleet.ok(`PUT /teams/${fleet.teamId}/budgets`, { monthlyLimit: 400 });
+  const bill = await seedBill(console_, fleet, now);
+  for (const { options, shootIt } of PICTURES) await shootCosts({ fleet, bill }, options, shootIt);
+  await console_.stop();
+}
+
+/** Two views show all that differs of pages from the contract. */
+async function shootFromContract(): Promise<void> {
+  const console_ = await startConsole(PATIENT);
+  const scene = await furnish(console_);
+  for (const picture of [PICTURES[0], PICTURES[3]])
+    if (picture !== undefined) await shootPages(console_, scene, picture);
   await console_.stop();
 }
 
@@ -143,6 +171,8 @@ if (wanted('features')) await shootFeatures();
 if (wanted('fleet')) await shootRunnersAndBuilds();
 if (wanted('timeline')) await shootTimelines();
 if (wanted('releases')) await shootReleasesPage();
+if (wanted('costs')) await shootMoney();
+if (wanted('pages')) await shootFromContract();
 companion.closeAllConnections();
 companion.close();
 await closeBrowser();

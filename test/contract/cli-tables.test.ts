@@ -65,7 +65,7 @@ describe('a printed table', () => {
         raw: rpc.raw ? true : undefined,
         bodyBytesMax: rpc.routes[0]?.route.body === '' ? undefined : rpc.bodyBytesMax,
         page: page && { maxLimit: page.maxLimit },
-        rows: (page?.items ?? rpc.sdk?.returns)?.json,
+        rows: (page?.items ?? rpc.numbered ?? rpc.sdk?.returns)?.json,
         feature: rpc.feature,
       });
       expect(spec?.positionals, rpc.id).toEqual(cli?.positionals.map(fieldOf));

@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { SvcSDK } from '@svc/sdk';
+import { FACTS } from '../e2e/independent-runner.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
 import { has } from '../setup/needs.ts';
@@ -164,6 +165,30 @@ describe.runIf(await has('postgres'))('the operations of SPEC 4.6', () => {
     expect((await deploying).state).toBe('succeeded');
   });
 
+  it('domains', async () => {
+    const { id: own } = await sdk.environments.create(projectId, {
+      name: 'with-domains',
+      deploy: { kind: 'container' },
+    });
+    const domain = await sdk.domains.create(own, 'app.acme.dev');
+    expect(await sdk.domains.list(own)).toEqual([domain]);
+    expect(await sdk.domains.enableSsl(own)).toEqual({ domains: [{ ...domain, ssl: true }] });
+    expect(await refused(sdk.domains.enableSsl(environmentId))).toBe('409 environment_incomplete');
+    await sdk.domains.delete(own, domain.id);
+    expect(await sdk.domains.list(own)).toEqual([]);
+  });
+
+  it('storage', async () => {
+    const deploy = { kind: 'container', app: 'with-storage' } as const;
+    const { id: own } = await sdk.environments.create(projectId, { name: 'with-storage', deploy });
+    expect(await refused(sdk.storage.create(own, 'uploads', '/srv/uploads'))).toBe('409 host_unavailable');
+    await runner.call('heartbeat', { facts: { ...FACTS, host: { volumes: true } } });
+    const mount = await sdk.storage.create(own, 'uploads', '/srv/uploads');
+    expect(await sdk.storage.list(own)).toEqual([mount]);
+    await sdk.storage.delete(own, mount.id);
+    expect(await sdk.storage.list(own)).toEqual([]);
+  });
+
   it('variables, build steps, webhooks', async () => {
     const one = await sdk.variables.set(environmentId, 'ONE', '1');
     await sdk.variables.update(environmentId, one.id, 'ONE', '2');
@@ -297,6 +322,9 @@ describe.runIf(await has('postgres'))('the operations of SPEC 4.6', () => {
       ingestMode: 'both',
     });
     expect(await sdk.ci.listConnections(teamId)).toHaveLength(1);
+    const { repositories, nextPage } = await sdk.repositories.list({ teamId, q: 'acme', page: 1 });
+    expect(repositories.flatMap(({ connectionIds }) => connectionIds)).toHaveLength(1);
+    expect(nextPage).toBeUndefined();
     await sdk.ci.getConnection(connection.id);
     await sdk.ci.updateConnection(connection.id, {
       defaultBranch: 'next',

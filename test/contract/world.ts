@@ -124,6 +124,13 @@ export async function makeWorld(platform: Platform, databaseUrl: string) {
   const { token: enrollToken } = await owner.sdk.runners.createEnrollToken(team.id);
   const { createIndependentRunner } = await import('../e2e/independent-runner.ts');
   const runnerId = await createIndependentRunner(platform.url).enroll(enrollToken, 'matrix');
+  const deploy = { kind: 'container', app: 'matrix' } as const;
+  const hosted = await sdk.environments.create(project.id, { name: 'hosted', deploy });
+  await sql`
+    insert into host_apps (environment_id, team_id, runner_id, kind, app, container_port)
+    values (${hosted.id}, ${team.id}, ${runnerId}, 'container', 'matrix', 8080)`;
+  await sql`update runners set host = '{"volumes": true, "databases": true, "mountRoots": []}' where id = ${runnerId}`;
+  const mount = await sdk.storage.create(hosted.id, 'matrix', '/srv/matrix');
   const strangerKey = await stranger.sdk.apiKeys.create('stranger', all);
   await waitFor('the passport of the artifact with its promotion, and the end of all jobs', async () => {
     const { document } = await sdk.artifacts.passport(team.id, artifact.id);
@@ -146,6 +153,9 @@ export async function makeWorld(platform: Platform, databaseUrl: string) {
     buildId: build.id,
     variableId: variable.id,
     stepId: step.id,
+    /** It is deployed on the runner's machine. */
+    hostedId: hosted.id,
+    storageMountId: mount.id,
     spaceId: space.id,
     runId: run.id,
     /** It is the commit of the run. */

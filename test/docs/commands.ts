@@ -49,6 +49,7 @@ async function problemOfSvc(args: readonly string[], complete: boolean): Promise
 const RUNNER_COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import('../../runner/commands/doctor.ts')).doctor,
   enroll: async () => (await import('../../runner/commands/enroll.ts')).enroll,
+  hosting: async () => (await import('../../runner/commands/hosting.ts')).hosting,
   run: async () => (await import('../../runner/commands/run.ts')).run,
   service: async () => (await import('../../runner/commands/service.ts')).service,
   status: async () => (await import('../../runner/commands/status.ts')).status,

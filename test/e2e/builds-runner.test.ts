@@ -51,6 +51,8 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
   let teamId: string;
   let environmentId: string;
   let runnerId: string;
+  /** Returns the log of the daemon. */
+  let said: () => string;
   let firstCommit: string;
 
   beforeAll(async () => {
@@ -76,6 +78,7 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
       '--allow-insecure-git',
     ]);
     ({ runnerId } = runner);
+    said = () => runner.output();
     const { url, commit } = git.commit('web', appTree('first\n'));
     firstCommit = commit;
     const deploy = { kind: 'container', app };
@@ -223,5 +226,37 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
     } finally {
       await own.stop();
     }
+  });
+
+  it('leaves its machine with its environment, and its data a week later', async () => {
+    const mount = await platform.sdk.storage.create(environmentId, 'uploads', '/srv/uploads');
+    const build = await ended((await platform.sdk.builds.create(environmentId)).id);
+    expect(build.state, build.message).toBe('succeeded');
+    await waitFor(
+      'the app as its runner sees it',
+      async () => await platform.sdk.hosting.get(environmentId),
+      {
+        holds: ({ observed }) => observed?.state === 'running' && observed.buildId === build.id,
+      },
+    );
+    await waitFor(
+      'the storage in its container',
+      async () => await platform.sdk.storage.list(environmentId),
+      {
+        holds: ([first]) => first?.id === mount.id && first.state === 'mounted',
+      },
+    );
+    expect(await platform.sdk.hosting.get(environmentId)).toMatchObject({ runnerId, app, holdsData: true });
+    const volume = (): string =>
+      podman('volume', 'ls', '--quiet', `--filter=label=svc.environment=${environmentId}`);
+    const containers = (): string => podman('ps', '--all', '--quiet', `--filter=label=svc.app=${app}`).trim();
+    const volumeName = volume().trim();
+    expect(volumeName).toMatch(/^svc-vol-env_/);
+    await platform.sdk.environments.delete(environmentId);
+    await waitFor('the end of the app', containers, { holds: (ids) => ids === '' });
+    // Its network and the rules of that have gone by then.
+    await waitFor('the word of its daemon', () => said().includes('an app was removed'));
+    expect(volume().trim()).toBe(volumeName);
+    podman('volume', 'rm', volumeName);
   });
 });

@@ -80,4 +80,29 @@ describe.skipIf(!postgresHere)('a command line that was just signed in', () => {
       environment: { id, name: 'first' },
     });
   });
+
+  it('finds the pages of the console, and the names that a shell completes', async () => {
+    const line = async (...words: readonly string[]) => (await done(...words)).stdout.trim();
+    const run = await line('runs', 'create', '--jq', '.id', '--', 'echo', 'hi');
+    const { id } = await w.sdk.environments.create(w.projectId, {
+      name: 'opened',
+      repository: 'https://git.example.com/acme/web.git',
+    });
+    const build = await w.sdk.builds.create(id, { commit: 'a'.repeat(40) });
+    const base = `${w.server.baseUrl}/console`;
+    expect(await line('open', run)).toBe(`${base}/teams/${w.teamId}/sandbox-runs/${run}`);
+    expect(await line('open', run.slice(0, 24), '--jq', '.url')).toContain(run);
+    expect(await line('open', build.id)).toBe(`${base}/environments/${id}/builds/${build.id}`);
+    expect(await line('open', 'opened')).toBe(`${base}/environments/${id}`);
+    expect(await line('open', 'web')).toBe(`${base}/projects/${w.projectId}`);
+    expect(await line('completion', 'names', 'environments', 'web/o')).toContain('web/opened');
+    const count = await line(
+      'runs',
+      'list',
+      '--all',
+      '--jq',
+      'map(select(.command == ["echo", "hi"])) | length',
+    );
+    expect(Number(count)).toBeGreaterThan(0);
+  });
 });

@@ -104,7 +104,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     for (const server of wired.servers) await supervisor.up(server);
     await keepEvents(sql);
     await Promise.all(wired.gateways.map(async (gateway) => await supervisor.up(gateway)));
-    const parts = { ...options, ...wired, sql, links, supervisor };
+    const parts = { ...options, ...wired, databaseUrl: database.url, sql, links, supervisor };
     const judged: string[] = [];
     return {
       databaseUrl: database.url,

@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Sql } from 'postgres';
+import postgres, { type Sql } from 'postgres';
 import { prepareAccount, type Account } from './account.ts';
 import type { Broker } from './broker.ts';
 import type { Bundles } from './bundles.ts';
@@ -45,6 +45,7 @@ export interface RigParts {
   readonly broker: Broker;
   readonly cluster: Cluster;
   readonly times: RigTimes;
+  readonly databaseUrl: string;
   readonly sql: Sql;
   readonly links: Links;
   readonly supervisor: Supervisor;
@@ -70,7 +71,7 @@ export type Stage = Awaited<ReturnType<typeof openStage>>;
 
 /** Opens a stage. `judged` names the teams of earlier scenarios. */
 export async function openStage(parts: RigParts, options: StageOptions, judged: readonly string[]) {
-  const { supervisor, sql, uplinks, serverUrl, serverUrls, bootstrapPath } = parts;
+  const { supervisor, sql, databaseUrl, uplinks, serverUrl, serverUrls, bootstrapPath } = parts;
   const { folder, otherRunners, environments } = options;
   mkdirSync(folder, { recursive: true });
   const journal = openJournal<RigEntry>(join(folder, 'rig.jsonl'));
@@ -112,12 +113,12 @@ export async function openStage(parts: RigParts, options: StageOptions, judged: 
           runners,
           poolIds: teamsOf(account),
           clockFile: (role, name) => clockFile(role === 'runner' ? folder : parts.folder, name),
-          lockItems: async () => await lockItems(sql),
+          lockItems: async () => await lockItems(databaseUrl),
         },
         fault,
       ),
     /** Nobody may write work items until the answer is called. */
-    lockItems: async () => await lockItems(sql),
+    lockItems: async () => await lockItems(databaseUrl),
     /** Returns whether one of these work items is not there. */
     missing: async (ids: readonly string[]): Promise<boolean> => {
       const [row] = await sql<
@@ -182,25 +183,23 @@ function submitterOf(
   });
 }
 
-async function lockItems(sql: Sql): Promise<() => Promise<void>> {
-  let release = (): void => undefined;
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
+/**
+ * The lock is that of a session of its own. A transaction of the driver writes ROLLBACK to a connection that
+ * is lost, which ends this process when the database is killed.
+ */
+async function lockItems(databaseUrl: string): Promise<() => Promise<void>> {
+  const own = postgres(databaseUrl, {
+    max: 1,
+    onnotice: () => undefined,
+    connection: { application_name: 'faults lock' },
   });
-  let locked = (): void => undefined;
-  const isLocked = new Promise<void>((resolve) => {
-    locked = resolve;
-  });
-  const transaction = sql.begin(async (own) => {
-    await own`lock table work_items in exclusive mode`;
-    locked();
-    await released;
-  });
-  await Promise.race([isLocked, transaction]);
-  return async () => {
-    release();
-    await transaction;
-  };
+  try {
+    await own.unsafe('begin; lock table work_items in exclusive mode').simple();
+  } catch (error) {
+    await own.end({ timeout: 0 });
+    throw error;
+  }
+  return async () => await own.end({ timeout: 0 });
 }
 
 async function unfinished(sql: Sql, folder: string, judged: readonly string[]) {

@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
+import { findProgram } from '../../runner/executor/command.ts';
 import { brokerScript } from './broker-nodes.ts';
 import { findInstallation } from '../faults/postgres-node.ts';
 
@@ -21,6 +22,8 @@ const HINT = {
   'git-lfs': 'apt-get install git-lfs',
   dnsmasq: 'apt-get install dnsmasq-base',
   pgbouncer: 'apt-get install pgbouncer',
+  nginx: 'apt-get install nginx-light',
+  pebble: 'apt-get install pebble',
   replication: 'apt-get install postgresql, whose programs start a primary and a standby of our own',
   systemd: 'apt-get install systemd',
   chromium: 'apt-get install chromium, or set CHROMIUM_PATH to a Chromium or Chrome',
@@ -70,6 +73,9 @@ const IS_THERE: Record<Part, () => boolean | Promise<boolean>> = {
   'git-lfs': () => runs('git-lfs', '--version'),
   dnsmasq: () => runs('dnsmasq', '--version'),
   pgbouncer: () => runs('pgbouncer', '--version'),
+  nginx: () => findProgram('nginx') !== undefined,
+  // It says how it is called, and has no version to print.
+  pebble: () => findProgram('pebble') !== undefined && findProgram('pebble-challtestsrv') !== undefined,
   replication: () => findInstallation() !== undefined,
   systemd: () => runs('systemd-analyze', '--version'),
   chromium: () => chromiumPath() !== undefined,

@@ -14,6 +14,7 @@ import { revokeKeys } from '../apikeys/index.ts';
 import type { Ctx, Role } from '../../kit/context.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
 import type { InboxSource } from '../../kit/inbox.ts';
+import type { OverviewSource, SetupStepSource } from '../../kit/overview.ts';
 import type { SearchSource } from '../../kit/search.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
@@ -87,6 +88,8 @@ export interface TeamsDeps extends AcceptDeps {
   readonly gate: FeatureGate;
   readonly searchSources: () => readonly SearchSource[];
   readonly inboxSources: () => readonly InboxSource[];
+  readonly overviewSources: () => readonly OverviewSource[];
+  readonly setupSteps: () => readonly SetupStepSource[];
 }
 
 /** Makes the subject of an entry of the ledger about a whole team. */

@@ -14,6 +14,7 @@ import { switchesFeature } from '../../switches/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
 import { inboxSources } from '../../kit/inbox.ts';
+import { overviewSources, setupSteps } from '../../kit/overview.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { roleName } from '../../kit/scopes.ts';
@@ -46,6 +47,7 @@ import {
   showTeam,
   updateTeam,
 } from './store.ts';
+import { overview } from './overview.ts';
 import { foundMembers, inbox, search } from './search.ts';
 import { settings } from './teams.settings.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
@@ -79,8 +81,11 @@ function createTeams(deps: TeamsDeps): Handlers<Ctx> {
       ),
     }),
     inbox: async ({ teamId }, ctx: Ctx) => ({
-      items: (await inbox(ctx, deps.inboxSources(), teamId)).map((row) => shown(InboxItemSchema, row)),
+      items: (await inbox(ctx, { ...deps, sources: deps.inboxSources() }, { teamId })).map((row) =>
+        shown(InboxItemSchema, row),
+      ),
     }),
+    overview: async ({ teamId }, ctx: Ctx) => await overview(deps, ctx, await teamOf(ctx.db, teamId)),
     billing: async ({ teamId }, ctx: Ctx) => await deps.billing().ofTeam(ctx, teamId),
     listMembers: async ({ teamId }, ctx: Ctx) => ({
       members: (await listMembers(ctx.db, teamId)).map(showMember),
@@ -134,6 +139,8 @@ export const teamsFeature = declareFeature({
       billing: () => filledOnce(system, teamBillingPort),
       searchSources: () => system.filled(searchSources),
       inboxSources: () => system.filled(inboxSources),
+      overviewSources: () => system.filled(overviewSources),
+      setupSteps: () => system.filled(setupSteps),
     };
     return {
       teamsMax,

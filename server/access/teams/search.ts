@@ -3,11 +3,11 @@
 import type { SearchRequest } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
-import type { Ctx, Role } from '../../kit/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
 import type { InboxSource, InboxItemRow } from '../../kit/inbox.ts';
-import { roleGrants } from '../../kit/scopes.ts';
 import { closest, findsByName, type SearchSource, type SearchHitRow } from '../../kit/search.ts';
+import { seenIn } from '../../kit/seen-by.ts';
 
 const FOUND_DEFAULT = 20;
 const INBOX_MAX = 100;
@@ -26,20 +26,16 @@ function joined(sql: SqlTag, parts: readonly Part[]): Fragment {
     .reduce((before, part) => sql`${before} union all ${part}`);
 }
 
-const sees = ({ caller, role }: Pick<Who, 'caller'> & { readonly role: Role }, scope: string): boolean =>
-  caller.scopes.has(scope) && roleGrants(role, scope);
-
 export async function search(
   { db: { sql }, teams, caller }: Who,
   { sources, gate }: { readonly sources: readonly SearchSource[]; readonly gate: FeatureGate },
   { teamId, text: typed, limit: take = FOUND_DEFAULT }: Pick<SearchRequest, 'teamId' | 'text' | 'limit'>,
 ): Promise<readonly SearchHitRow[]> {
-  const role = teams.role(teamId);
   const text = typed.trim();
-  if (role === undefined) return [];
-  const parts = sources.map(({ scope, feature, find }) => ({
-    isSeen: sees({ caller, role }, scope) && (feature === undefined || gate.state(feature) === 'open'),
-    select: find(sql, { teamId, text, take }),
+  const isSeen = seenIn({ teams, caller }, gate, teamId);
+  const parts = sources.map((source) => ({
+    isSeen: isSeen(source),
+    select: source.find(sql, { teamId, text, take }),
   }));
   return await sql<SearchHitRow[]>`
     select f.* from (${joined(sql, parts)}) f order by ${closest(sql, text)} limit ${take}::int`;
@@ -47,18 +43,14 @@ export async function search(
 
 export async function inbox(
   { db: { sql }, teams, caller, clock }: Who,
-  sources: readonly InboxSource[],
-  teamId: string,
+  { sources, gate }: { readonly sources: readonly InboxSource[]; readonly gate: FeatureGate },
+  { teamId, take = INBOX_MAX }: { readonly teamId: string; readonly take?: number },
 ): Promise<readonly InboxItemRow[]> {
-  const role = teams.role(teamId);
-  if (role === undefined) return [];
-  const of = { teamId, caller, take: INBOX_MAX, nowMs: clock.now().getTime() };
-  const parts = sources.map(({ scope, find }) => ({
-    isSeen: sees({ caller, role }, scope),
-    select: find(sql, of),
-  }));
+  const of = { teamId, caller, take, nowMs: clock.now().getTime() };
+  const isSeen = seenIn({ teams, caller }, gate, teamId);
+  const parts = sources.map((source) => ({ isSeen: isSeen(source), select: source.find(sql, of) }));
   return await sql<InboxItemRow[]>`
-    select f.* from (${joined(sql, parts)}) f order by f.since desc, f.id desc limit ${INBOX_MAX}`;
+    select f.* from (${joined(sql, parts)}) f order by f.since desc, f.id desc limit ${take}::int`;
 }
 
 export const foundMembers = findsByName({

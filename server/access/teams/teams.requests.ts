@@ -55,6 +55,7 @@ export const requests: Requests = {
     fields: ({ teamId }) => ({ teamId, email: 'guest@example.com' }),
   },
   'svc.teams.v1.TeamsService/Inbox': { gives: 'nothing', fields: team },
+  'svc.teams.v1.TeamsService/Overview': { statements: 16, gives: 'nothing', fields: team },
   'svc.teams.v1.TeamsService/Search': {
     gives: 'nothing',
     fields: (world) => ({ ...team(world), text: 'a' }),

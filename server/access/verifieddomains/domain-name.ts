@@ -7,7 +7,7 @@ import { domainToASCII } from 'node:url';
 
 const CHALLENGE = '_svc-challenge.';
 /** A name of the DNS has 253 characters, and that of the record must be one. */
-const CHARS_MAX = 253 - CHALLENGE.length;
+export const DOMAIN_CHARS_MAX = 253 - CHALLENGE.length;
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export type ParsedDomain = { readonly domain: string } | { readonly problem: string };
@@ -25,9 +25,9 @@ export function parseDomain(text: string): ParsedDomain {
   const domain = domainToASCII(text).replace(/\.$/, '');
   if (domain === '') return { problem: 'it is no valid domain name' };
   if (isIP(domain) !== 0) return { problem: `${domain} is an IP address, expected a domain name` };
-  if (domain.length > CHARS_MAX)
+  if (domain.length > DOMAIN_CHARS_MAX)
     return {
-      problem: `it has ${domain.length} characters in ASCII, at most ${CHARS_MAX} are allowed: the name of the record is longer`,
+      problem: `it has ${domain.length} characters in ASCII, at most ${DOMAIN_CHARS_MAX} are allowed: the name of the record is longer`,
     };
   const labels = domain.split('.');
   const bad = labels.find((label) => !LABEL.test(label));

@@ -3,7 +3,8 @@
  * shown rows of the own team alone.
  */
 // No TeamScope: asks whether any team has a domain, and shows no row.
-import type { Database } from '../../base/db/index.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 import { withParents } from './domain-name.ts';
 
 export interface Owner {
@@ -31,4 +32,17 @@ export async function nearestOwner(
     where state = 'verified' and domain = any(${[...domains]}::text[])
     order by length(domain) desc limit 1`;
   return nearest;
+}
+
+/**
+ * Builds the same question as a scalar: the id of the team that owns the host name, in SQL, or null. A name
+ * that begins with `*.` is owned as the name below it.
+ */
+export function ownerOf(sql: SqlTag, hostName: Fragment): Fragment {
+  const labels = sql`string_to_array(ltrim(${hostName}, '*.'), '.')`;
+  return sql`(
+    select v.team_id from generate_subscripts(${labels}, 1) n
+    join verified_domains v on v.state = 'verified' and v.domain = array_to_string((${labels})[n:], '.')
+    order by n limit 1
+  )`;
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { join } from '../../../test/setup/people.ts';
 import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
-import { deployApp } from '../../engine/builds/offer.ts';
+import { appOnHost } from '../hosting/index.ts';
 import { scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 
 const TOKEN = 'canary-9a1f03be77';
@@ -182,7 +182,7 @@ describe.skipIf(!(await has('postgres')))('environments', () => {
       await ok(`POST /environments/${id}/builds`, {});
       await operated('service');
       const offer = await served.take();
-      expect(offer.deploy).toMatchObject({ kind: 'container', app: deployApp('shop', teamId, true) });
+      expect(offer.deploy).toMatchObject({ kind: 'container', app: appOnHost('shop', teamId, true) });
       await served.finish(offer);
       expect(await ok(`GET /environments/${id}`)).toMatchObject({ deploy: { app: 'shop' } });
       await operated('customer');
@@ -192,17 +192,17 @@ describe.skipIf(!(await has('postgres')))('environments', () => {
 
     it('share no app with another team in a pool of both', () => {
       const [mine, theirs] = ['team_a', 'team_b'];
-      expect(deployApp('shop', mine, false)).toBe('shop');
-      const pooled = deployApp('shop', mine, true);
+      expect(appOnHost('shop', mine, false)).toBe('shop');
+      const pooled = appOnHost('shop', mine, true);
       expect(pooled).toMatch(/^shop-[0-9a-f]{20}$/);
-      expect(deployApp('shop', mine, true)).toBe(pooled);
-      expect(deployApp('shop', theirs, true)).not.toBe(pooled);
+      expect(appOnHost('shop', mine, true)).toBe(pooled);
+      expect(appOnHost('shop', theirs, true)).not.toBe(pooled);
       // Whoever gives his app the name of another's.
-      expect(deployApp(pooled, theirs, true)).not.toBe(pooled);
+      expect(appOnHost(pooled, theirs, true)).not.toBe(pooled);
       const long = 'a'.repeat(62);
-      const [one, two] = [deployApp(`${long}1`, mine, true), deployApp(`${long}2`, mine, true)];
+      const [one, two] = [appOnHost(`${long}1`, mine, true), appOnHost(`${long}2`, mine, true)];
       expect(one).not.toBe(two);
-      for (const app of [one, two, deployApp(`${'a'.repeat(41)}-b`, mine, true)])
+      for (const app of [one, two, appOnHost(`${'a'.repeat(41)}-b`, mine, true)])
         expect(app).toMatch(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
     });
   });

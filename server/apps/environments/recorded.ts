@@ -20,13 +20,14 @@ export function changedFields(
   return gitSealed === undefined ? fields : [...fields, 'gitCredentials'];
 }
 
-/** All that people set. */
+/** Returns all that people set of the environment itself: HTTPS for its domains has entries of its own. */
 export function recorded({
   id: _id,
   teamId: _teamId,
   projectId: _projectId,
   createdAt: _createdAt,
   updatedAt: _updatedAt,
+  sslEnabledAt: _sslEnabledAt,
   gitSealed,
   hasGitCredentials: _has,
   repository,

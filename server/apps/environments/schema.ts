@@ -58,6 +58,8 @@ export const environments = teamTable(
     hasGitCredentials: boolean('has_git_credentials')
       .notNull()
       .generatedAlwaysAs(sql`git_sealed is not null`),
+    /** Time since which its domains are to be served by HTTPS; null: they are not. */
+    sslEnabledAt: instant('ssl_enabled_at'),
     updatedAt: instant('updated_at').notNull(),
   },
   (t) => [

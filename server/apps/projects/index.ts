@@ -1,12 +1,14 @@
 /** The feature keeps the projects of teams. */
 import { and, eq, sql, type SQL } from 'drizzle-orm';
+import { SetupStepKind } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import { ProjectSchema, ProjectsService } from '@svc/proto/gen/svc/projects/v1/projects_pb.ts';
 import { requireTeam } from '../../kit/authorise.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
+import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
+import { setupSteps } from '../../kit/overview.ts';
 import { described, findsByName } from '../../kit/search.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, rowsOf, shown, type RowOf } from '../../kit/resource/index.ts';
@@ -100,7 +102,14 @@ export const projectsFeature = declareFeature({
   on: { teams: teamsFeature },
   reads: ['projects'],
   start: (system) => ({
-    fills: [findsByName(described(projects, 'project:read', projects.name))],
+    fills: [
+      findsByName(described(projects, 'project:read', projects.name)),
+      fill(setupSteps, {
+        kind: SetupStepKind.PROJECT,
+        scope: 'project:read',
+        isDone: (tag, { teamId }) => tag`exists (select from projects where team_id = ${teamId})`,
+      }),
+    ],
     services: [
       createProjects({
         inSpace: async (ctx, spaceId) => await filledOnce(system, projectsInSpace)(ctx, spaceId),

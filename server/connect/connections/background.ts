@@ -26,7 +26,13 @@ export async function askHost(
 type Limits = Pick<JobKind, 'attempts' | 'patienceMs' | 'concurrency' | 'timeoutMs'>;
 
 export interface ConnectionJob extends Partial<Limits> {
-  readonly kind: 'ci_discover' | 'ci_subscribe' | 'ci_unsubscribe' | 'ci_commit_status' | 'ci_poll_run';
+  readonly kind:
+    | 'ci_discover'
+    | 'ci_subscribe'
+    | 'ci_unsubscribe'
+    | 'ci_commit_status'
+    | 'ci_poll_run'
+    | 'ci_list_repositories';
   run(connection: Connection, job: Job, signal: AbortSignal): Promise<void>;
   gaveUp(connection: Connection, error: unknown, job: Job): Promise<void>;
 }

@@ -5,11 +5,13 @@
 import { environmentGuards, environmentsFeature } from '../../apps/environments/index.ts';
 import { projectsFeature } from '../../apps/projects/index.ts';
 import { declareFeature, fill, port } from '../../kit/feature.ts';
+import { setupSteps } from '../../kit/overview.ts';
 import { described, findsByName } from '../../kit/search.ts';
 import { providersFeature } from '../providers/index.ts';
 import { connectionGuards } from './guards.ts';
 import { createConnections, type ConnectionFollower } from './methods.ts';
 import { ciConnections } from './schema.ts';
+import { ciConnected } from './setup-step.ts';
 import { createTokens } from './token.ts';
 import { subscribeJob, unsubscribeJob } from './webhook/subscribe.ts';
 
@@ -63,6 +65,7 @@ export const connectionsFeature = declareFeature({
           feature: 'host.ci',
         }),
         fill(environmentGuards, connectionGuards),
+        fill(setupSteps, ciConnected),
       ],
     };
   },

@@ -54,7 +54,7 @@ export function payloadOf(provider: CiProvider, body: Uint8Array): Payload {
   const json = isForm ? (new URLSearchParams(utf8).get('payload') ?? '') : utf8.replace(/^\uFEFF/, '');
   try {
     // A real payload of this size has a tenth of the values; to parse a million brackets holds others up.
-    if (json.length > LARGE_CHARS) measureJson(Buffer.from(json), ELEMENTS_MAX);
+    if (json.length > LARGE_CHARS) measureJson(Buffer.from(json), { elementsMax: ELEMENTS_MAX });
   } catch {
     return {
       problem: `the body holds more than ${ELEMENTS_MAX} values, or is nested more than ${JSON_DEPTH_MAX} deep`,

@@ -4,12 +4,17 @@
  * its webhooks would have reported.
  */
 import * as azure from './azure/host.ts';
+import { azureRepositories } from './azure/repositories.ts';
 import * as bitbucket from './bitbucket/host.ts';
+import { bitbucketRepositories } from './bitbucket/repositories.ts';
 import type { RunName } from './event.ts';
 import type { ForgeApi } from './forges/call.ts';
 import { forgeOf, type HostedRepository } from './forges/forge.ts';
+import { inRoots, type ListRepositories } from './forges/listing.ts';
 import * as github from './github/host.ts';
+import { githubRepositories } from './github/repositories.ts';
 import * as gitlab from './gitlab/host.ts';
+import { gitlabRepositories } from './gitlab/repositories.ts';
 import type { AskRun, Hooks, PostStatus, Tree } from './host.ts';
 import { within } from './known.ts';
 import type { CiProvider, ForgeId } from './words.ts';
@@ -18,6 +23,13 @@ const ADAPTERS: Readonly<
   Record<ForgeId, { readonly tree: (api: ForgeApi) => Tree; readonly postStatus: PostStatus }>
 > = { azure, bitbucket, github, gitlab };
 
+const LISTINGS: Readonly<Record<ForgeId, ListRepositories>> = {
+  azure: azureRepositories,
+  bitbucket: bitbucketRepositories,
+  github: githubRepositories,
+  gitlab: gitlabRepositories,
+};
+
 const SYSTEMS: Readonly<Partial<Record<CiProvider, { readonly hooks: Hooks; readonly askRun: AskRun }>>> = {
   bitbucket,
   github,
@@ -25,6 +37,12 @@ const SYSTEMS: Readonly<Partial<Record<CiProvider, { readonly hooks: Hooks; read
 };
 
 export const treeOf = (api: ForgeApi): Tree => ADAPTERS[api.forge].tree(api);
+
+/** A token may see more than the owners that it was given for: only what lies under them is listed. */
+export const listRepositories: ListRepositories = async (api, roots) => {
+  const { repositories, isComplete } = await LISTINGS[api.forge](api, roots);
+  return { repositories: repositories.filter(({ path }) => inRoots(api.forge, path, roots)), isComplete };
+};
 
 export const postStatus: PostStatus = async (api, status) =>
   await ADAPTERS[api.forge].postStatus(api, status);

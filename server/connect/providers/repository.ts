@@ -53,13 +53,15 @@ export function wrongPath(forge: ForgeId | undefined, path: string): string | un
 }
 
 /**
- * Makes the key of a repository from its address in an environment: `https://user@github.com/acme/app.git`,
+ * Names a repository by its address in an environment: `https://user@github.com/acme/app.git`,
  * `git@github.com:acme/app.git`.
  */
-export function repositoryKeyOfUrl(url: string): string | undefined {
+export function repositoryOfUrl(url: string): RepositoryName | undefined {
   const scp = /^(?:[^@/\s]+@)?([^:/\s]+):(?!\/\/)(.+)$/.exec(url);
-  if (scp !== null && !url.includes('://')) return repositoryName(scp[1] ?? '', scp[2] ?? '')?.key;
+  if (scp !== null && !url.includes('://')) return repositoryName(scp[1] ?? '', scp[2] ?? '');
   if (!URL.canParse(url)) return undefined;
   const { host, pathname } = new URL(url);
-  return host === '' ? undefined : repositoryName(host, pathname)?.key;
+  return host === '' ? undefined : repositoryName(host, pathname);
 }
+
+export const repositoryKeyOfUrl = (url: string): string | undefined => repositoryOfUrl(url)?.key;

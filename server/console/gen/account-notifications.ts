@@ -4,7 +4,7 @@ import type { Collection } from '../spec.ts';
 export const collection: Collection = {
   noun: 'notification',
   idField: 'notificationId',
-  list: { operation: { method: 'GET', path: '/notifications', returns: 'notifications' }, id: 'notifications.list', title: 'List', help: 'Lists notifications that the account has, newest first. A credential that is narrowed to one team sees that team\'s alone.', kind: 'look', fields: [{ name: 'offset', label: 'Offset', help: 'Number of the newest to leave out, at most 10,000. Default: 0.', type: 'integer', rules: { maximum: 10000 } }], columns: ['id', 'kind', 'title', 'createdAt', 'readAt'] },
+  list: { operation: { method: 'GET', path: '/notifications', returns: 'notifications' }, id: 'notifications.list', title: 'List', help: 'Lists notifications that the account has, newest first. A credential that is narrowed to one team sees that team\'s alone.', kind: 'look', columns: ['id', 'kind', 'title', 'createdAt', 'readAt'] },
   shown: [
     { name: 'id', label: 'ID', help: 'Notification id, `ntf_…`', type: 'string' },
     { name: 'teamId', label: 'Team ID', help: 'Team that it is about', type: 'string' },

@@ -3,7 +3,7 @@ import type { Collection } from '../spec.ts';
 
 export const collection: Collection = {
   noun: 'residency attestation',
-  list: { operation: { method: 'GET', path: '/environments/{environmentId}/residency-attestations', items: 'attestations' }, id: 'residency.listForEnvironment', title: 'List for environment', help: 'Lists attestations that one environment has, newest first.', kind: 'look', fields: [{ name: 'environmentId', label: 'Environment ID', help: 'Environment id.', type: 'string', isRequired: true }], columns: ['sequence', 'id', 'regionId', 'operator', 'attestedBy', 'attestedAt'], feature: 'host.compliance.residency_chain' },
+  list: { operation: { method: 'GET', path: '/environments/{environmentId}/residency-attestations', items: 'attestations' }, id: 'residency.listForEnvironment', title: 'List for environment', help: 'Lists attestations that one environment has, newest first.', kind: 'look', fields: [{ name: 'environmentId', label: 'Environment ID', help: 'Environment id.', type: 'string', isRequired: true }], columns: ['sequence', 'id', 'regionId', 'operator', 'attestedBy', 'attestedAt'], pageMax: 200, feature: 'host.compliance.residency_chain' },
   shown: [
     { name: 'id', label: 'ID', help: 'Attestation id, `att_…`', type: 'string' },
     { name: 'teamId', label: 'Team ID', help: 'Team that the environment belongs to', type: 'string' },
@@ -17,7 +17,7 @@ export const collection: Collection = {
     { name: 'digest', label: 'Digest', help: 'SHA-256 in hexadecimal digits of the lines `svc-residency-v1`, `id`, `teamId`, `environmentId`, `sequence`, `regionId`, `operator`, `attestedBy`, `attestedAt` (RFC 3339 with milliseconds) and `previousDigest` (empty on the first one), joined by line feeds', type: 'string' },
   ],
   acts: [
-    { operation: { method: 'POST', path: '/environments/{environmentId}/residency-attestations', body: '*' }, id: 'residency.attestEnvironment', title: 'Attest environment', help: 'Records where the environment\'s work goes now, as the next link of the environment\'s chain. While the feature is off, nothing is recorded: the answer is 200 with the newest attestation that is stored, or an empty object.', kind: 'act', fields: [{ name: 'environmentId', label: 'Environment ID', help: 'Environment id.', type: 'string', isRequired: true }], feature: 'host.compliance.residency_chain' },
+    { operation: { method: 'POST', path: '/environments/{environmentId}/residency-attestations', body: '*' }, id: 'residency.attestEnvironment', title: 'Attest environment', help: 'Records where the environment\'s work goes now, as the next link of the environment\'s chain. While the feature is off, nothing is recorded: the answer is 200 with the newest attestation that is stored, or an empty object.', kind: 'act', fields: [{ name: 'environmentId', label: 'Environment ID', help: 'Environment id.', type: 'string', isRequired: true }], role: 'admin', feature: 'host.compliance.residency_chain' },
   ],
   itemActs: [
   ],

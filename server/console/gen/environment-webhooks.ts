@@ -21,6 +21,6 @@ export const collection: Collection = {
   acts: [
   ],
   itemActs: [
-    { operation: { method: 'DELETE', path: '/environments/{environmentId}/webhooks/{hookId}' }, id: 'webhooks.delete', title: 'Delete CI webhook', help: 'Takes back a webhook: its secret is forgotten, its subscription at the provider removed in the background, and its connection takes direct reports alone.', kind: 'act', fields: [{ name: 'hookId', label: 'Hook ID', help: 'Webhook id.', type: 'string', isRequired: true }, { name: 'environmentId', label: 'Environment ID', help: 'Environment id.', type: 'string', isRequired: true }], isDestructive: true, feature: 'host.ci' },
+    { operation: { method: 'DELETE', path: '/environments/{environmentId}/webhooks/{hookId}' }, id: 'webhooks.delete', title: 'Delete CI webhook', help: 'Takes back a webhook: its secret is forgotten, its subscription at the provider removed in the background, and its connection takes direct reports alone.', kind: 'act', fields: [{ name: 'hookId', label: 'Hook ID', help: 'Webhook id.', type: 'string', isRequired: true }, { name: 'environmentId', label: 'Environment ID', help: 'Environment id.', type: 'string', isRequired: true }], isDestructive: true, role: 'admin', feature: 'host.ci' },
   ],
 };

@@ -3,7 +3,7 @@ import type { Collection } from '../spec.ts';
 
 export const collection: Collection = {
   noun: 'audit entry',
-  list: { operation: { method: 'GET', path: '/admin/audit', items: 'entries' }, id: 'adminAudit.list', title: 'List', help: 'Lists entries that the chain `platform` has, newest first.', kind: 'look', columns: ['seq', 'at', 'action', 'target', 'actor.display'] },
+  list: { operation: { method: 'GET', path: '/admin/audit', items: 'entries' }, id: 'adminAudit.list', title: 'List', help: 'Lists entries that the chain `platform` has, newest first. Filters are those of a team\'s ledger.', kind: 'look', fields: [{ name: 'action', label: 'Action', help: 'Action, such as `policy.enabled`; with a dot at its end, such as `policy.`, all that begin so.', type: 'string', rules: { minLength: 1, maxLength: 100 } }, { name: 'actorId', label: 'Actor ID', help: 'Id of whoever acted.', type: 'string', rules: { minLength: 1, maxLength: 500 } }, { name: 'seq', label: 'Seq', help: 'Place of the one entry.', type: 'integer' }, { name: 'since', label: 'Since', help: 'Entries from this time on.', type: 'timestamp' }, { name: 'target', label: 'Target', help: 'Target of the act.', type: 'string', rules: { minLength: 1, maxLength: 500 } }, { name: 'until', label: 'Until', help: 'Entries before this time.', type: 'timestamp' }], columns: ['seq', 'at', 'action', 'target', 'actor.display'], pageMax: 200 },
   shown: [
     { name: 'seq', label: 'Seq', help: 'Place in its chain, from 1, without holes', type: 'integer' },
     { name: 'chain', label: 'Chain', help: 'Chain', type: 'string' },

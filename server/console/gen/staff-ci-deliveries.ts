@@ -4,7 +4,7 @@ import type { Collection } from '../spec.ts';
 export const collection: Collection = {
   noun: 'CI delivery',
   idField: 'deliveryId',
-  list: { operation: { method: 'GET', path: '/admin/ci/deliveries', items: 'deliveries' }, id: 'adminCiDeliveries.list', title: 'List', help: 'Lists deliveries that all teams had, newest first.', kind: 'look', fields: [{ name: 'ciConnectionId', label: 'CI connection ID', help: 'Connection whose deliveries are listed. Default: all.', type: 'string', rules: { minLength: 1, maxLength: 40 } }, { name: 'state', label: 'State', help: 'State to which the list is narrowed.', type: 'enum', values: ['received', 'processed', 'ignored', 'failed', 'held'] }], columns: ['id', 'ciConnectionId', 'event', 'state', 'runId', 'changed', 'detail', 'receivedAt'], feature: 'host.ci' },
+  list: { operation: { method: 'GET', path: '/admin/ci/deliveries', items: 'deliveries' }, id: 'adminCiDeliveries.list', title: 'List', help: 'Lists deliveries that all teams had, newest first.', kind: 'look', fields: [{ name: 'ciConnectionId', label: 'CI connection ID', help: 'Connection whose deliveries are listed. Default: all.', type: 'string', rules: { minLength: 1, maxLength: 40 } }, { name: 'state', label: 'State', help: 'State to which the list is narrowed.', type: 'enum', values: ['received', 'processed', 'ignored', 'failed', 'held'] }], columns: ['id', 'ciConnectionId', 'event', 'state', 'runId', 'changed', 'detail', 'receivedAt'], pageMax: 200, feature: 'host.ci' },
   shown: [
     { name: 'id', label: 'ID', help: 'Delivery id, `ciw_…`', type: 'string' },
     { name: 'ciConnectionId', label: 'CI connection ID', help: 'Connection whose webhook it came to', type: 'string' },

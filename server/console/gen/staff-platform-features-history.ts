@@ -3,7 +3,7 @@ import type { Collection } from '../spec.ts';
 
 export const collection: Collection = {
   noun: 'feature change',
-  list: { operation: { method: 'GET', path: '/admin/platform-features/{key}/history', items: 'changes' }, id: 'platformFeatures.history', title: 'History', help: 'Lists changes of one feature\'s switch, newest first.', kind: 'look', fields: [{ name: 'key', label: 'Key', help: 'Feature key.', type: 'string', isRequired: true }], columns: ['at', 'from', 'to', 'actor.display', 'reason', 'source', 'revisionTo'] },
+  list: { operation: { method: 'GET', path: '/admin/platform-features/{key}/history', items: 'changes' }, id: 'platformFeatures.history', title: 'History', help: 'Lists changes of one feature\'s switch, newest first.', kind: 'look', fields: [{ name: 'key', label: 'Key', help: 'Feature key.', type: 'string', isRequired: true }], columns: ['at', 'from', 'to', 'actor.display', 'reason', 'source', 'revisionTo'], pageMax: 200 },
   shown: [
     { name: 'id', label: 'ID', help: 'Change id, `fch_…`', type: 'string' },
     { name: 'at', label: 'At', help: 'Time of the event', type: 'timestamp' },

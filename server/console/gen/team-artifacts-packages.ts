@@ -3,7 +3,7 @@ import type { Collection } from '../spec.ts';
 
 export const collection: Collection = {
   noun: 'artifact package',
-  list: { operation: { method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/packages', items: 'packages', pageMax: 1000 }, id: 'artifacts.packages', title: 'Packages', help: 'Lists what an artifact is made of, in the order of package URLs: every package as each list of the artifact states it, with `listedBy`. What two lists say otherwise of a package stands there twice.', kind: 'look', fields: [{ name: 'artifactId', label: 'Artifact ID', help: 'Id or digest of the artifact.', type: 'string', isRequired: true }, { name: 'teamId', label: 'Team ID', help: 'Team id.', type: 'string', isRequired: true }], columns: ['name', 'version', 'type', 'licenses', 'listedBy'] },
+  list: { operation: { method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/packages', items: 'packages', pageMax: 1000 }, id: 'artifacts.packages', title: 'Packages', help: 'Lists what an artifact is made of, in the order of package URLs: every package as each list of the artifact states it, with `listedBy`. What two lists say otherwise of a package stands there twice.', kind: 'look', fields: [{ name: 'artifactId', label: 'Artifact ID', help: 'Id or digest of the artifact.', type: 'string', isRequired: true }, { name: 'teamId', label: 'Team ID', help: 'Team id.', type: 'string', isRequired: true }], columns: ['name', 'version', 'type', 'licenses', 'listedBy'], pageMax: 1000 },
   shown: [
     { name: 'type', label: 'Type', help: 'Type', type: 'string' },
     { name: 'name', label: 'Name', help: 'Name', type: 'string' },

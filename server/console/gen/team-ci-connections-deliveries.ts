@@ -3,7 +3,7 @@ import type { Collection } from '../spec.ts';
 
 export const collection: Collection = {
   noun: 'CI delivery',
-  list: { operation: { method: 'GET', path: '/ci/connections/{connectionId}/deliveries', items: 'deliveries' }, id: 'ci.listDeliveries', title: 'List deliveries', help: 'Lists the deliveries that came to the connection\'s webhook, newest first. They are kept for 30 days.', kind: 'look', fields: [{ name: 'connectionId', label: 'Connection ID', help: 'Connection id.', type: 'string', isRequired: true }], columns: ['id', 'event', 'state', 'runId', 'changed', 'detail', 'receivedAt'], feature: 'host.ci' },
+  list: { operation: { method: 'GET', path: '/ci/connections/{connectionId}/deliveries', items: 'deliveries' }, id: 'ci.listDeliveries', title: 'List deliveries', help: 'Lists the deliveries that came to the connection\'s webhook, newest first. They are kept for 30 days.', kind: 'look', fields: [{ name: 'connectionId', label: 'Connection ID', help: 'Connection id.', type: 'string', isRequired: true }], columns: ['id', 'event', 'state', 'runId', 'changed', 'detail', 'receivedAt'], pageMax: 200, feature: 'host.ci' },
   shown: [
     { name: 'id', label: 'ID', help: 'Delivery id, `ciw_…`', type: 'string' },
     { name: 'ciConnectionId', label: 'CI connection ID', help: 'Connection whose webhook it came to', type: 'string' },

@@ -4,7 +4,7 @@ import type { Collection } from '../spec.ts';
 export const collection: Collection = {
   noun: 'CI pipeline',
   idField: 'pipelineId',
-  list: { operation: { method: 'GET', path: '/ci/connections/{connectionId}/pipelines', items: 'pipelines' }, id: 'ci.listPipelines', title: 'List pipelines', help: 'Lists the pipelines that a connection has, by name: discovery found some, and runs were reported for others.', kind: 'look', fields: [{ name: 'connectionId', label: 'Connection ID', help: 'Connection id.', type: 'string', isRequired: true }], columns: ['id', 'name', 'path', 'triggers', 'deployDetected'], feature: 'host.ci' },
+  list: { operation: { method: 'GET', path: '/ci/connections/{connectionId}/pipelines', items: 'pipelines' }, id: 'ci.listPipelines', title: 'List pipelines', help: 'Lists the pipelines that a connection has, by name: discovery found some, and runs were reported for others.', kind: 'look', fields: [{ name: 'connectionId', label: 'Connection ID', help: 'Connection id.', type: 'string', isRequired: true }], columns: ['id', 'name', 'path', 'triggers', 'deployDetected'], pageMax: 200, feature: 'host.ci' },
   shown: [
     { name: 'id', label: 'ID', help: 'Pipeline id, `cip_…`', type: 'string' },
     { name: 'ciConnectionId', label: 'CI connection ID', help: 'Connection that it belongs to', type: 'string' },

@@ -3,7 +3,7 @@ import type { Collection } from '../spec.ts';
 
 export const collection: Collection = {
   noun: 'CI job',
-  list: { operation: { method: 'GET', path: '/ci/runs/{runId}/jobs', items: 'jobs', pageMax: 500 }, id: 'ci.listRunJobs', title: 'List run jobs', help: 'Lists jobs of a run, in the order in which they became known.', kind: 'look', fields: [{ name: 'runId', label: 'Run ID', help: 'Run id.', type: 'string', isRequired: true }], columns: ['id', 'name', 'stage', 'status', 'blocked', 'reason', 'durationMs'], feature: 'host.ci' },
+  list: { operation: { method: 'GET', path: '/ci/runs/{runId}/jobs', items: 'jobs', pageMax: 500 }, id: 'ci.listRunJobs', title: 'List run jobs', help: 'Lists jobs of a run, in the order in which they became known.', kind: 'look', fields: [{ name: 'runId', label: 'Run ID', help: 'Run id.', type: 'string', isRequired: true }], columns: ['id', 'name', 'stage', 'status', 'blocked', 'reason', 'durationMs'], pageMax: 500, feature: 'host.ci' },
   shown: [
     { name: 'id', label: 'ID', help: 'Job id, `cij_…`', type: 'string' },
     { name: 'runId', label: 'Run ID', help: 'Run that it belongs to', type: 'string' },
@@ -23,7 +23,7 @@ export const collection: Collection = {
     { name: 'durationMs', label: 'Duration ms', help: 'Duration in milliseconds', type: 'integer' },
   ],
   acts: [
-    { operation: { method: 'POST', path: '/ci/runs/{runId}/jobs', body: '*', returns: 'jobs' }, id: 'ci.reportJobs', title: 'Report jobs', help: 'Adds jobs to a run or moves them on: by their external id, without one by name and index. All or none. At most 500 a call and 5,000 a run.', kind: 'act', fields: [{ name: 'runId', label: 'Run ID', help: 'Run id.', type: 'string', isRequired: true }, { name: 'jobs', label: 'Jobs', help: 'The jobs, at most 500.', type: 'text', isRequired: true, isRepeated: true, rules: { minItems: 1, maxItems: 500 } }], feature: 'host.ci' },
+    { operation: { method: 'POST', path: '/ci/runs/{runId}/jobs', body: '*', returns: 'jobs' }, id: 'ci.reportJobs', title: 'Report jobs', help: 'Adds jobs to a run or moves them on: by their external id, without one by name and index. All or none. At most 500 a call and 5,000 a run.', kind: 'act', fields: [{ name: 'runId', label: 'Run ID', help: 'Run id.', type: 'string', isRequired: true }, { name: 'jobs', label: 'Jobs', help: 'The jobs, at most 500.', type: 'json', isRequired: true, isRepeated: true, rules: { minItems: 1, maxItems: 500 } }], role: 'developer', feature: 'host.ci' },
   ],
   itemActs: [
   ],

@@ -3,7 +3,7 @@ import type { Collection } from '../spec.ts';
 
 export const collection: Collection = {
   noun: 'credit entry',
-  list: { operation: { method: 'GET', path: '/teams/{teamId}/credits/ledger', items: 'entries' }, id: 'costs.listCreditLedger', title: 'List credit ledger', help: 'Lists what came to the team\'s credit and went from it, newest first.', kind: 'look', fields: [{ name: 'teamId', label: 'Team ID', help: 'Team id.', type: 'string', isRequired: true }], columns: ['id', 'kind', 'amountCents', 'balanceCents', 'createdAt'] },
+  list: { operation: { method: 'GET', path: '/teams/{teamId}/credits/ledger', items: 'entries' }, id: 'costs.listCreditLedger', title: 'List credit ledger', help: 'Lists what came to the team\'s credit and went from it, newest first.', kind: 'look', fields: [{ name: 'teamId', label: 'Team ID', help: 'Team id.', type: 'string', isRequired: true }], columns: ['id', 'kind', 'amountCents', 'balanceCents', 'createdAt'], pageMax: 200, role: 'admin' },
   shown: [
     { name: 'id', label: 'ID', help: 'Transfer id, `crt_…`', type: 'string' },
     { name: 'kind', label: 'Kind', help: 'Reason', type: 'enum' },

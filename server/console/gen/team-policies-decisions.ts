@@ -3,7 +3,7 @@ import type { Collection } from '../spec.ts';
 
 export const collection: Collection = {
   noun: 'policy decision',
-  list: { operation: { method: 'GET', path: '/teams/{teamId}/policies/{policyId}/decisions', items: 'decisions' }, id: 'policies.decisions', title: 'Decisions', help: 'Lists what a policy decided at gates, newest first, kept for 90 days.', kind: 'look', fields: [{ name: 'policyId', label: 'Policy ID', help: 'Policy id.', type: 'string', isRequired: true }, { name: 'teamId', label: 'Team ID', help: 'Team id.', type: 'string', isRequired: true }], columns: ['createdAt', 'action', 'subject', 'outcome', 'revision', 'gateOutcome'] },
+  list: { operation: { method: 'GET', path: '/teams/{teamId}/policies/{policyId}/decisions', items: 'decisions' }, id: 'policies.decisions', title: 'Decisions', help: 'Lists what a policy decided at gates, newest first, kept for 90 days.', kind: 'look', fields: [{ name: 'policyId', label: 'Policy ID', help: 'Policy id.', type: 'string', isRequired: true }, { name: 'teamId', label: 'Team ID', help: 'Team id.', type: 'string', isRequired: true }], columns: ['createdAt', 'action', 'subject', 'outcome', 'revision', 'gateOutcome'], pageMax: 200 },
   shown: [
     { name: 'id', label: 'ID', help: 'Id, `pdc_…`', type: 'string' },
     { name: 'gateId', label: 'Gate ID', help: 'Gate, `pgt_…`', type: 'string' },

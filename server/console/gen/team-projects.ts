@@ -4,7 +4,7 @@ import type { Collection } from '../spec.ts';
 export const collection: Collection = {
   noun: 'project',
   idField: 'idOrSlug',
-  list: { operation: { method: 'GET', path: '/projects', items: 'projects' }, id: 'projects.list', title: 'List', help: 'Lists projects of the caller\'s teams, newest first, 50 a page.', kind: 'look', fields: [{ name: 'spaceId', label: 'Space ID', help: 'Only projects in this space.', type: 'string', rules: { minLength: 1, maxLength: 40 } }, { name: 'teamId', label: 'Team ID', help: 'Team whose projects are listed.', type: 'string', rules: { minLength: 1, maxLength: 40 } }], columns: ['id', 'slug', 'name', 'teamId', 'createdAt'] },
+  list: { operation: { method: 'GET', path: '/projects', items: 'projects' }, id: 'projects.list', title: 'List', help: 'Lists projects of the caller\'s teams, newest first, 50 a page.', kind: 'look', fields: [{ name: 'spaceId', label: 'Space ID', help: 'Only projects in this space.', type: 'string', rules: { minLength: 1, maxLength: 40 } }, { name: 'teamId', label: 'Team ID', help: 'Team whose projects are listed.', type: 'string', rules: { minLength: 1, maxLength: 40 } }], columns: ['id', 'slug', 'name', 'teamId', 'createdAt'], pageMax: 200 },
   get: { operation: { method: 'GET', path: '/projects/{idOrSlug}' }, id: 'projects.get', title: 'Get project', help: 'Returns one project.', kind: 'look', fields: [{ name: 'idOrSlug', label: 'ID or slug', help: 'Project id or slug.', type: 'string', isRequired: true, rules: { minLength: 1, maxLength: 100 } }], answer: [{ name: 'id', label: 'ID', help: 'Project id, `prj_…`', type: 'string' }, { name: 'teamId', label: 'Team ID', help: 'Team that it belongs to', type: 'string' }, { name: 'name', label: 'Name', help: 'Name for people', type: 'string' }, { name: 'slug', label: 'Slug', help: 'Short name for addresses, unique on the installation', type: 'string' }, { name: 'createdAt', label: 'Created at', help: 'Time at which it was created', type: 'timestamp' }] },
   shown: [
     { name: 'id', label: 'ID', help: 'Project id, `prj_…`', type: 'string' },
@@ -14,9 +14,9 @@ export const collection: Collection = {
     { name: 'createdAt', label: 'Created at', help: 'Time at which it was created', type: 'timestamp' },
   ],
   acts: [
-    { operation: { method: 'POST', path: '/projects', body: '*' }, id: 'projects.create', title: 'Create project', help: 'Creates a project; the slug is made from the name and unique in the team (a number is added when it is taken).', kind: 'act', fields: [{ name: 'name', label: 'Name', help: 'Name for people, 1 to 100 characters.', type: 'string', isRequired: true, rules: { minLength: 1, maxLength: 100 } }, { name: 'teamId', label: 'Team ID', help: 'Team that it belongs to.', type: 'string', isRequired: true, rules: { minLength: 1, maxLength: 40 } }] },
+    { operation: { method: 'POST', path: '/projects', body: '*' }, id: 'projects.create', title: 'Create project', help: 'Creates a project; the slug is made from the name and unique in the team (a number is added when it is taken).', kind: 'act', fields: [{ name: 'name', label: 'Name', help: 'Name for people, 1 to 100 characters.', type: 'string', isRequired: true, rules: { minLength: 1, maxLength: 100 } }, { name: 'teamId', label: 'Team ID', help: 'Team that it belongs to.', type: 'string', isRequired: true, rules: { minLength: 1, maxLength: 40 } }], role: 'developer' },
   ],
   itemActs: [
-    { operation: { method: 'DELETE', path: '/projects/{projectId}' }, id: 'projects.delete', title: 'Delete project', help: 'Deletes a project, and its environments go with it.', kind: 'act', fields: [{ name: 'projectId', label: 'Project ID', help: 'Project id.', type: 'string', isRequired: true }], isDestructive: true },
+    { operation: { method: 'DELETE', path: '/projects/{projectId}' }, id: 'projects.delete', title: 'Delete project', help: 'Deletes a project, and its environments go with it.', kind: 'act', fields: [{ name: 'projectId', label: 'Project ID', help: 'Project id.', type: 'string', isRequired: true }], isDestructive: true, role: 'admin' },
   ],
 };

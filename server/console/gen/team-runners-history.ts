@@ -3,7 +3,7 @@ import type { Collection } from '../spec.ts';
 
 export const collection: Collection = {
   noun: 'lease',
-  list: { operation: { method: 'GET', path: '/teams/{teamId}/runners/{runnerId}/history', items: 'leases' }, id: 'runners.history', title: 'History', help: 'Lists the leases that a runner held and gave back, newest grant first; those that it holds now are not in it.', kind: 'look', fields: [{ name: 'runnerId', label: 'Runner ID', help: 'Runner id.', type: 'string', isRequired: true }, { name: 'teamId', label: 'Team ID', help: 'Team id.', type: 'string', isRequired: true }], columns: ['workId', 'kind', 'outcome', 'grantedAt', 'endedAt', 'meteredMs', 'selfReportedMs'], feature: 'host.runners' },
+  list: { operation: { method: 'GET', path: '/teams/{teamId}/runners/{runnerId}/history', items: 'leases' }, id: 'runners.history', title: 'History', help: 'Lists the leases that a runner held and gave back, newest grant first; those that it holds now are not in it.', kind: 'look', fields: [{ name: 'runnerId', label: 'Runner ID', help: 'Runner id.', type: 'string', isRequired: true }, { name: 'teamId', label: 'Team ID', help: 'Team id.', type: 'string', isRequired: true }], columns: ['workId', 'kind', 'outcome', 'grantedAt', 'endedAt', 'meteredMs', 'selfReportedMs'], pageMax: 200, feature: 'host.runners' },
   shown: [
     { name: 'workId', label: 'Work ID', help: 'Run or build id', type: 'string' },
     { name: 'kind', label: 'Kind', help: '`run` or `build`', type: 'string' },

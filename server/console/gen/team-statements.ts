@@ -3,7 +3,7 @@ import type { Collection } from '../spec.ts';
 
 export const collection: Collection = {
   noun: 'statement',
-  list: { operation: { method: 'GET', path: '/teams/{teamId}/statements', items: 'statements', pageMax: 100 }, id: 'billing.listStatements', title: 'List statements', help: 'Lists all statements that a team ever had, with their lines, newest first.', kind: 'look', fields: [{ name: 'teamId', label: 'Team ID', help: 'Team id.', type: 'string', isRequired: true }], columns: ['id', 'period', 'state', 'listCents', 'includedCents', 'creditCents', 'dueCents', 'refundedCents'] },
+  list: { operation: { method: 'GET', path: '/teams/{teamId}/statements', items: 'statements', pageMax: 100 }, id: 'billing.listStatements', title: 'List statements', help: 'Lists all statements that a team ever had, with their lines, newest first.', kind: 'look', fields: [{ name: 'teamId', label: 'Team ID', help: 'Team id.', type: 'string', isRequired: true }], columns: ['id', 'period', 'state', 'listCents', 'includedCents', 'creditCents', 'dueCents', 'refundedCents'], pageMax: 100, role: 'admin' },
   shown: [
     { name: 'id', label: 'ID', help: 'Statement id, `stm_…`', type: 'string' },
     { name: 'period', label: 'Period', help: 'Month, `YYYY-MM`', type: 'string' },

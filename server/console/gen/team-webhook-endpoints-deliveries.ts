@@ -3,7 +3,7 @@ import type { Collection } from '../spec.ts';
 
 export const collection: Collection = {
   noun: 'delivery',
-  list: { operation: { method: 'GET', path: '/teams/{teamId}/webhook-endpoints/{endpointId}/deliveries', items: 'deliveries' }, id: 'webhookEndpoints.listDeliveries', title: 'List deliveries', help: 'Lists the deliveries that an endpoint had with their attempts, newest first. They are kept for 30 days.', kind: 'look', fields: [{ name: 'endpointId', label: 'Endpoint ID', help: 'Endpoint id.', type: 'string', isRequired: true }, { name: 'teamId', label: 'Team ID', help: 'Team id.', type: 'string', isRequired: true }], columns: ['id', 'event', 'state', 'attemptCount', 'createdAt'] },
+  list: { operation: { method: 'GET', path: '/teams/{teamId}/webhook-endpoints/{endpointId}/deliveries', items: 'deliveries' }, id: 'webhookEndpoints.listDeliveries', title: 'List deliveries', help: 'Lists the deliveries that an endpoint had with their attempts, newest first. They are kept for 30 days.', kind: 'look', fields: [{ name: 'endpointId', label: 'Endpoint ID', help: 'Endpoint id.', type: 'string', isRequired: true }, { name: 'teamId', label: 'Team ID', help: 'Team id.', type: 'string', isRequired: true }], columns: ['id', 'event', 'state', 'attemptCount', 'createdAt'], pageMax: 200 },
   shown: [
     { name: 'id', label: 'ID', help: 'Id of the message, `msg_…`', type: 'string' },
     { name: 'event', label: 'Event', help: 'Event, such as `runner.degraded`', type: 'string' },

@@ -10,6 +10,7 @@ import type { CallSpec, FieldSpec } from '../spec.ts';
 import { Fields, useTexts } from './form.tsx';
 import { refusedFields, requestOf, textOf, type Problems, type Texts } from './form-values.ts';
 import { Facts, isRow, valueAt } from './value.tsx';
+import { Marked } from './marked.tsx';
 
 export interface ActDialogProps {
   readonly call: CallSpec;
@@ -18,10 +19,6 @@ export interface ActDialogProps {
   /** It is done to this: its name is typed before it is taken away for good. */
   readonly item?: unknown;
   readonly name?: string;
-  /** The fields begin with the values of this, which is to be made once more. */
-  readonly start?: unknown;
-  /** What is to be known before it is done. */
-  readonly note?: string | undefined;
   readonly onClose: () => void;
   readonly onDone?: (answer: unknown) => void;
 }
@@ -36,11 +33,11 @@ const textsOf = (fields: readonly FieldSpec[], of: unknown) =>
   Object.fromEntries(fields.map((field) => [field.name, textOf(field, valueAt(of, field.name))]));
 
 /** Keeps what was typed, what is wrong with it, and what the server answered. */
-function useAct({ call, given, item, name = '', start, onClose, onDone }: ActDialogProps) {
+function useAct({ call, given, item, name = '', onClose, onDone }: ActDialogProps) {
   const fields = fieldsOf(call, given);
   const isChange = call.operation.method === 'PATCH' || call.operation.method === 'PUT';
   const known: Texts = isChange ? textsOf(fields, item) : {};
-  const texts = useTexts(start === undefined ? known : textsOf(fields, start));
+  const texts = useTexts(known);
   const problems = useSignal<Problems>({});
   const failure = useSignal<string | undefined>(undefined);
   const busy = useSignal(false);
@@ -84,7 +81,7 @@ function useAct({ call, given, item, name = '', start, onClose, onDone }: ActDia
 }
 
 export function ActDialog(props: ActDialogProps) {
-  const { call, name = '', note, onClose, onDone } = props;
+  const { call, given, name = '', onClose, onDone } = props;
   const { fields, texts, problems, failure, busy, typed, answer, isNamed, submit } = useAct(props);
   if (answer.value !== undefined)
     return (
@@ -101,9 +98,10 @@ export function ActDialog(props: ActDialogProps) {
     <Modal class="confirm" labelledBy={TITLE} onClose={onClose}>
       <form onSubmit={(event) => void submit(event)} noValidate>
         <h2 id={TITLE}>{call.title}</h2>
-        <p class="muted">{call.help}</p>
-        {note !== undefined && <Notice kind="plain">{note}</Notice>}
-        <Fields fields={fields} texts={texts} problems={problems.value} id="act" />
+        <p class="muted">
+          <Marked text={call.help} />
+        </p>
+        <Fields fields={fields} texts={texts} problems={problems.value} id="act" given={given} />
         {isNamed && <NameField name={name} typed={typed} />}
         {failure.value !== undefined && (
           <Notice kind="bad" role="alert">

@@ -3,7 +3,8 @@ import { useSignal } from '@preact/signals';
 import { Button } from '../button.tsx';
 import type { Input } from '../cache.ts';
 import { navigate } from '../router.ts';
-import { offers, session } from '../session.ts';
+import { Lacking } from '../parts/role.tsx';
+import { isOff, mayIn, session } from '../session.ts';
 import type { CallSpec, Entry } from '../spec.ts';
 import { ActDialog } from './act-dialog.tsx';
 import { idOf, itemHref } from './addresses.ts';
@@ -23,7 +24,7 @@ interface ActsProps {
 
 function isOffered({ feature }: CallSpec): boolean {
   const now = session.value;
-  return feature === undefined || (now.state === 'in' && offers(now, feature));
+  return feature === undefined || now.state !== 'in' || !isOff(now, feature);
 }
 
 /** What was made is the answer itself, or stands in it beside a secret. */
@@ -35,6 +36,7 @@ function madeOf(entry: Entry, answer: unknown): unknown {
 export function Acts({ calls, given, entry, href = '', item, name, onGone }: ActsProps) {
   const open = useSignal<CallSpec | undefined>(undefined);
   const acts = calls.filter((call) => call.kind === 'act' && isOffered(call));
+  const may = ({ role }: CallSpec): boolean => mayIn(given['teamId'], role);
   const done = (call: CallSpec, answer: unknown): void => {
     if (call.operation.method === 'DELETE' && call.isDestructive === true) onGone?.();
     const next =
@@ -45,7 +47,7 @@ export function Acts({ calls, given, entry, href = '', item, name, onGone }: Act
   };
   return (
     <div class="bar-buttons">
-      {acts.map((call, index) => (
+      {acts.filter(may).map((call, index) => (
         <Button
           key={call.id}
           text={call.title}
@@ -59,6 +61,7 @@ export function Acts({ calls, given, entry, href = '', item, name, onGone }: Act
           onClick={() => (open.value = call)}
         />
       ))}
+      <Lacking acts={acts.filter((call) => !may(call))} />
       {open.value !== undefined && (
         <ActDialog
           key={open.value.id}

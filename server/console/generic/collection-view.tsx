@@ -1,18 +1,20 @@
 /** Shows any collection: its rows with filters and further pages, and what can be made in it. */
 import { useSignal } from '@preact/signals';
-import type { Operation } from '@svc/sdk';
-import { client } from '../api.ts';
+import { sentence } from '../api.ts';
 import { taken, useRead, type Input } from '../cache.ts';
 import { useOlder } from '../load-older.tsx';
+import { Notice } from '../notice.tsx';
 import { Unread } from '../reading.tsx';
 import { param, setParams } from '../router.ts';
 import type { Collection, Entry, FieldSpec } from '../spec.ts';
 import { StaleNotice } from '../stale-notice.tsx';
 import { Acts } from './acts.tsx';
-import { idOf, itemHref } from './addresses.ts';
+import { itemHref } from './addresses.ts';
 import { requestOf } from './form-values.ts';
+import { nameFirst, readPage, type Page } from './read-page.ts';
 import { Table } from './table.tsx';
-import { isRow, specAt, Value, valueAt } from './value.tsx';
+import { specAt, Value, valueAt } from './value.tsx';
+import { Marked } from './marked.tsx';
 
 interface CollectionViewProps {
   readonly entry: Entry;
@@ -22,32 +24,11 @@ interface CollectionViewProps {
   readonly href: string;
 }
 
-interface Page {
-  readonly items: ReadonlyArray<{ readonly id: string; readonly row: unknown }>;
-  readonly nextCursor: string | undefined;
-}
-
-/** One page of a list, whether its route has pages or not. */
-export async function readPage(operation: Operation, input: Input, entry: Entry): Promise<Page> {
-  const answer = await client.call<unknown>(operation, input);
-  const { items = 'items' } = operation;
-  const rows = Array.isArray(answer)
-    ? answer
-    : isRow(answer) && Array.isArray(answer[items])
-      ? answer[items]
-      : [];
-  const next = isRow(answer) ? answer['nextCursor'] : undefined;
-  return {
-    items: rows.map((row, index) => ({
-      id: idOf(entry, row) ?? `${input['cursor'] ?? ''}${index}`,
-      row: row as unknown,
-    })),
-    nextCursor: typeof next === 'string' && next !== '' ? next : undefined,
-  };
-}
+/** So many rows more are read at once where a list allows it. */
+const GROWN_BY = 200;
 
 export function CollectionView({ entry, collection, given, href }: CollectionViewProps) {
-  const { list, acts, noun } = collection;
+  const { list, acts } = collection;
   const fields = (list.fields ?? []).filter(({ name }) => !(name in given));
   const texts = Object.fromEntries(fields.map(({ name }) => [name, param(`f.${name}`) ?? '']));
   const { input, problems } = requestOf(fields, texts);
@@ -63,7 +44,12 @@ export function CollectionView({ entry, collection, given, href }: CollectionVie
         <Rows key={JSON.stringify(asked)} asked={asked} {...{ entry, collection, given, href }} />
       ) : (
         <p class="muted">
-          Say which {noun} first: {Object.keys(problems).join(', ')}.
+          To be filled in first:{' '}
+          {fields
+            .filter(({ name }) => name in problems)
+            .map(({ label }) => label)
+            .join(', ')}
+          .
         </p>
       )}
     </>
@@ -77,16 +63,25 @@ function Rows({ entry, collection, href, asked }: CollectionViewProps & { readon
     async () => await readPage(list.operation, asked, entry),
     20_000,
   );
-  const older = useOlder(async (cursor) => await readPage(list.operation, { ...asked, cursor }, entry));
+  const { pageMax } = list;
+  const more = pageMax === undefined ? asked : { ...asked, limit: Math.min(GROWN_BY, pageMax) };
+  const older = useOlder(async (cursor) => await readPage(list.operation, { ...more, cursor }, entry), {
+    grows: true,
+  });
   const page = first.data.value;
   if (page === undefined) return <Unread of={first} what={`the list of ${noun}`} />;
   const { items, button } = older(page);
-  const columns = (list.columns ?? shown.slice(0, 5).map(({ name }) => name)).filter(
+  const columns = nameFirst(list.columns ?? shown.slice(0, 5).map(({ name }) => name), entry.idField).filter(
     (name) => name !== 'teamId' || asked['teamId'] === undefined,
   );
   return (
     <>
       <StaleNotice of={first} />
+      {page.problems.map((problem) => (
+        <Notice key={problem} kind="warn">
+          {sentence(problem)}
+        </Notice>
+      ))}
       {items.length === 0 ? (
         <Empty collection={collection} />
       ) : (
@@ -100,7 +95,7 @@ function Rows({ entry, collection, href, asked }: CollectionViewProps & { readon
             const spec = specAt(shown, name);
             return {
               name,
-              label: spec?.label ?? name,
+              label: labelOf(shown, name, columns),
               show: ({ row }: Page['items'][number]) => <Value of={valueAt(row, name)} spec={spec} isBrief />,
             };
           })}
@@ -111,12 +106,22 @@ function Rows({ entry, collection, href, asked }: CollectionViewProps & { readon
   );
 }
 
+/** A part of a column goes by the whole, too, where another column has the same label: `DNS state`. */
+function labelOf(shown: Collection['shown'], path: string, columns: readonly string[]): string {
+  const label = specAt(shown, path)?.label ?? path;
+  const isTaken = columns.some((other) => other !== path && specAt(shown, other)?.label === label);
+  const whole = specAt(shown, path.split('.').slice(0, -1).join('.'));
+  return isTaken && whole !== undefined ? `${whole.label} ${label.toLowerCase()}` : label;
+}
+
 function Empty({ collection: { noun, list, acts } }: { readonly collection: Collection }) {
   const make = acts.find(({ kind, operation }) => kind === 'act' && operation.method !== 'DELETE');
   return (
     <div class="empty">
       <p>Nothing here yet: no {noun}.</p>
-      <p class="muted">{make?.help ?? list.help}</p>
+      <p class="muted">
+        <Marked text={make?.help ?? list.help} />
+      </p>
     </div>
   );
 }

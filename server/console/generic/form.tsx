@@ -1,9 +1,12 @@
 /** A form whose fields, rules and texts are those of the contract. */
 import { useSignal, type Signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
+import type { Input } from '../cache.ts';
 import type { FieldSpec } from '../spec.ts';
 import { sentence } from '../api.ts';
+import { Choices, choicesOf } from './choices.tsx';
 import type { Problems, Texts } from './form-values.ts';
+import { Marked } from './marked.tsx';
 
 interface FieldsProps {
   readonly fields: readonly FieldSpec[];
@@ -11,6 +14,8 @@ interface FieldsProps {
   readonly problems: Problems;
   /** Begins the ids of the fields. */
   readonly id: string;
+  /** Holds what the place says already. */
+  readonly given: Input;
 }
 
 /** What is required comes first; the rest is a step away when there is much of it. */
@@ -95,10 +100,11 @@ interface FieldProps extends Omit<FieldsProps, 'fields'> {
   readonly isFirst?: boolean;
 }
 
-function Field({ field, texts, problems, id, isFirst = false }: FieldProps) {
+function Field({ field, texts, problems, id, given, isFirst = false }: FieldProps) {
   const { name, label, help, isRequired } = field;
   const at = `${id}-${name.replaceAll('.', '-')}`;
   const problem = problems[name];
+  const choices = choicesOf(field, given);
   const hints = [
     help === undefined ? undefined : `${at}-help`,
     problem === undefined ? undefined : `${at}-problem`,
@@ -120,8 +126,10 @@ function Field({ field, texts, problems, id, isFirst = false }: FieldProps) {
           'aria-invalid': problem === undefined ? undefined : ('true' as const),
           'aria-required': isRequired === true ? ('true' as const) : undefined,
           'data-first-focus': isFirst,
+          list: choices && `${at}-choices`,
         }}
       />
+      {choices !== undefined && <Choices id={`${at}-choices`} of={choices} field={field} given={given} />}
       {problem !== undefined && (
         <p class="field-problem" id={`${at}-problem`} role="alert">
           {sentence(problem)}
@@ -144,7 +152,7 @@ function Help({ id, of }: { readonly id: string; readonly of: string }) {
   const [isWhole, setWhole] = useState(of.length <= HELP_MAX);
   return (
     <p class="hint" id={id}>
-      {isWhole ? of : `${of.slice(0, of.lastIndexOf(' ', HELP_MAX))}… `}
+      <Marked text={isWhole ? of : `${of.slice(0, of.lastIndexOf(' ', HELP_MAX))}… `} />
       {!isWhole && (
         <button type="button" class="button-inline" onClick={() => setWhole(true)}>
           More
@@ -206,7 +214,7 @@ interface ChoiceProps extends Omit<ControlProps, 'field'> {
 function Choice({ of, words = of, value, isRequired, onText, common }: ChoiceProps) {
   return (
     <select {...common} value={value} onChange={(event) => onText(event.currentTarget.value)}>
-      <option value="">{isRequired ? 'Choose…' : 'As it is'}</option>
+      <option value="">{isRequired ? 'Choose…' : 'Not chosen'}</option>
       {of.map((each, index) => (
         <option key={each} value={each}>
           {words[index]}

@@ -4,6 +4,7 @@ import { servicePages } from '../gen/index.ts';
 import { Missing } from '../missing.tsx';
 import type { PageProps } from '../page.ts';
 import { segment } from '../place.ts';
+import { mayIn } from '../session.ts';
 import type { Collection, Entry, PageEntry, ServicePage } from '../spec.ts';
 import { Acts } from './acts.tsx';
 import { find, givenBy, type FoundPlace } from './addresses.ts';
@@ -81,7 +82,7 @@ function ServiceView({
         <Acts calls={acts} given={given} />
       </div>
       {acts
-        .filter(({ kind }) => kind === 'look' || kind === 'download')
+        .filter(({ kind, role }) => (kind === 'look' || kind === 'download') && mayIn(given['teamId'], role))
         .map((call) => (
           <section key={call.id}>
             <h2>{call.title}</h2>

@@ -5,7 +5,7 @@ import { segment, teamHref } from '../place.ts';
 import { itemHref } from './addresses.ts';
 
 /** `Policies` is a policy, `CI connections` is a CI connection. */
-function singular(title: string): string {
+export function singular(title: string): string {
   const one = title.endsWith('ies') ? `${title.slice(0, -3)}y` : title.replace(/s$/, '');
   return /^[A-Z][a-z]/.test(one) ? one.charAt(0).toLowerCase() + one.slice(1) : one;
 }

@@ -5,13 +5,15 @@ import { Fetched } from '../fetched.tsx';
 import { Missing } from '../missing.tsx';
 import { Unread } from '../reading.tsx';
 import { follow, navigate } from '../router.ts';
+import { mayIn } from '../session.ts';
 import { StaleNotice } from '../stale-notice.tsx';
 import { useTitlePart } from '../title.ts';
 import { segment } from '../place.ts';
 import type { CallSpec, Collection, Entry } from '../spec.ts';
 import { Acts } from './acts.tsx';
 import { idOf, partsOf, type FoundPlace } from './addresses.ts';
-import { CollectionView, readPage } from './collection-view.tsx';
+import { CollectionView } from './collection-view.tsx';
+import { nameOf, readPage } from './read-page.ts';
 import { Look } from './look.tsx';
 import { onceEach } from './once-each.ts';
 import { Facts, isId, isRow, shortened } from './value.tsx';
@@ -47,19 +49,6 @@ async function readItem(
   return undefined;
 }
 
-function nameOf(item: unknown, id: string): string {
-  if (!isRow(item)) return id;
-  const name =
-    item['name'] ??
-    item['slug'] ??
-    item['title'] ??
-    item['username'] ??
-    item['domain'] ??
-    item['version'] ??
-    item['number'];
-  return name === undefined || name === '' ? id : String(name);
-}
-
 export function ItemPage({ found, collection, here, after }: ItemPageProps) {
   const { entry, given, itemId = '', tab } = found;
   const read = useRead<{ item: unknown }>(
@@ -73,7 +62,10 @@ export function ItemPage({ found, collection, here, after }: ItemPageProps) {
   if (known === undefined) return <Unread of={read} what={`the ${collection.noun}`} />;
   if (known.item === undefined) return <Missing />;
   const own = { ...given, ...(entry.idField !== undefined && { [entry.idField]: itemId }) };
-  const looks = collection.itemActs.filter(({ kind }) => kind === 'look' || kind === 'download');
+  const looks = collection.itemActs.filter(
+    ({ kind, role }) => (kind === 'look' || kind === 'download') && mayIn(own['teamId'], role),
+  );
+  const parts = partsOf(entry).filter(({ role }) => mayIn(own['teamId'], role));
   return (
     <>
       <StaleNotice of={read} />
@@ -88,7 +80,7 @@ export function ItemPage({ found, collection, here, after }: ItemPageProps) {
           onGone={() => navigate(after)}
         />
       </div>
-      <Tabs here={here} tab={tab} parts={partsOf(entry)} looks={looks} />
+      <Tabs here={here} tab={tab} parts={parts} looks={looks} />
       <Content {...{ entry, looks, tab, own, here }} item={known.item} collection={collection} />
     </>
   );

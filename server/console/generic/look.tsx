@@ -5,13 +5,14 @@ import { Button } from '../button.tsx';
 import { taken, useAnswer, type Input } from '../cache.ts';
 import { Problem } from '../notice.tsx';
 import { Unread } from '../reading.tsx';
-import { saveFile } from '../save-file.ts';
+import { fileName, saveFile } from '../save-file.ts';
 import type { CallSpec } from '../spec.ts';
 import { StaleNotice } from '../stale-notice.tsx';
 import { fieldsOf } from './act-dialog.tsx';
 import { Fields, useTexts } from './form.tsx';
 import { requestOf, type Problems } from './form-values.ts';
 import { Facts, isRow, Value } from './value.tsx';
+import { Marked } from './marked.tsx';
 
 interface LookProps {
   readonly call: CallSpec;
@@ -33,10 +34,18 @@ export function Look({ call, given }: LookProps) {
   };
   return (
     <section class="look">
-      <p class="muted">{call.help}</p>
+      <p class="muted">
+        <Marked text={call.help} />
+      </p>
       {fields.length > 0 && (
         <form class="look-form" onSubmit={submit} noValidate>
-          <Fields fields={fields} texts={texts} problems={problems.value} id={call.id.replace('.', '-')} />
+          <Fields
+            fields={fields}
+            texts={texts}
+            problems={problems.value}
+            id={call.id.replace('.', '-')}
+            given={given}
+          />
           <Button text={call.kind === 'download' ? 'Choose' : 'Show'} submits />
         </form>
       )}
@@ -74,7 +83,6 @@ function Answer({ call, input }: { readonly call: CallSpec; readonly input: Inpu
   );
 }
 
-/** The browser keeps the file under the name of its address. */
 function Download({ call, input }: { readonly call: CallSpec; readonly input: Input }) {
   const problem = useSignal<string | undefined>(undefined);
   const busy = useSignal(false);
@@ -82,9 +90,8 @@ function Download({ call, input }: { readonly call: CallSpec; readonly input: In
     busy.value = true;
     problem.value = undefined;
     try {
-      const bytes = await client.bytes({ ...call.operation, raw: true }, input);
-      const { path } = call.operation;
-      saveFile(path.slice(path.lastIndexOf('/') + 1), [new Uint8Array(bytes)]);
+      const bytes = new Uint8Array(await client.bytes({ ...call.operation, raw: true }, input));
+      saveFile(fileName(call.operation.path, bytes), [bytes]);
     } catch (error) {
       problem.value = explain(error);
     }

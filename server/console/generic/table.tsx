@@ -1,7 +1,11 @@
-/** Shows a table of any rows, which is worked by keys too; a row is two lines in narrow windows. */
+/**
+ * Shows a table of any rows; a row is two lines in narrow windows. Of a long one the rows near the view are
+ * drawn.
+ */
 import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { follow } from '../router.ts';
+import { useWindowOfRows } from './window-of-rows.ts';
 
 export interface Column<Row> {
   readonly name: string;
@@ -20,59 +24,112 @@ export interface TableProps<Row> {
   readonly isDoubtful?: boolean;
 }
 
-export function Table<Row>({ caption, columns, rows, keyOf, hrefOf, isDoubtful = false }: TableProps<Row>) {
-  const body = useRef<HTMLTableSectionElement>(null);
+/** A table of so many rows is drawn whole. */
+const WHOLE_MAX = 25;
+
+export function Table<Row>(props: TableProps<Row>) {
+  const { caption, columns, rows, isDoubtful = false } = props;
+  const isLong = rows.length > WHOLE_MAX;
+  const table = useSteadyColumns(isLong);
   return (
     <div class="rows-frame">
-      <table class={isDoubtful ? 'rows doubtful' : 'rows'} role="table">
+      <table
+        class={isDoubtful ? 'rows doubtful' : 'rows'}
+        role="table"
+        ref={table}
+        {...(isLong && { 'aria-rowcount': rows.length + 1 })}
+      >
         <caption class="visually-hidden">{caption}</caption>
         <thead role="rowgroup">
           <tr role="row">
-            {columns.map(({ name, label }) => (
-              <th key={name} scope="col" role="columnheader">
+            {columns.map(({ name: key, label }) => (
+              <th key={key} scope="col" role="columnheader">
                 {label}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody role="rowgroup" ref={body} onKeyDown={(event) => step(event, body.current)}>
-          {rows.map((row, index) => {
-            const href = hrefOf?.(row);
-            return (
-              <tr role="row" key={keyOf(row, index)}>
-                {columns.map(({ name, label, show }, at) => (
-                  <td role="cell" key={name} data-name={label}>
-                    {at === 0 && href !== undefined ? (
-                      <a href={href} class="row-link" onClick={follow}>
-                        {show(row)}
-                      </a>
-                    ) : (
-                      show(row)
-                    )}
-                  </td>
-                ))}
-              </tr>
-            );
-          })}
-        </tbody>
+        {isLong ? (
+          <LongBody {...props} />
+        ) : (
+          <tbody role="rowgroup">
+            {rows.map((row, index) => (
+              <TableRow key={props.keyOf(row, index)} row={row} index={index} {...props} />
+            ))}
+          </tbody>
+        )}
       </table>
     </div>
   );
 }
 
-/** `j` and `k` go from row to row; Enter is the link's own. */
-function step(event: KeyboardEvent, body: HTMLElement | null): void {
-  if (body === null || event.ctrlKey || event.metaKey || event.altKey) return;
-  const by =
-    event.key === 'j' || event.key === 'ArrowDown'
-      ? 1
-      : event.key === 'k' || event.key === 'ArrowUp'
-        ? -1
-        : 0;
-  if (by === 0) return;
-  const links = [...body.querySelectorAll<HTMLElement>('.row-link')];
-  const next = links[links.findIndex((link) => link === document.activeElement) + by];
-  if (next === undefined) return;
-  event.preventDefault();
-  next.focus();
+/**
+ * Columns of a long table keep the widths that its first rows give them, whichever rows are drawn. They are
+ * measured when others are about to be: what nobody scrolls is laid out once.
+ */
+function useSteadyColumns(isLong: boolean) {
+  const table = useRef<HTMLTableElement>(null);
+  useLayoutEffect(() => {
+    if (!isLong) return;
+    const keep = (): void => {
+      const cells = [...(table.current?.tHead?.rows[0]?.cells ?? [])];
+      const all = cells.map((cell) => cell.offsetWidth);
+      const whole = all.reduce((sum, each) => sum + each, 0);
+      if (table.current === null || whole === 0) return;
+      cells.forEach((cell, at) => (cell.style.width = `${((all[at] ?? 0) / whole) * 100}%`));
+      table.current.dataset['steady'] = '';
+    };
+    // Before the rows are changed by the same event.
+    window.addEventListener('scroll', keep, { capture: true, once: true, passive: true });
+    return () => window.removeEventListener('scroll', keep, { capture: true });
+  }, [isLong]);
+  return table;
+}
+
+/** The rows near the view, and in the place of the others a row as high as they are. */
+function LongBody<Row>({ rows, ...props }: TableProps<Row>) {
+  const { body, from, to, rowPx } = useWindowOfRows(rows.length);
+  const gap = (count: number) =>
+    count > 0 && (
+      <tbody role="rowgroup" aria-hidden>
+        <tr role="presentation">
+          <td colSpan={props.columns.length} style={{ height: `${count * rowPx}px` }} />
+        </tr>
+      </tbody>
+    );
+  return (
+    <>
+      {gap(from)}
+      <tbody key="drawn" role="rowgroup" ref={body}>
+        {rows.slice(from, to).map((row, index) => (
+          <TableRow key={props.keyOf(row, from + index)} row={row} index={from + index} {...props} />
+        ))}
+      </tbody>
+      {gap(rows.length - to)}
+    </>
+  );
+}
+
+interface TableRowProps<Row> extends Pick<TableProps<Row>, 'columns' | 'hrefOf'> {
+  readonly row: Row;
+  readonly index: number;
+}
+
+function TableRow<Row>({ row, index, columns, hrefOf }: TableRowProps<Row>) {
+  const href = hrefOf?.(row);
+  return (
+    <tr role="row" aria-rowindex={index + 2}>
+      {columns.map(({ name, label, show }, at) => (
+        <td role="cell" key={name} data-name={label}>
+          {at === 0 && href !== undefined ? (
+            <a href={href} class="row-link" onClick={follow}>
+              {show(row)}
+            </a>
+          ) : (
+            show(row)
+          )}
+        </td>
+      ))}
+    </tr>
+  );
 }

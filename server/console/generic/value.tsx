@@ -30,6 +30,9 @@ const GOOD = [
   'done',
   'enabled',
   'healthy',
+  'live',
+  'mounted',
+  'ok',
   'online',
   'paid',
   'passed',
@@ -45,6 +48,7 @@ const GOOD = [
 const BAD = [
   'blocked',
   'cancelled',
+  'conflicting',
   'dead',
   'degraded',
   'denied',
@@ -52,21 +56,32 @@ const BAD = [
   'expired',
   'failed',
   'failure',
+  'flagged',
   'lost',
+  'missing',
   'offline',
   'overdue',
+  'refused',
   'rejected',
   'revoked',
+  'silent',
   'timed_out',
   'unhealthy',
+  'unsupported',
+  'wrong',
 ];
+
+/** Fields whose words say how something stands. */
+const STANDING = /(?:^|[a-z])(?:state|status|health|outcome|verdict|conclusion|result)$/i;
 
 /** Shows the word of a state, and never its colour alone. */
 export const State = ({ of }: { readonly of: string }) => (
   <Standing of={[spoken(of), GOOD.includes(of) ? 'good' : BAD.includes(of) ? 'bad' : 'quiet']} />
 );
 
+/** A word such as `run:read` is written as it is. */
 export const spoken = (word: string): string => {
+  if (word.includes(':')) return word;
   const text = word.replaceAll('_', ' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
 };
@@ -99,6 +114,7 @@ interface ValueProps {
 export function Value({ of, spec, isBrief = false }: ValueProps): ComponentChildren {
   if (of === undefined || of === null || of === '') return <span class="muted">–</span>;
   if (Array.isArray(of)) return <Many of={of} spec={spec} isBrief={isBrief} />;
+  if (isRow(of) && Object.keys(of).length === 0) return <span class="muted">None</span>;
   if (isRow(of))
     return isBrief ? (
       <code class="brief">{JSON.stringify(of)}</code>
@@ -115,7 +131,7 @@ export function Value({ of, spec, isBrief = false }: ValueProps): ComponentChild
         {fullTime(Date.parse(text))} · <Ago at={text} />
       </>
     );
-  if (spec?.type === 'enum') return <State of={text} />;
+  if (spec?.type === 'enum') return STANDING.test(spec.name) ? <State of={text} /> : spoken(text);
   if (isId(text)) return isBrief ? <code title={text}>{shortened(text)}</code> : <Id of={text} />;
   return (
     <span class={isBrief ? 'brief' : 'whole'} title={isBrief ? text : undefined}>

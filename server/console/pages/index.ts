@@ -3,6 +3,7 @@ import type { ConsolePage } from '../page.ts';
 
 const runners = async () => (await import('./runners/runners-page.tsx')).RunnersPage;
 const builds = async () => (await import('./builds/builds-page.tsx')).BuildsPage;
+const policy = async () => (await import('./policies/policy-page.tsx')).PolicyPage;
 
 export const PAGES: readonly ConsolePage[] = [
   {
@@ -10,6 +11,13 @@ export const PAGES: readonly ConsolePage[] = [
     segments: [],
     title: 'Overview',
     load: async () => (await import('./home/home.tsx')).Home,
+  },
+  {
+    at: 'team',
+    segments: ['sandbox-runs'],
+    title: 'Runs',
+    area: 'engine',
+    load: async () => (await import('./runs/runs-page.tsx')).RunsPage,
   },
   {
     at: 'team',
@@ -83,10 +91,57 @@ export const PAGES: readonly ConsolePage[] = [
   },
   {
     at: 'team',
+    segments: ['policies'],
+    title: 'Policies',
+    area: 'delivery',
+    load: async () => (await import('./policies/policies-page.tsx')).PoliciesPage,
+  },
+  {
+    at: 'team',
+    segments: ['policies', 'new'],
+    title: 'Create policy',
+    load: async () => (await import('./policies/new-policy-page.tsx')).NewPolicyPage,
+  },
+  { at: 'team', segments: ['policies', '*'], title: 'Policies', load: policy },
+  { at: 'team', segments: ['policies', '*', 'decisions'], title: 'Policies', load: policy },
+  {
+    at: 'team',
+    segments: ['audit'],
+    title: 'Audit ledger',
+    area: 'access',
+    load: async () => (await import('./ledger/ledger-page.tsx')).LedgerPage,
+  },
+  {
+    at: 'team',
     segments: ['costs'],
     title: 'Costs',
     area: 'money',
     load: async () => (await import('./costs/costs-page.tsx')).CostsPage,
+  },
+  {
+    at: 'team',
+    segments: ['statements'],
+    title: 'Statements',
+    area: 'money',
+    load: async () => (await import('./costs/statements-page.tsx')).StatementsPage,
+  },
+  {
+    at: 'team',
+    segments: ['statements', '*'],
+    title: 'Statements',
+    load: async () => (await import('./costs/statement-page.tsx')).StatementPage,
+  },
+  {
+    at: 'team',
+    segments: ['statements', '*', '*'],
+    title: 'Statements',
+    load: async () => (await import('./costs/day-page.tsx')).DayPage,
+  },
+  {
+    at: 'team',
+    segments: ['statements', '*', '*', '*'],
+    title: 'Statements',
+    load: async () => (await import('./costs/receipt-page.tsx')).ReceiptPage,
   },
   {
     at: 'staff',

@@ -28,20 +28,6 @@ const PAUSE_MS = 150;
 const SHOWN_MAX = 12;
 const TITLE = 'palette-title';
 
-/** Opens the palette from anywhere. */
-export function usePaletteKeys(): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
-        event.preventDefault();
-        isPaletteOpen.value = true;
-      }
-    };
-    document.addEventListener('keydown', onKey);
-    return () => document.removeEventListener('keydown', onKey);
-  }, []);
-}
-
 function useHits(teamId: string | undefined, text: string): readonly SearchHit[] {
   const hits = useSignal<readonly SearchHit[]>([]);
   useEffect(() => {

@@ -76,7 +76,7 @@ export function memberAt(value: unknown, path: string): unknown {
  */
 export function readEnvelope(bytes: Uint8Array, bytesMax: number = BUNDLE_BYTES_MAX): Envelope {
   if (bytes.length > bytesMax) throw new Error(`it has ${bytes.length} bytes, at most ${bytesMax} are read`);
-  const root = membersOf(parseJson(bytes, ELEMENTS_MAX));
+  const root = membersOf(parseJson(bytes, { elementsMax: ELEMENTS_MAX }));
   const { mediaType, verificationMaterial, dsseEnvelope, messageSignature } = root;
   if (messageSignature !== undefined)
     throw new Error('it signs bytes and states nothing: a bundle with a DSSE envelope is expected');
@@ -125,7 +125,7 @@ export function readStatement(
     throw new Error(
       `its payload type is ${JSON.stringify(payloadType.slice(0, 100))}, expected ${PAYLOAD_TYPE}`,
     );
-  const json = membersOf(parseJson(payload, elementsMax));
+  const json = membersOf(parseJson(payload, { elementsMax }));
   const { _type: type, predicateType, subject } = json;
   if (typeof type !== 'string' || !STATEMENT_TYPES.has(type))
     throw new Error(`its _type is ${JSON.stringify(type)}, expected a statement of in-toto, v1 or v0.1`);

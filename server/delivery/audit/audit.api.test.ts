@@ -250,6 +250,29 @@ describe.skipIf(!(await has('postgres')))('the ledger', () => {
     expect(body['report']).toMatchObject({ finding: 'intact', entries: 31 });
   });
 
+  it('is searched by act, target, actor, time and place', async () => {
+    const teamId = await newTeam('searched');
+    const project = String((await must('POST /projects', 201, { body: { name: 'a', teamId } })).body['id']);
+    clock.advance(3_600_000);
+    const since = clock.now().toISOString();
+    const ann = await join(server, owner, { teamId, role: 'admin' });
+    await must(`DELETE /projects/${project}`, 204, { as: ann.token });
+    const found = async (filter: string): Promise<unknown> => {
+      const { body } = await must(`GET /teams/${teamId}/audit?${filter}`, 200);
+      return [actions(body['entries'] as Entry[]), body['nextCursor']];
+    };
+    expect(await found('action=project.deleted')).toEqual([['project.deleted'], undefined]);
+    expect(await found('action=project.')).toEqual([['project.deleted', 'project.created'], undefined]);
+    expect(await found('action=project')).toEqual([[], undefined]);
+    expect(await found(`target=${project}&since=${since}`)).toEqual([['project.deleted'], undefined]);
+    expect(await found(`action=project.&until=${since}`)).toEqual([['project.created'], undefined]);
+    expect(await found(`actorId=${ann.userId}&action=project.`)).toEqual([['project.deleted'], undefined]);
+    expect(await found('seq=2')).toEqual([['project.created'], undefined]);
+    expect(await found('seq=2&action=team.')).toEqual([[], undefined]);
+    const platform = await must('GET /admin/audit?action=no.such', 200, { as: staff });
+    expect(platform.body).toEqual({ entries: [] });
+  });
+
   it('is exported line by line, and everybody can compute it again', async () => {
     const teamId = await newTeam('export');
     for (let n = 0; n < 4; n += 1) await must('POST /projects', 201, { body: { name: `p${n}`, teamId } });
@@ -354,6 +377,33 @@ describe.skipIf(!(await has('postgres')))('the ledger', () => {
       expect(secret.length).toBeGreaterThan(8);
       expect(rows.filter(({ text }) => String(text).includes(secret))).toEqual([]);
     }
+  });
+
+  // Last, because the chain that it makes is not intact.
+  it('is searched in steps, each of which looks at 10,000 entries', async () => {
+    const teamId = await newTeam('long');
+    await server.asOwner(`
+      insert into audit_entries (chain, seq, at, actor_kind, actor_id, actor_display, action, target, details, request_id, previous_hash, hash)
+      select '${teamId}', n, 0, 'system', 'x', 'x', 'thing.moved', 'x', '{}', '', '', n from generate_series(2, 20500) n;
+      update audit_heads set seq = 20500 where chain = '${teamId}'`);
+    const pages: Array<[number, boolean]> = [];
+    for (let cursor: unknown; ;) {
+      const more = cursor === undefined ? '' : `&cursor=${encodeURIComponent(String(cursor))}`;
+      const { body } = await must(`GET /teams/${teamId}/audit?action=team.created${more}`, 200);
+      cursor = body['nextCursor'];
+      pages.push([(body['entries'] as Entry[]).length, cursor !== undefined]);
+      if (cursor === undefined) break;
+    }
+    expect(pages).toEqual([
+      [0, true],
+      [0, true],
+      [1, false],
+    ]);
+    const path = `/teams/${teamId}/audit?action=thing.moved&limit=200`;
+    const { body } = await must(`GET ${path}`, 200);
+    expect((body['entries'] as Entry[]).at(-1)?.seq).toBe(20_301);
+    const other = `/teams/${teamId}/audit?action=team.created&cursor=${String(body['nextCursor'])}`;
+    expect((await server.call(`GET ${other}`, { as: owner })).status).toBe(400);
   });
 
   interface Line {

@@ -1,5 +1,6 @@
 /** The ledger as teams and staff read it. */
 import type { JsonObject } from '@bufbuild/protobuf';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { wrongField } from '../../kit/wrong-field.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
@@ -9,10 +10,11 @@ import {
   AuditService,
   ChainReportSchema,
   type AuditEntry,
+  type ListRequest as AuditServiceListRequest,
 } from '@svc/proto/gen/svc/audit/v1/audit_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
-import { closePage, openPage, type PageRequest } from '../../kit/paging.ts';
+import { closePage, openPage } from '../../kit/paging.ts';
 import { PLATFORM_CHAIN } from '../../kit/ledger/append.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
 import type { Signer } from './checkpoint.ts';
@@ -20,7 +22,15 @@ import { NO_HASH, type AuditRow } from '../../kit/ledger/entry.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { gatherEvidence, withOwn } from './evidence.ts';
 import { createOneAtATime } from './one-at-a-time.ts';
-import { findHead, listEntries, streamChains, streamEntries, type Head } from './store.ts';
+import {
+  findHead,
+  listEntries,
+  searchEntries,
+  streamChains,
+  streamEntries,
+  type EntryFilter,
+  type Head,
+} from './store.ts';
 import { verifyChain, type Evidence, type Report } from './verify.ts';
 
 export interface AuditDeps {
@@ -60,12 +70,25 @@ export function createAudit(deps: AuditDeps): ReadonlyArray<Handlers<Ctx>> {
   ];
 }
 
-async function list(ctx: Ctx, chain: string, request: PageRequest) {
-  const page = openPage(ctx, chain, request);
+type ListRequest = Omit<AuditServiceListRequest, '$typeName' | 'teamId'>;
+
+async function list(ctx: Ctx, chain: string, request: ListRequest) {
+  const filter = filterOf(request);
+  const isFiltered = Object.values(filter).some((each) => each !== undefined);
+  const page = openPage(ctx, isFiltered ? `${chain} ${JSON.stringify(filter)}` : chain, request);
   const before = page.after === undefined ? SEQ_MAX + 1 : Number(page.after[0]);
-  const rows = await listEntries(ctx.db.sql, { chain, before, take: page.take });
+  const asked = { chain, before, take: page.take };
+  const { rows, lookedTo } = isFiltered
+    ? await searchEntries(ctx.db.sql, { ...asked, filter })
+    : { rows: await listEntries(ctx.db.sql, asked), lookedTo: 1 };
   const { items, ...next } = closePage(page, rows, ({ seq }) => [seq]);
-  return { ...next, entries: items.map(showEntry) };
+  const further = lookedTo > 1 && { nextCursor: page.cursorOf([lookedTo]) };
+  return { ...further, ...next, entries: items.map(showEntry) };
+}
+
+function filterOf({ action, target, actorId, since, until, seq }: ListRequest): EntryFilter {
+  const times = { since: since && timestampDate(since), until: until && timestampDate(until) };
+  return { action, target, actorId, seq, ...times };
 }
 
 function showEntry({ at, details, ...row }: AuditRow): AuditEntry {

@@ -50,6 +50,54 @@ export async function listEntries(
   return rows.map(fromFlat);
 }
 
+/** Restricts a list to some entries; what is undefined restricts nothing. */
+export interface EntryFilter {
+  /** With a dot at its end it stands for all actions that begin so. */
+  readonly action?: string | undefined;
+  readonly target?: string | undefined;
+  readonly actorId?: string | undefined;
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+  readonly seq?: number | undefined;
+}
+
+/**
+ * Entries that one search looks at. There is no index for filters, so that a filter that nothing matches
+ * would read a chain of any length.
+ */
+const LOOKED_AT_MAX = 10_000;
+
+interface Searching {
+  readonly chain: string;
+  readonly before: number;
+  readonly take: number;
+  readonly filter: EntryFilter;
+}
+
+/** Reads entries that a filter takes, newest first. Those before `lookedTo` were not looked at. */
+export async function searchEntries(
+  sql: SqlTag,
+  { chain, before, take, filter }: Searching,
+): Promise<{ readonly rows: readonly AuditRow[]; readonly lookedTo: number }> {
+  const { action = null, target = null, actorId = null, seq } = filter;
+  const last = seq ?? (await findHead(sql, chain))?.seq ?? 0;
+  const end = Math.min(before, last + 1);
+  const lookedTo = seq ?? Math.max(1, end - LOOKED_AT_MAX);
+  const since = filter.since?.getTime() ?? null;
+  const until = filter.until?.getTime() ?? null;
+  const rows = await sql<FlatRow[]>`
+    select ${columns(sql)} from audit_entries
+    where chain = ${chain} and seq >= ${lookedTo}::bigint and seq < ${end}::bigint
+      and (${action}::text is null or action = ${action}::text
+        or (right(${action}::text, 1) = '.' and starts_with(action, ${action}::text)))
+      and (${target}::text is null or target = ${target}::text)
+      and (${actorId}::text is null or actor_id = ${actorId}::text)
+      and (${since}::bigint is null or at >= ${since}::bigint)
+      and (${until}::bigint is null or at < ${until}::bigint)
+    order by seq desc limit ${take}::int`;
+  return { rows: rows.map(fromFlat), lookedTo: seq === undefined ? lookedTo : 1 };
+}
+
 /**
  * Reads entries oldest first, in pieces, from behind `after` on. The order is total even where somebody has
  * taken the primary key away and put rows in twice: no row is left out at the end of a piece. A piece is

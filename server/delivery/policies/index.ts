@@ -81,6 +81,7 @@ export function createPolicies(replay: Replay): Handlers<Ctx> {
     },
     get: async ({ policyId }, ctx: Ctx) => await present(ctx, await rows.find(ctx, policyId)),
     create: async (request, ctx: Ctx) => await create(ctx, request),
+    check: async ({ document }) => ({ document: documentOf(document) as unknown as JsonObject }),
     updateDocument: async (request, ctx: Ctx) => await updateDocument(ctx, request),
     enable: async ({ policyId }, ctx: Ctx) => await present(ctx, await enable(ctx, policyId, true)),
     disable: async ({ policyId }, ctx: Ctx) => await present(ctx, await enable(ctx, policyId, false)),

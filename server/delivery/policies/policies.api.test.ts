@@ -219,6 +219,16 @@ describe.skipIf(!(await has('postgres')))('policies', () => {
       { where: '/on/0', suggestion: 'deploy' },
       { where: '/rules/0/require', suggestion: 'branch', position: expect.any(Number) },
     ]);
+    const checked = await server.call(`POST /teams/${teamId}/policies/check`, {
+      as: await firstSession(server),
+      body: { document: wrong },
+    });
+    expect([checked.status, checked.body['error']]).toMatchObject([400, { details: { problems } }]);
+    const before = await rowCounts();
+    expect(await sdk.policies.check(teamId, MAIN)).toEqual({
+      document: { ...MAIN, mode: 'enforce', overridable: true },
+    });
+    expect(await rowCounts()).toEqual(before);
     const { id, name } = await policy(MAIN);
     expect(await refused(sdk.policies.create(teamId, { name: name, document: MAIN }))).toContain(
       '409 name_taken',

@@ -12,6 +12,11 @@ export const requests: Requests = {
     fields: ({ teamId }) => ({ teamId, name: 'other', document }),
     gives: 'nothing',
   },
+  'svc.policies.v1.PoliciesService/Check': {
+    fields: ({ teamId }) => ({ teamId, document }),
+    guards: 'nothing',
+    gives: 'nothing',
+  },
   'svc.policies.v1.PoliciesService/UpdateDocument': {
     statements: 13,
     fields: (world) => ({ ...policy(world), document }),

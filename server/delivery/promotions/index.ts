@@ -15,6 +15,7 @@ import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, fill, type EventEffect } from '../../kit/feature.ts';
 import { described, findsById } from '../../kit/search.ts';
 import { inboxSources } from '../../kit/inbox.ts';
+import { overviewSources } from '../../kit/overview.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import { variablesFeature } from '../../apps/variables/index.ts';
 import { artifactsFeature } from '../artifacts/index.ts';
@@ -28,6 +29,7 @@ import { deployed } from './deployed.ts';
 import { ended, endedJob, expire } from './ended.ts';
 import { present, presentForTeam, presentOne } from './present.ts';
 import { pendingPromotions } from './inbox.ts';
+import { environmentsNow } from './overview.ts';
 import { preview } from './preview.ts';
 import { running } from './running.ts';
 import { promotions } from './schema.ts';
@@ -123,6 +125,7 @@ export const promotionsFeature = declareFeature({
     fills: [
       findsById(described(promotions, 'release:read', promotions.version)),
       fill(inboxSources, pendingPromotions),
+      fill(overviewSources, environmentsNow),
     ],
     effects: promotionEffects,
     jobs: [endedJob({ db, clock }), toldJob(db)],

@@ -137,6 +137,23 @@ describe.skipIf(!(await has('postgres')))('the runner that deploys an environmen
     expect(await taker(a)).toBe(a);
   });
 
+  it('is that one and no other while data lies on its machine, also when it is revoked, until the data is given up', async () => {
+    await build(b);
+    await world.db.sql`update host_apps set holds_data = true where environment_id = ${environmentId}`;
+    const id = await world.submitBuild(environmentId);
+    await revoke(b);
+    expect(await taker(a, b)).toBeUndefined();
+    const waiting = (
+      await whyWaiting(world.db.sql, { ...world.settings, runnersOn: () => true }, [{ id }])
+    ).get(id);
+    expect(waiting?.reason).toBe(WaitingReason.DATA_ELSEWHERE);
+    expect(waiting?.detail).toMatch(
+      /^data of its environment lies on the machine of runner box\S+, which is revoked/,
+    );
+    await world.db.sql`update host_apps set holds_data = false where environment_id = ${environmentId}`;
+    expect(await taker(a)).toBe(a);
+  });
+
   it('is any other one once it is revoked while it deploys, and that other one from then on', async () => {
     await build(b);
     await world.submitBuild(environmentId);

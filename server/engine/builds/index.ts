@@ -2,8 +2,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
 import { inboxSources } from '../../kit/inbox.ts';
+import { overviewSources, setupSteps } from '../../kit/overview.ts';
 import { enumWord } from '../../kit/resource/index.ts';
 import { deployApprovals, failedBuilds } from './inbox.ts';
+import { buildMade, buildsNow } from './overview.ts';
 import { foundBuilds } from './search.ts';
 import { createBuildOffers } from './offer.ts';
 import { settings } from './builds.settings.ts';
@@ -27,6 +29,7 @@ import {
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
+import { hostingFeature, hostParts } from '../../apps/hosting/index.ts';
 import { variablesFeature } from '../../apps/variables/index.ts';
 import { registriesFeature } from '../registries/index.ts';
 import { runnersFeature, whyWaiting } from '../runners/index.ts';
@@ -178,6 +181,7 @@ export const buildsFeature = declareFeature({
   name: 'builds',
   on: {
     environments: environmentsFeature,
+    hosting: hostingFeature,
     steps: buildStepsFeature,
     variables: variablesFeature,
     work: workFeature,
@@ -205,9 +209,18 @@ export const buildsFeature = declareFeature({
         fill(inboxSources, failedBuilds),
         fill(
           buildOfferPort,
-          createBuildOffers({ ...registries, builderImage, missingRegistry, sql: db.sql, secrets }),
+          createBuildOffers({
+            ...registries,
+            builderImage,
+            missingRegistry,
+            sql: db.sql,
+            secrets,
+            hostParts: () => system.filled(hostParts),
+          }),
         ),
         fill(openBuildsOf, openBuilds),
+        fill(setupSteps, buildMade),
+        fill(overviewSources, buildsNow(engine.settings)),
       ],
     };
   },

@@ -3,12 +3,12 @@
  * today.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
-import { createHash } from 'node:crypto';
 import {
   BuildOfferSchema,
   type BuildOffer,
   type ImageTarget,
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { addedBy, appOnHost, type HostPart } from '../../apps/hosting/index.ts';
 import { shown, type Row } from '../../kit/resource/index.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
@@ -25,6 +25,8 @@ import { BUILD_LIMITS, openBuildInput, type BuildSpec } from './spec.ts';
 export interface OfferDeps extends Pick<ActsDeps, 'missingRegistry'> {
   readonly sql: SqlTag;
   readonly secrets: Pick<Secrets, 'open'>;
+  /** What features add to an app; asked when all have started. */
+  hostParts(): readonly HostPart[];
   readonly targets: ImageTargets;
   /** Host and port of the service's local registry. */
   readonly localRegistry: string;
@@ -39,6 +41,7 @@ export function createBuildOffers({
   targets,
   builderImage,
   missingRegistry,
+  hostParts,
   ...local
 }: OfferDeps) {
   const { targetFor, holderOf } = withLocalRegistry(targets, local);
@@ -46,8 +49,11 @@ export function createBuildOffers({
     const { workId: id, leaseId, epoch, attempt } = grant;
     // Written by submission alone, from a BuildSpec.
     const spec = grant.spec as unknown as BuildSpec;
-    const [owner] = await sql<Array<{ teamId: string; environmentId: string; inServicePool: boolean }>>`
-      select b.team_id as "teamId", b.environment_id as "environmentId", p.service_pool as "inServicePool"
+    const [owner] = await sql<
+      Array<{ teamId: string; environmentId: string; inServicePool: boolean; added: object | null }>
+    >`
+      select b.team_id as "teamId", b.environment_id as "environmentId", p.service_pool as "inServicePool",
+        (select ${addedBy(sql, hostParts())} from host_apps h where h.environment_id = b.environment_id) as added
       from work_items w join builds b on b.id = w.build_id join runners r on r.id = w.runner_id join teams p on p.id = r.team_id
       where w.id = ${id}`;
     if (owner === undefined || spec.sealed === undefined)
@@ -78,7 +84,8 @@ export function createBuildOffers({
       image,
       deploy: deploy && {
         ...deploy,
-        app: deployApp(deploy.app, teamId, inServicePool),
+        ...owner.added,
+        app: appOnHost(deploy.app, teamId, inServicePool),
         environmentId,
       },
       deployImage,
@@ -88,23 +95,6 @@ export function createBuildOffers({
       shared: inServicePool,
     });
   };
-}
-
-/**
- * Digits of the team's mark, 80 bits: nobody finds an app of his own that gets the mark of another team's.
- */
-const MARK_DIGITS = 20;
-/** Runners take names of so many characters, and a label of a host name may hold as many. */
-const APP_MAX = 63;
-
-/**
- * A runner of the service's pool has apps of many teams: there each goes by a name that no other team's app
- * can have.
- */
-export function deployApp(app: string, teamId: string, inServicePool: boolean): string {
-  if (!inServicePool) return app;
-  const mark = createHash('sha256').update(`${teamId}/${app}`).digest('hex').slice(0, MARK_DIGITS);
-  return `${app.slice(0, APP_MAX - MARK_DIGITS - 1)}-${mark}`;
 }
 
 function imageTarget(

@@ -7,6 +7,7 @@ import type { SqlTag } from '../../base/db/index.ts';
 import { shown } from '../../kit/resource/index.ts';
 import type { Waiting } from '../runners/index.ts';
 import {
+  currentItems,
   DEPLOYING,
   PUBLISHING,
   shownSelector,
@@ -103,6 +104,18 @@ export async function findBuilds(
     ${selectBuilds(sql)}
     where b.id = any(${[...ids]}::text[]) and b.team_id = any(${scope.teamIds}::text[])`;
   return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Returns builds whose item has not ended, as `currentItems` selects them. */
+export async function currentBuilds(
+  sql: SqlTag,
+  scope: TeamScope,
+  { teamId, take }: { readonly teamId: string; readonly take: number },
+): Promise<readonly BuildRow[]> {
+  const current = currentItems(sql, { teamId: requireTeam(scope, teamId), kind: 'build', take });
+  return await sql<BuildRow[]>`
+    ${selectBuilds(sql)}
+    where b.team_id = ${teamId} and b.id in (select i.build_id from work_items i where i.id in (${current}))`;
 }
 
 /** Returns builds, newest first. */

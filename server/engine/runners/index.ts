@@ -4,6 +4,7 @@ import { apiKeysFeature } from '../../access/apikeys/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import type { ProcessSettings } from '../../base/settings.ts';
 import { declareFeature, fill } from '../../kit/feature.ts';
+import { overviewSources, setupSteps } from '../../kit/overview.ts';
 import { limitsFeature } from '../limits/index.ts';
 import { runnerGroupsFeature } from '../runnergroups/index.ts';
 import { createEnroll, purgeTokens, issueToken } from './enroll.ts';
@@ -24,12 +25,15 @@ import { clearStrikes, pause, place, requestDiagnostics, resume, type Changed } 
 import { diagnose } from './diagnose.ts';
 import { listHistory } from './history.ts';
 import { createRosterWatches, eventsOf } from './live.ts';
+import { regionHasRunners, runnerEnrolled, runnersNow } from './overview.ts';
 import { findRunner, listRunners, toMessage, type RunnerInTeam } from './row.ts';
 import { teamHealth } from './team-health.ts';
 
 export { createEnroll } from './enroll.ts';
 export type { Enroll } from './enroll.ts';
-export { whyWaiting } from './waiting.ts';
+export { chooseHostRunner, hostRunnerOf } from './host-runner.ts';
+export type { HostRunner } from './host-runner.ts';
+export { waitingWords, whyWaiting } from './waiting.ts';
 export type { Waiting } from './waiting.ts';
 
 export interface RunnersDeps {
@@ -198,7 +202,13 @@ export const runnersFeature = declareFeature({
       ],
       loops: [() => startWatch({ sql: db.sql, clock, settings, onError })],
       purges: [async () => await purgeTokens(db.sql)],
-      fills: [foundRunners, fill(enrollPort, createEnroll({ ...system, settings, runnersPerTeamMax }))],
+      fills: [
+        foundRunners,
+        fill(enrollPort, createEnroll({ ...system, settings, runnersPerTeamMax })),
+        fill(setupSteps, regionHasRunners(settings)),
+        fill(setupSteps, runnerEnrolled),
+        fill(overviewSources, runnersNow(settings)),
+      ],
     };
   },
 });

@@ -20,7 +20,7 @@ const REVOKED_SHOWN_DAYS = 90;
 
 const columns = (sql: SqlTag) => sql`
   r.id, r.team_id as "teamId", r.name, runner_labels(r) as labels, r.set_labels as "setLabels", r.group_id as "groupId",
-  (select g.name from runner_groups g where g.id = r.group_id) as "groupName", r.version, r.isolation, r.executor, r.draining, r.not_ready as "notReady", r.strikes,
+  (select g.name from runner_groups g where g.id = r.group_id) as "groupName", r.version, r.isolation, r.executor, r.host, r.draining, r.not_ready as "notReady", r.strikes,
   r.diagnostics, r.paused_at as "pausedAt", r.paused_until as "pausedUntil", r.pause_note as "pauseNote", r.enrolled_at as "enrolledAt",
   r.last_heartbeat_at as "lastHeartbeatAt", r.last_seen_at as "lastSeenAt", r.revoked_at as "revokedAt",
   (select count(*)::int from work_items w where w.runner_id = r.id and w.lease_id is not null) as leases`;

@@ -26,6 +26,21 @@ export interface Diagnostics {
   readonly at: string;
 }
 
+/** HostFacts of the contract, in JSON. */
+export interface HostFacts {
+  readonly edge?: {
+    readonly driver: string;
+    readonly httpPort: number;
+    readonly httpsPort: number;
+    readonly addresses: readonly string[];
+    readonly acmeDirectory: string;
+    readonly solvers: readonly string[];
+  };
+  readonly mountRoots: readonly string[];
+  readonly databases: boolean;
+  readonly volumes: boolean;
+}
+
 export const runners = pgTable(
   'runners',
   {
@@ -49,6 +64,8 @@ export const runners = pgTable(
     /** `container`, `namespaces`, or empty until the daemon reported it. */
     isolation: text('isolation').notNull().default(''),
     executor: text('executor').notNull().default(''),
+    /** It says what the machine can host beside apps; null where the daemon knows nothing of that. */
+    host: jsonb('host').$type<HostFacts>(),
     bootId: text('boot_id').notNull().default(''),
     draining: boolean('draining').notNull().default(false),
     notReady: text('not_ready')

@@ -10,7 +10,7 @@ import {
   type Waiting as WaitingMessage,
 } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import { enumNumber, type Row } from '../../kit/resource/index.ts';
+import { enumNumber, enumWord, type Row } from '../../kit/resource/index.ts';
 import type { Fragment } from '../../base/sql.ts';
 import { boundRunner, heldOf, isTurn, type Selector, type WorkSettings } from '../work/index.ts';
 import { poolFacts, type Blocked, type PoolFacts } from './pool-facts.ts';
@@ -40,6 +40,8 @@ interface ItemFacts extends PoolFacts {
    * deployed there.
    */
   readonly boundTo: string | null;
+  /** That runner is revoked, or of another pool, and data of the environment lies on its machine. */
+  readonly dataElsewhere: boolean;
   readonly kind: 'run' | 'build';
   readonly selector: Selector;
   /** It is a label that no runner has at all, if there is one, where none has what the item asks for. */
@@ -71,7 +73,7 @@ export async function whyWaiting(
       from work_items w join teams t on t.id = w.pool_id
       where w.id = any(${items.map(({ id }) => id)}::text[]) and w.state = 'queued'
     )
-    select i.id, i.kind, i.selector, i."needsContainer", i."servicePool", i."notBefore", i."environmentBusy", b.name as "boundTo", f.*,
+    select i.id, i.kind, i.selector, i."needsContainer", i."servicePool", i."notBefore", i."environmentBusy", b.name as "boundTo", coalesce(b.revoked_at is not null or b.team_id <> i.pool_id, false) as "dataElsewhere", f.*,
       case when f.enrolled = 0 then ${missingLabel(sql)} end as missing,
       exists (select from runner_groups g where g.team_id = i.pool_id and g.name = i.selector ->> 'group') as "groupExists",
       ${limitReached(sql)} as limit, case when i."servicePool" then ${itemsBefore(sql)} end as before
@@ -275,10 +277,16 @@ function switchedOff(servicePool: boolean, settings: WaitingSettings): Waiting |
   return undefined;
 }
 
+const dataElsewhere = ({ boundTo }: ItemFacts): Waiting => ({
+  reason: WaitingReason.DATA_ELSEWHERE,
+  detail: `data of its environment lies on the machine of runner ${boundTo}, which is revoked or of another region; bring the data over and delete the storage that is left behind, which an admin does, then it goes to any runner`,
+});
+
 export function reasonOf(facts: ItemFacts, settings: WaitingSettings): Waiting {
   const { servicePool, needsContainer, blocked } = facts;
   const off = switchedOff(servicePool, settings);
   if (off !== undefined) return off;
+  if (facts.dataElsewhere) return dataElsewhere(facts);
   const bound = boundWaiting(facts, settings);
   if (bound !== undefined) return bound;
   if (facts.enrolled === 0 && asks(facts.selector)) return noMatch(facts);
@@ -339,4 +347,12 @@ export function reasonOf(facts: ItemFacts, settings: WaitingSettings): Waiting {
     reason: WaitingReason.DISPATCHING,
     detail: 'a runner is free and is being offered it; nothing has to be done',
   };
+}
+
+/** Says of work at a glance why it waits. */
+export function waitingWords(waiting: Waiting | undefined) {
+  if (waiting === undefined) return {};
+  const { reason, detail } = waiting;
+  const word = typeof reason === 'string' ? reason : enumWord(WaitingReasonSchema, reason);
+  return { waitingReason: word, waitingDetail: detail };
 }

@@ -1,6 +1,7 @@
 /** Sandbox runs as their team sees them. */
 import { foundRuns } from './search.ts';
-import { declareFeature } from '../../kit/feature.ts';
+import { declareFeature, fill } from '../../kit/feature.ts';
+import { overviewSources, setupSteps } from '../../kit/overview.ts';
 import {
   LogEventSchema,
   SandboxRunsService,
@@ -25,6 +26,7 @@ import {
   type Wake,
   type WorkSettings,
 } from '../work/index.ts';
+import { runsNow, runSucceeded } from './overview.ts';
 import { createRun, type CreateDeps } from './create.ts';
 import { findRun, listRuns, toMessage, type RunRow } from './row.ts';
 import { shown } from '../../kit/resource/index.ts';
@@ -107,7 +109,7 @@ export const sandboxRunsFeature = declareFeature({
   },
   start: (system, { work: { engine }, registries: { localRegistry } }) => ({
     services: [createSandboxRuns({ ...system, ...engine, localRegistry })],
-    fills: [foundRuns],
+    fills: [foundRuns, fill(setupSteps, runSucceeded), fill(overviewSources, runsNow(engine.settings))],
   }),
 });
 

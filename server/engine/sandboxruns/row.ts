@@ -8,7 +8,14 @@ import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { shown } from '../../kit/resource/index.ts';
 import type { Waiting } from '../runners/index.ts';
-import { shownSelector, type Placement, type RunSpec, type WorkItem, type WorkState } from '../work/index.ts';
+import {
+  currentItems,
+  shownSelector,
+  type Placement,
+  type RunSpec,
+  type WorkItem,
+  type WorkState,
+} from '../work/index.ts';
 
 type Shown =
   | 'id'
@@ -108,6 +115,17 @@ export async function listRuns(
     select ${columns(sql)} from work_items w left join runners r on r.id = w.runner_id
     where w.team_id = ${requireTeam(scope, teamId)} and w.kind = 'run' ${behind} ${only}
     order by w.created_at desc nulls last, w.id desc nulls last limit ${take}::int`;
+}
+
+/** Returns runs that have not ended, as `currentItems` selects them. */
+export async function currentRuns(
+  sql: SqlTag,
+  scope: TeamScope,
+  { teamId, take }: { readonly teamId: string; readonly take: number },
+): Promise<readonly RunRow[]> {
+  const current = currentItems(sql, { teamId: requireTeam(scope, teamId), kind: 'run', take });
+  return await sql<RunRow[]>`
+    select ${columns(sql)} from work_items w left join runners r on r.id = w.runner_id where w.id in (${current})`;
 }
 
 const UINT32_MAX = 4_294_967_295;

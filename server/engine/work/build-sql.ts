@@ -25,18 +25,13 @@ export function isTurn(sql: SqlTag): Fragment {
 /**
  * The runner that alone may have the item `w`; null: any may. An item that deploys goes to the machine on
  * which its environment was deployed last, or that one would go on serving the old version. Read at each
- * claim, so that a runner that is revoked, or a team that moves to another pool, frees what waits.
+ * claim, so that a runner that is revoked, or a team that moves to another pool, frees what waits, unless
+ * data of the environment lies there.
  */
 export function boundRunner(sql: SqlTag): Fragment {
   return sql`(
-    select case when r.revoked_at is null and r.team_id = w.pool_id then r.id end
-    from builds mine
-    cross join lateral (
-      select o.deploy_runner_id as id from builds o
-      where o.environment_id = mine.environment_id and o.deploy_runner_id is not null
-      order by o.number desc limit 1
-    ) last
-    join runners r on r.id = last.id
+    select case when h.holds_data or (r.revoked_at is null and r.team_id = w.pool_id) then r.id end
+    from builds mine join host_apps h on h.environment_id = mine.environment_id join runners r on r.id = h.runner_id
     where mine.id = w.build_id and w.spec ? 'deploy')`;
 }
 

@@ -36,6 +36,7 @@ describe.skipIf(!(await has('postgres')))('dispatch', () => {
       wake: createWake(),
       features,
       enroll: async () => ({ runnerId: 'rnr_enrolled' }),
+      hostParts: () => [],
       buildOffer: async ({ workId }) => await Promise.resolve({ id: workId }),
       wakeRelay: () => undefined,
       onError: (error) => {

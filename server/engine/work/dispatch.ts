@@ -3,7 +3,7 @@
  * together, and tells those who wait for its outcome; nothing is kept between calls, so that any server
  * answers any call.
  */
-import { create, type DescMessage, type Message, type MessageInitShape } from '@bufbuild/protobuf';
+import { create, toJson, type DescMessage, type Message, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
   CALLS,
@@ -18,18 +18,24 @@ import {
   type OfferSchema,
 } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import {
+  HostFactsSchema,
   LeaseStateSchema,
+  ObservedAppSchema,
+  SyncHostResponseSchema,
   type BuildOfferSchema,
   type BuildResult,
+  type HostFacts,
   type IntervalsSchema,
   type LeaseState,
+  type SyncHostResponse,
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { apiError, toApiError } from '@svc/proto/http/errors.ts';
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Clock } from '../../base/clock.ts';
 import { mapDatabaseError, type Database } from '../../base/db/index.ts';
-import { enumNumber } from '../../kit/resource/index.ts';
+import { enumNumber, given, shown, type Row } from '../../kit/resource/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
+import type { HostPart } from '../../apps/hosting/index.ts';
 import { imageEvidence } from '../evidence/index.ts';
 import { createAppendLogs } from './append-logs.ts';
 import { asCurrentProcess } from './boot.ts';
@@ -45,6 +51,7 @@ import { createReport } from './report.ts';
 import { runOffer } from './run-spec.ts';
 import type { WorkSettings } from './settings.ts';
 import type { RunnerRef } from './sql.ts';
+import { createSyncHost } from './sync-host.ts';
 import type { Wake } from './wake.ts';
 
 export interface DispatchDeps {
@@ -60,6 +67,8 @@ export interface DispatchDeps {
   buildOffer(grant: Grant, offerMs: number): Promise<MessageInitShape<typeof BuildOfferSchema>>;
   /** See runners/enroll.ts. */
   readonly enroll: One<'enroll'>;
+  /** What features add to the documents of apps; asked when all have started. */
+  hostParts(): readonly HostPart[];
   /** Something is due for a hint. */
   wakeRelay(): void;
   /** A notice that could not be sent; what it would have said is found out a moment later anyway. */
@@ -97,6 +106,10 @@ function required<T>(message: T | undefined, field: string): T {
   return message;
 }
 
+/** All fields stand in what is stored, those that are empty, too. */
+const storedHost = (host: HostFacts): object =>
+  toJson(HostFactsSchema, host, { alwaysEmitImplicit: true }) as object;
+
 /** Input of the statement, from a heartbeat as the wire has it. */
 function heartbeatInput({ caller, heartbeat }: Ask<'heartbeat'>): HeartbeatInput {
   const { leases, draining, diagnostics, facts, labels } = required(heartbeat, 'heartbeat');
@@ -109,7 +122,7 @@ function heartbeatInput({ caller, heartbeat }: Ask<'heartbeat'>): HeartbeatInput
       deployCliVersion: diagnostics.deployCliVersion,
       workspaceFreeMb: diagnostics.workspaceFreeMb,
     },
-    facts,
+    facts: facts && { ...facts, host: facts.host && storedHost(facts.host) },
     // A map cannot be absent on the wire: an empty one says nothing.
     labels: Object.keys(labels).length === 0 ? undefined : labels,
   };
@@ -143,6 +156,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     heartbeat: serve('heartbeat', heartbeat),
     appendLogs: serve('appendLogs', appendLogs),
     report: serve('report', reportCall(deps)),
+    syncHost: serve('syncHost', syncHostCall(deps)),
   };
 }
 
@@ -262,6 +276,7 @@ function leaseCalls(deps: DispatchDeps): { heartbeat: One<'heartbeat'>; appendLo
           upgradeRecommended: row.upgradable,
           minVersion: settings.minVersion,
           recommendedVersion: settings.recommendedVersion,
+          hostRevision: row.hostRevision,
         },
         intervals: intervals(settings),
         serverTime: timestampFromDate(clock.now()),
@@ -296,5 +311,25 @@ function reportCall(deps: DispatchDeps): One<'report'> {
     if (done.strikes !== undefined && done.strikes >= settings.strikesMax)
       queue.publishControl({ type: 'runner_changed', runnerId }).catch(onError);
     return { accepted: true, repeated: done.repeated };
+  };
+}
+
+/** A runner calls again by itself after so long, whatever its heartbeats answer. */
+const SYNC_EVERY_MS = 300_000;
+
+function syncHostCall({ db, settings, hostParts }: DispatchDeps): One<'syncHost'> {
+  const sync = createSyncHost(db.sql, settings, hostParts);
+  return async ({ caller, host }) => {
+    const { have, observed, removed } = required(host, 'host');
+    const seen = observed.map((app) => ({ revision: 0, ...given(ObservedAppSchema, app) }));
+    const row = await asCurrentProcess(db.sql, { ...callerOf(caller), have, observed: seen, removed }, sync);
+    const { revision, apps, tombstones, more } = row;
+    return shown(SyncHostResponseSchema, {
+      revision,
+      apps,
+      tombstones,
+      more,
+      nextMs: SYNC_EVERY_MS,
+    } as Row<SyncHostResponse>);
   };
 }

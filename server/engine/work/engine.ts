@@ -3,6 +3,7 @@ import type { SettingsOf } from '@svc/proto/process/settings.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { teamsFeature, teamWork } from '../../access/teams/index.ts';
 import { environmentsFeature } from '../../apps/environments/index.ts';
+import { hostingFeature, hostParts } from '../../apps/hosting/index.ts';
 import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
 import { switchesFeature } from '../../switches/index.ts';
 import { evidenceFeature } from '../evidence/index.ts';
@@ -54,6 +55,7 @@ export const workFeature = declareFeature({
     switches: switchesFeature,
     teams: teamsFeature,
     environments: environmentsFeature,
+    hosting: hostingFeature,
     limits: limitsFeature,
     evidence: evidenceFeature,
   },
@@ -93,6 +95,7 @@ export const workFeature = declareFeature({
         ...engine,
         features: switches,
         enroll: async (...asked) => await filledOnce(system, enrollPort)(...asked),
+        hostParts: () => system.filled(hostParts),
         buildOffer: async (...asked) => await filledOnce(system, buildOfferPort)(...asked),
       }),
       loops: [

@@ -44,6 +44,7 @@ describe('the internal port', () => {
     heartbeat: unused,
     appendLogs: unused,
     report: unused,
+    syncHost: unused,
     watchFeatures: unused,
   };
   beforeAll(async () => {

@@ -55,11 +55,15 @@ export interface HeartbeatInput extends RunnerRef, Signed {
         readonly arch: string;
         readonly isolation: string;
         readonly executor: string;
+        /** HostFacts of the contract, as it is stored. */
+        readonly host?: object | undefined;
       };
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface HeartbeatOutcome extends CallingRunner {
+  /** It is that of all that the runner should host; see apps/hosting. */
+  readonly hostRevision: number;
   /** They stand in the order of the request. */
   readonly leases: ReadonlyArray<LeaseRef & { readonly status: LeaseStatus }>;
 }
@@ -69,6 +73,7 @@ export type Heartbeat = (input: HeartbeatInput) => Promise<HeartbeatOutcome | un
 
 interface Row extends CallingRunner, Freshness {
   readonly id: string | null;
+  readonly hostRevision: number;
   /** `<id> <epoch>` of what was renewed, and of what was found cancelled. */
   readonly renewed: string[];
   readonly cancelled: string[];
@@ -115,7 +120,8 @@ function noteRunners(sql: SqlTag): Fragment {
         diagnostics = coalesce(a.diagnostics || jsonb_build_object('at', now()), r.diagnostics),
         diagnostics_requested_at = case when a.diagnostics is null then r.diagnostics_requested_at end,
         version = coalesce(a.version, r.version), os = coalesce(a.os, r.os), arch = coalesce(a.arch, r.arch),
-        isolation = coalesce(a.isolation, r.isolation), executor = coalesce(a.executor, r.executor), labels = coalesce(a.labels, r.labels)
+        isolation = coalesce(a.isolation, r.isolation), executor = coalesce(a.executor, r.executor),
+        host = case when a.version is null then r.host else a.host end, labels = coalesce(a.labels, r.labels)
       from me join asked a on a.n = me.n
       where r.id = me.id and me.current
     )`;
@@ -126,7 +132,7 @@ async function beatTogether(
   settings: WorkSettings,
   inputs: readonly HeartbeatInput[],
 ): Promise<readonly Row[]> {
-  const types = sql`runner_id text, boot_id text, draining_now boolean, diagnostics jsonb, labels jsonb, version text, os text, arch text, isolation text, executor text`;
+  const types = sql`runner_id text, boot_id text, draining_now boolean, diagnostics jsonb, labels jsonb, version text, os text, arch text, isolation text, executor text, host jsonb`;
   const told = inputs.flatMap(({ leases }, n) =>
     leases.map(({ id, epoch, phase = 0, phaseOffset = null }) => ({
       n,
@@ -173,6 +179,7 @@ async function beatTogether(
     ${noteRunners(sql)}
     select a.n, ${freshness(sql)}, me.id,
       me.revoked, me.current, me.draining, me.paused, me.flagged, me.outdated, me.upgradable, me.diagnostics_wanted,
+      coalesce((select v.revision from host_revisions v where v.runner_id = me.id), 0) as "hostRevision",
       coalesce(h.renewed, '{}') as renewed, coalesce(h.cancelled, '{}') as cancelled
     from asked a left join me on me.n = a.n left join (
       select n, array_agg(id || ' ' || epoch) filter (where not cancel) as renewed, array_agg(id || ' ' || epoch) filter (where cancel) as cancelled

@@ -16,7 +16,7 @@ export {
 export type { FollowDeps, FollowOptions, Output, OutputPosition } from './follow-logs.ts';
 export { startDispatchGrpc } from './grpc.ts';
 export { DEPLOYING, PUBLISHING, isolationWord, stateWord } from './words.ts';
-export { DEFAULT_PLACEMENT, placementOf, shownSelector, waitingItems } from './routes.ts';
+export { currentItems, DEFAULT_PLACEMENT, placementOf, shownSelector, waitingItems } from './routes.ts';
 export type { Placement } from './routes.ts';
 export { revokeRunner } from './revoke.ts';
 export { sealInput } from './run-spec.ts';

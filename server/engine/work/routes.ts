@@ -8,6 +8,7 @@
  * longer than any statement lasts, and nothing queued or held is under it.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
+import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { WorkSelectorSchema, type WorkSelector } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { given } from '../../kit/resource/index.ts';
@@ -97,6 +98,30 @@ export function waitingItems(sql: SqlTag, teamId: string, columns: Fragment): Fr
       select ${columns} from work_items w where w.route_id = o.id and w.team_id = ${teamId} and w.state = 'queued' offset 0
     ) w
     where o.pool_id in (select ${teamId} union select s.id from teams s where s.service_pool)`;
+}
+
+/**
+ * Selects the ids of items of a team that have not ended: the newest that runners have, and those that are
+ * next of what waits, as many of each.
+ */
+export function currentItems(
+  sql: SqlTag,
+  { teamId, kind, take }: { readonly teamId: string; readonly kind: WorkKind; readonly take: number },
+): Fragment {
+  return sql`
+    (
+      select q.id from work_routes o cross join lateral (
+        select w.id, w.priority from work_items w where w.route_id = o.id and w.team_id = ${teamId} and w.state = 'queued'
+        order by w.priority desc nulls last, w.id limit ${take}::int
+      ) q
+      where o.kind = ${kind} and o.pool_id in (select ${teamId} union select s.id from teams s where s.service_pool)
+      order by q.priority desc, q.id limit ${take}::int
+    )
+    union all
+    (
+      select w.id from work_items w where w.team_id = ${teamId} and w.kind = ${kind} and w.lease_id is not null and w.offers > 0
+      order by w.id desc limit ${take}::int
+    )`;
 }
 
 /** Removes what nobody uses any more. Returns how many. */

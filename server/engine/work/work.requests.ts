@@ -17,6 +17,7 @@ export const machineCalls: Readonly<Record<string, Gives | 'nothing'>> = {
   'svc.dispatch.v1.DispatchService/Poll': 'nothing',
   'svc.dispatch.v1.DispatchService/Report': 'nothing',
   'svc.dispatch.v1.DispatchService/ResolveKey': 'nothing',
+  'svc.dispatch.v1.DispatchService/SyncHost': 'nothing',
   'svc.dispatch.v1.DispatchService/WatchFeatures': 'nothing',
   'svc.runner.v1.RunnerService/BuildLogs': 'nothing',
   'svc.runner.v1.RunnerService/BuildPoll': 'nothing',
@@ -32,4 +33,5 @@ export const machineCalls: Readonly<Record<string, Gives | 'nothing'>> = {
   'svc.runner.v1.RunnerService/Poll': 'nothing',
   'svc.runner.v1.RunnerService/Report': 'nothing',
   'svc.runner.v1.RunnerService/ReportsOfMany': 'nothing',
+  'svc.runner.v1.RunnerService/SyncHost': 'nothing',
 };

@@ -7,7 +7,8 @@ import {
 } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { declareFeature, filledOnce, port, type System } from '../../kit/feature.ts';
+import { declareFeature, fill, filledOnce, port, type System } from '../../kit/feature.ts';
+import { overviewSources } from '../../kit/overview.ts';
 import { amountsFeature, type Pricing } from '../amounts/index.ts';
 import { accountsFeature } from '../../access/accounts/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
@@ -21,7 +22,7 @@ import { anomalies } from './anomalies.ts';
 import { anomalyJob, startAnomalySweep } from './anomaly-watch.ts';
 import { explain } from './explain.ts';
 import { createExports } from './export.ts';
-import { summary } from './summary.ts';
+import { monthToDate, summary } from './summary.ts';
 import { createVerify } from './verify.ts';
 
 export { entryShown } from './credit.ts';
@@ -75,6 +76,7 @@ export const costsFeature = declareFeature({
   },
   start: (system, { amounts: { pricing } }) => ({
     services: [createCosts(system, pricing)],
+    fills: [fill(overviewSources, monthToDate(pricing))],
     jobs: [anomalyJob({ ...system, ...pricing })],
     loops: [() => startAnomalySweep(system)],
   }),

@@ -1,13 +1,16 @@
 /** This file answers with the costs of a time: their sums, so that parts sum to the whole, and a forecast. */
+import { create } from '@bufbuild/protobuf';
 import {
   CostSummarySchema,
   type CostDay,
   type CostPart,
   type CostSummary,
+  SummaryRequestSchema,
   type SummaryRequest,
 } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { publishedUntil } from '../../kit/events/index.ts';
 import type { Ctx } from '../../kit/context.ts';
+import type { OverviewSource } from '../../kit/overview.ts';
 import { shown, type Row } from '../../kit/resource/index.ts';
 import { decimalOf, decimalsOf, netCentsOf, shared } from '../amounts/index.ts';
 import { dayOf, METERED, monthOf } from '../metering/index.ts';
@@ -38,6 +41,19 @@ export async function summary(request: SummaryRequest, ctx: Ctx, pricing: Pricin
   const decimals = decimalsOf(currency);
   return shown(CostSummarySchema, { ...days, currency, decimals, asOf, forecast, ...parts });
 }
+
+/** Says what the month has cost so far. */
+export const monthToDate = (pricing: Pricing): OverviewSource => ({
+  scope: 'cost:read',
+  read: async (ctx, { teamId }) => {
+    const { currency, decimals, net, forecast } = await summary(
+      create(SummaryRequestSchema, { teamId }),
+      ctx,
+      pricing,
+    );
+    return { monthToDate: { currency, decimals, net, forecastNet: forecast?.net } };
+  },
+});
 
 function spentByDay(sums: readonly Sum[]): ReadonlyMap<string, Spent> {
   return new Map(

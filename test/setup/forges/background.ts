@@ -8,6 +8,7 @@ import {
   unsubscribeJob,
   type SubscriptionDeps,
 } from '../../../server/connect/connections/webhook/subscribe.ts';
+import { listJob, planJob, type RepositoryDeps } from '../../../server/apps/repositories/jobs.ts';
 import { discoverJob } from '../../../server/connect/discovery/handler.ts';
 import { pollJob } from '../../../server/connect/runs/health.ts';
 import { createWorker, type JobKind } from '../../../server/kit/jobs/index.ts';
@@ -31,26 +32,32 @@ export interface WantedConnection {
 export const PUBLIC_URL = 'https://svc.example.com';
 
 /** Requests to repositories' hosts that are made in the background. */
-function ciJobKinds(deps: SubscriptionDeps): readonly JobKind[] {
+function ciJobKinds(deps: SubscriptionDeps & Pick<RepositoryDeps, 'secrets'>): readonly JobKind[] {
   const poll = pollJob({ ...deps, follow: wantCommitStatus });
-  return [discoverJob(deps), subscribeJob(deps), unsubscribeJob(deps), commitStatusJob(deps), poll];
+  const ofHooks = [subscribeJob(deps), unsubscribeJob(deps)];
+  return [discoverJob(deps), ...ofHooks, commitStatusJob(deps), poll, planJob(deps), listJob(deps)];
 }
 
 /** One for the tests of a file, whose fields are there once the hooks before the tests have run. */
-export function ownBackground(): Background {
+export function ownBackground(options?: BackgroundOptions): Background {
   const background = {} as Background;
-  beforeAll(async () => void Object.assign(background, await startBackground()));
+  beforeAll(async () => void Object.assign(background, await startBackground(options)));
   afterEach(async () => await background.clean());
   afterAll(async () => await background.server?.stop());
   return background;
 }
 
-export async function startBackground() {
+export interface BackgroundOptions {
+  /** The server itself goes by the clock that `later` moves. Default: by the real one. */
+  readonly hasOneClock?: boolean;
+}
+
+export async function startBackground({ hasOneClock = false }: BackgroundOptions = {}) {
   const env = { SVC_ROLES: 'api', WEBHOOKS_ALLOW_PRIVATE: 'true', PUBLIC_URLS: PUBLIC_URL };
-  const server = await startTestServer({ env });
-  const { db, dataDir } = server;
   let aheadMs = 0;
   const clock: Clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
+  const server = await startTestServer({ env, ...(hasOneClock && { clock }) });
+  const { db, dataDir } = server;
   const errors: unknown[] = [];
   const forges: FakeForge[] = [];
   const secrets = createSecrets(loadKek(undefined, dataDir));
@@ -69,7 +76,7 @@ export async function startBackground() {
   };
   return {
     server,
-    /** It is moved by `later`; the server itself goes by the real one. */
+    /** It is moved by `later`. */
     clock,
     secrets,
     kind: (name: string): JobKind => {
@@ -85,7 +92,7 @@ export async function startBackground() {
      * Does what is due and what becomes due by that, until nothing is. `others` stand in place of
      * dependencies of this world.
      */
-    work: async (others?: Partial<SubscriptionDeps>): Promise<void> => {
+    work: async (others?: Partial<Omit<SubscriptionDeps, 'secrets'>>): Promise<void> => {
       await catchUp();
       const ours = others === undefined ? kinds : ciJobKinds({ ...deps, ...others });
       const worker = createWorker({ db, kinds: ours, onError }, { signal });
@@ -105,6 +112,8 @@ export async function startBackground() {
     clean: async (): Promise<void> => {
       await Promise.all(forges.splice(0).map(async (forge) => await forge.close()));
       await db.sql`delete from ci_connections`;
+      await db.sql`delete from repository_sources`;
+      await db.sql`delete from repository_refreshes`;
       await db.sql`delete from jobs`;
       if (errors.length > 0) throw new AggregateError(errors.splice(0), 'handlers threw');
     },

@@ -140,7 +140,12 @@ export function testDeployers(
   dataDir: string,
   { log = collectedLog(), ...changes }: Partial<DeployersOptions['settings']> & { log?: Log } = {},
 ): Deployers {
-  const settings = { allowEgress: [], allowUncontainedApps: false, appNetwork: 'contained' as const };
+  const settings = {
+    allowEgress: [],
+    allowUncontainedApps: false,
+    allowMount: [],
+    appNetwork: 'contained' as const,
+  };
   return createDeployers({
     executor: { buildEngine },
     settings: { ...settings, ...changes },

@@ -93,7 +93,9 @@ export interface BuildMachine extends Machine {
 
 export async function startBuildMachine(bundle: Bundle, ...args: string[]): Promise<BuildMachine> {
   const machine = await enrolledMachine();
-  machine.cp.intervals.leaseMs = 15_000;
+  // It is as long as the server's: a second attempt at a build would take the layers of the first, and its
+  // output would lack their steps'.
+  machine.cp.intervals.leaseMs = 60_000;
   return { ...machine, daemon: startBuilder(bundle, machine.home, ...args) };
 }
 

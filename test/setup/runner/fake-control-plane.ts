@@ -18,6 +18,8 @@ import type {
   PollRequest,
   ReportRequest,
   RunOffer,
+  SyncHostReply,
+  SyncHostRequest,
   WorkKind,
 } from '../../../runner/control-plane/wire.ts';
 import {
@@ -36,6 +38,7 @@ import {
 export type FakeCall =
   | 'enroll'
   | 'heartbeat'
+  | 'host'
   | 'poll'
   | 'logs'
   | 'report'
@@ -91,7 +94,14 @@ export class FakeControlPlane {
   revoked = false;
   /** True while it has lost the runner's key, as a restored database has. */
   forgotten = false;
-  directives: { sendDiagnostics?: boolean; paused?: boolean; flagged?: boolean } = {};
+  directives: {
+    sendDiagnostics?: boolean;
+    paused?: boolean;
+    flagged?: boolean;
+    hostRevision?: number;
+  } = {};
+  /** It is answered to each runner that says what it hosts. */
+  host: (said: SyncHostRequest) => SyncHostReply = () => ({ revision: 0 });
   /** The boot id that holds the runner; a heartbeat with another one takes over unless it was seen before. */
   boot: string | undefined;
   /** Answers every call like this while set. */
@@ -222,6 +232,8 @@ async function handle(plane: FakeControlPlane, name: FakeCall, received: Receive
   switch (name) {
     case 'heartbeat':
       return heartbeat(plane, body as HeartbeatRequest);
+    case 'host':
+      return plane.host(body as SyncHostRequest);
     case 'poll':
       return await poll(plane, 'run', received);
     case 'logs':

@@ -57,6 +57,8 @@ export interface ForgeAnswer {
 
 export interface ForgeApi {
   readonly forge: ForgeId;
+  /** Base address of the API, without a slash at its end. */
+  readonly url: string;
   /** The connection's repository: `owner/name`. */
   readonly repositoryPath: string;
   /** The repository below the API's base address, encoded. */
@@ -87,6 +89,7 @@ export function forgeApi(
   const token = openToken(secrets, connection);
   return {
     forge,
+    url: base,
     repositoryPath: connection.repositoryPath,
     repositoryBase: repositoryBase(forge, connection.repositoryPath),
     hasToken: token !== undefined,

@@ -1,6 +1,6 @@
 /** Builds of an environment, newest first. */
 import type { Build, Environment } from '@svc/sdk';
-import { usePolled } from '../../use-last-good.ts';
+import { useRead } from '../../cache.ts';
 import { CardTable, Cell } from '../../table.tsx';
 import { useOlder } from '../../load-older.tsx';
 import { Unread } from '../../reading.tsx';
@@ -11,8 +11,7 @@ import { duration } from '../../words.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { Address } from './address.tsx';
 import { State, Via } from './build-state.tsx';
-import { builds } from './calls.ts';
-import { POLL_MS } from './store.ts';
+import { builds, POLL_MS } from './calls.ts';
 import { useTick } from '../../tick.ts';
 import { hasEnded, shortCommit, tookMs } from './words.ts';
 
@@ -24,7 +23,11 @@ const partOf = ({ builds: items, nextCursor }: Awaited<ReturnType<typeof builds.
 });
 
 export function BuildList({ environment }: { readonly environment: Environment }) {
-  const first = usePolled(async () => await builds.listPage(environment.id, { limit: PAGE }), POLL_MS);
+  const first = useRead(
+    `builds ${environment.id}`,
+    async () => await builds.listPage(environment.id, { limit: PAGE }),
+    POLL_MS,
+  );
   const withOlder = useOlder(async (cursor) =>
     partOf(await builds.listPage(environment.id, { limit: PAGE, cursor })),
   );

@@ -1,7 +1,8 @@
 /** One build: how it stands, where its time went, what it wrote, and what can be done with it. */
 import { useEffect } from 'preact/hooks';
 import type { Build, Environment } from '@svc/sdk';
-import { followPolled, useLastGood } from '../../use-last-good.ts';
+import { useRead } from '../../cache.ts';
+import { followPolled } from '../../live.ts';
 import { Button } from '../../button.tsx';
 import { ifMissing, sentence } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
@@ -17,12 +18,11 @@ import { counted, duration } from '../../words.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { Address } from './address.tsx';
 import { Image, State, Via } from './build-state.tsx';
-import { builds } from './calls.ts';
-import { Dialogs } from './dialogs.tsx';
+import { builds, POLL_MS } from './calls.ts';
+import { useDialogs, type AskAbout } from './dialogs.tsx';
 import { LogView } from '../../parts/log/log-view.tsx';
 import { buildOutput } from './output.ts';
 import { Phases } from './phases.tsx';
-import { ask, dialog, POLL_MS } from './store.ts';
 import { useTick } from '../../tick.ts';
 import { hasEnded, PHASE, tookMs } from './words.ts';
 
@@ -33,7 +33,9 @@ export interface BuildViewProps {
 }
 
 export function BuildView({ environment, buildId, session }: BuildViewProps) {
-  const read = useLastGood(
+  const { ask, asked } = useDialogs();
+  const read = useRead(
+    `build ${buildId}`,
     async () => await ifMissing('absent' as const, async () => await builds.get(environment.id, buildId)),
   );
   const build = read.data.value;
@@ -64,7 +66,7 @@ export function BuildView({ environment, buildId, session }: BuildViewProps) {
       </header>
       <StaleNotice of={read} />
       <Verdict build={build} />
-      <Actions build={build} session={session} />
+      <Actions build={build} session={session} ask={ask} />
       <div class="build-parts">
         <Facts build={build} now={now} />
         <Phases build={build} now={now} deploys={environment.deploy !== undefined} />
@@ -74,13 +76,9 @@ export function BuildView({ environment, buildId, session }: BuildViewProps) {
         source={buildOutput(build, () => void read.load())}
         of={`build ${build.number}`}
         command="svc builds logs"
+        hasFailed={build.state === 'failed'}
       />
-      {dialog.value !== undefined && (
-        <Dialogs
-          dialog={dialog.value}
-          onDone={(answered) => answered.id === build.id && read.set(answered)}
-        />
-      )}
+      {asked}
     </div>
   );
 }
@@ -138,7 +136,13 @@ function Flaws({ build: { logMissingBytes, logMismatch } }: { readonly build: Bu
   );
 }
 
-function Actions({ build, session }: { readonly build: Build; readonly session: SignedIn }) {
+interface ActionsProps {
+  readonly build: Build;
+  readonly session: SignedIn;
+  readonly ask: AskAbout;
+}
+
+function Actions({ build, session, ask }: ActionsProps) {
   const role = roleIn(session, build.teamId);
   if (role === 'viewer') return null;
   const decides = isAdmin(role);

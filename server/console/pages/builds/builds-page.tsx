@@ -6,8 +6,7 @@ import { projectHref } from '../../place.ts';
 import { follow } from '../../router.ts';
 import { BuildList } from './build-list.tsx';
 import { BuildView } from './build-view.tsx';
-import { Dialogs } from './dialogs.tsx';
-import { ask, dialog } from './store.ts';
+import { useDialogs } from './dialogs.tsx';
 
 export function BuildsPage({ session, place: { environment, rest } }: PageProps) {
   if (environment === undefined) return null;
@@ -20,6 +19,7 @@ export function BuildsPage({ session, place: { environment, rest } }: PageProps)
 }
 
 function Builds({ environment }: { readonly environment: Environment }) {
+  const { ask, asked } = useDialogs();
   return (
     <div class="builds">
       <h1>Builds</h1>
@@ -37,7 +37,7 @@ function Builds({ environment }: { readonly environment: Environment }) {
         </div>
       </div>
       <BuildList key={environment.id} environment={environment} />
-      {dialog.value !== undefined && <Dialogs dialog={dialog.value} />}
+      {asked}
     </div>
   );
 }

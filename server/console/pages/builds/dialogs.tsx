@@ -1,50 +1,66 @@
 /** Dialogs ask before something is done to a build or its environment. */
 import { useSignal } from '@preact/signals';
 import type { Build, Environment } from '@svc/sdk';
+import { invalidate } from '../../cache.ts';
 import { Check } from '../../field.tsx';
-import { Ask } from '../../ask.tsx';
+import { Ask, type AskProps } from '../../ask.tsx';
 import { environmentHref } from '../../place.ts';
 import { navigate } from '../../router.ts';
 import { Image } from './build-state.tsx';
 import { builds } from './calls.ts';
-import { closeDialog, type Dialog } from './store.ts';
 import { shortCommit } from './words.ts';
 
-export interface DialogsProps {
-  readonly dialog: Dialog;
-  /** The build as the server answered it. */
-  readonly onDone?: (build: Build) => void;
+type Dialog =
+  | { readonly kind: 'build' | 'unlock'; readonly environment: Environment }
+  | { readonly kind: 'cancel' | 'rollback' | 'approve' | 'reject' | 'again'; readonly build: Build };
+
+export type AskAbout = (dialog: Dialog) => void;
+
+type OnClose = Pick<AskProps, 'onClose'>;
+
+/** Returns what asks, and what is shown of it. */
+export function useDialogs() {
+  const dialog = useSignal<Dialog | undefined>(undefined);
+  const ask: AskAbout = (next) => {
+    dialog.value = next;
+  };
+  const asked = dialog.value && <Dialogs dialog={dialog.value} onClose={() => (dialog.value = undefined)} />;
+  return { ask, asked };
 }
 
-export function Dialogs({ dialog, onDone = () => undefined }: DialogsProps) {
+function Dialogs({ dialog, onClose }: OnClose & { readonly dialog: Dialog }) {
   switch (dialog.kind) {
     case 'build':
-      return <BuildNow environment={dialog.environment} />;
+      return <BuildNow environment={dialog.environment} onClose={onClose} />;
     case 'unlock':
-      return <Unlock environment={dialog.environment} />;
+      return <Unlock environment={dialog.environment} onClose={onClose} />;
     case 'again':
-      return <Again build={dialog.build} />;
+      return <Again build={dialog.build} onClose={onClose} />;
     case 'cancel':
-      return <Cancel build={dialog.build} onDone={onDone} />;
+      return <Cancel build={dialog.build} onClose={onClose} />;
     case 'rollback':
-      return <Rollback build={dialog.build} />;
+      return <Rollback build={dialog.build} onClose={onClose} />;
     case 'approve':
     case 'reject':
-      return <Decide build={dialog.build} decision={dialog.kind} onDone={onDone} />;
+      return <Decide build={dialog.build} decision={dialog.kind} onClose={onClose} />;
   }
 }
+
+type OfEnvironment = OnClose & { readonly environment: Environment };
+type OfBuild = OnClose & { readonly build: Build };
 
 /** Goes to the build that was begun, and says what it is. */
 async function opened(beginning: Promise<Build>, what: string): Promise<string> {
   const { environmentId, id, number } = await beginning;
+  invalidate();
   navigate(environmentHref(environmentId, 'builds', id));
   return `Build ${number} ${what}.`;
 }
 
-function BuildNow({ environment }: { readonly environment: Environment }) {
+function BuildNow({ environment, onClose }: OfEnvironment) {
   const build = async (): Promise<string> => await opened(builds.create(environment.id), 'is submitted');
   return (
-    <Ask title={`Build ${environment.name} now?`} verb="Build" act={build} onClose={closeDialog}>
+    <Ask title={`Build ${environment.name} now?`} verb="Build" act={build} onClose={onClose}>
       <p>
         Takes the head of <code>{environment.branch}</code>
         {environment.repository !== undefined && (
@@ -63,12 +79,12 @@ function BuildNow({ environment }: { readonly environment: Environment }) {
   );
 }
 
-function Again({ build }: { readonly build: Build }) {
+function Again({ build, onClose }: OfBuild) {
   const commit = build.commit ?? '';
   const again = async (): Promise<string> =>
     await opened(builds.create(build.environmentId, { commit }), 'is submitted');
   return (
-    <Ask title={`Build ${shortCommit(commit)} again?`} verb="Build again" act={again} onClose={closeDialog}>
+    <Ask title={`Build ${shortCommit(commit)} again?`} verb="Build again" act={again} onClose={onClose}>
       <p>
         A new build of the same commit, with the variables and steps that the environment has now. Build{' '}
         {build.number} stays as it is.
@@ -77,9 +93,10 @@ function Again({ build }: { readonly build: Build }) {
   );
 }
 
-function Cancel({ build, onDone }: { readonly build: Build; readonly onDone: (build: Build) => void }) {
+function Cancel({ build, onClose }: OfBuild) {
   const cancel = async (): Promise<string> => {
-    onDone(await builds.cancel(build.environmentId, build.id));
+    await builds.cancel(build.environmentId, build.id);
+    invalidate();
     return `Build ${build.number} is asked to end.`;
   };
   const late = build.state === 'publishing' || build.state === 'deploying';
@@ -89,7 +106,7 @@ function Cancel({ build, onDone }: { readonly build: Build; readonly onDone: (bu
       verb="Cancel the build"
       danger
       act={cancel}
-      onClose={closeDialog}
+      onClose={onClose}
     >
       <p>
         {late
@@ -100,7 +117,7 @@ function Cancel({ build, onDone }: { readonly build: Build; readonly onDone: (bu
   );
 }
 
-function Rollback({ build }: { readonly build: Build }) {
+function Rollback({ build, onClose }: OfBuild) {
   const rollback = async (): Promise<string> =>
     await opened(builds.rollback(build.environmentId, build.id), `rolls back to build ${build.number}`);
   return (
@@ -109,7 +126,7 @@ function Rollback({ build }: { readonly build: Build }) {
       verb="Roll back"
       danger
       act={rollback}
-      onClose={closeDialog}
+      onClose={onClose}
     >
       <p>
         Deploys its image again, in the place of what runs now. Nothing is cloned or built. Variables are
@@ -122,18 +139,11 @@ function Rollback({ build }: { readonly build: Build }) {
   );
 }
 
-function Decide({
-  build,
-  decision,
-  onDone,
-}: {
-  readonly build: Build;
-  readonly decision: 'approve' | 'reject';
-  readonly onDone: (build: Build) => void;
-}) {
+function Decide({ build, decision, onClose }: OfBuild & { readonly decision: 'approve' | 'reject' }) {
   const approve = decision === 'approve';
   const decide = async (): Promise<string> => {
-    onDone(await builds.deployApproval(build.environmentId, build.id, decision));
+    await builds.deployApproval(build.environmentId, build.id, decision);
+    invalidate();
     return approve
       ? `Build ${build.number} is being deployed.`
       : `The deploy of build ${build.number} is rejected.`;
@@ -144,7 +154,7 @@ function Decide({
       verb={approve ? 'Deploy it' : 'Reject it'}
       danger={!approve}
       act={decide}
-      onClose={closeDialog}
+      onClose={onClose}
     >
       <p>
         {approve
@@ -158,10 +168,11 @@ function Decide({
   );
 }
 
-function Unlock({ environment }: { readonly environment: Environment }) {
+function Unlock({ environment, onClose }: OfEnvironment) {
   const force = useSignal(false);
   const unlock = async (): Promise<string> => {
     const { buildId } = await builds.unlock(environment.id, force.value);
+    invalidate();
     return buildId === undefined
       ? `Nothing held up ${environment.name}.`
       : `${environment.name} is free again; ${buildId} had held it.`;
@@ -172,7 +183,7 @@ function Unlock({ environment }: { readonly environment: Environment }) {
       verb={force.value ? 'Cancel and unlock' : 'Unlock'}
       danger={force.value}
       act={unlock}
-      onClose={closeDialog}
+      onClose={onClose}
     >
       <p>
         Builds of an environment run one after the other. This frees it from one that has ended or lost its

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Build } from '@svc/sdk';
-import { linkOf, stepsOf, tookMs } from './words.ts';
+import { levelOf, linkOf, stepsOf, tookMs } from './words.ts';
 
 const at = (second: number): string => new Date(Date.UTC(2026, 10, 20, 12, 0, second)).toISOString();
 const build = (more: Partial<Build>): Build => ({
@@ -96,4 +96,14 @@ describe('stepsOf()', () => {
     expect(shown(failed)).toEqual(['Waiting for a runner waited 5', 'Cloning failed 3']);
     expect(tookMs(failed, now)).toBe(3_000);
   });
+});
+
+describe('levelOf()', () => {
+  it.each([
+    ['==> cloning: cloning https://git.example.com/acme/shop, main', 1],
+    ['==> deploying: deploying shop as container', 1],
+    ['==> step 2 of 3: npm test', 2],
+    ['==> at commit 4be1c9d', undefined],
+    ['==> testing: mine', undefined],
+  ] as const)('%s', (line, level) => expect(levelOf(line)).toBe(level));
 });

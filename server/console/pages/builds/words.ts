@@ -20,6 +20,13 @@ export const PHASE: Readonly<Record<Phase, string>> = {
   deploying: 'Deploying',
 };
 
+const PHASE_LINE = new RegExp(`^==> (?:${Object.keys(PHASE).join('|')}): `);
+const STEP_LINE = /^==> step \d+ of \d+: /;
+
+/** The runner begins each phase with a line of its own, and within it each build step. */
+export const levelOf = (line: string): 1 | 2 | undefined =>
+  PHASE_LINE.test(line) ? 1 : STEP_LINE.test(line) ? 2 : undefined;
+
 const ENDED: ReadonlySet<BuildState> = new Set(['succeeded', 'failed', 'cancelled']);
 
 export const hasEnded = ({ state }: Pick<Build, 'state'>): boolean => ENDED.has(state);

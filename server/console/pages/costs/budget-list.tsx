@@ -1,17 +1,17 @@
 /** This view lists the budgets of a team, each as a meter that has its figures. */
 import type { Budget, CostSummary, Team } from '@svc/sdk';
 import { Button } from '../../button.tsx';
-import { ask, mayBill } from './store.ts';
-import { amount, scopeName } from './words.ts';
+import { ask, mayBill } from './question.ts';
+import { amount, scopeName, type Names } from './words.ts';
 
 interface Props {
   readonly team: Team;
   readonly budgets: readonly Budget[];
+  readonly names: Names;
   readonly summary: CostSummary;
 }
 
-export function BudgetList({ team, budgets, summary }: Props) {
-  const names = namesOf(summary);
+export function BudgetList({ team, budgets, names, summary }: Props) {
   return (
     <section class="panel" aria-labelledby="budgets-title" tabIndex={-1}>
       <div class="panel-head">
@@ -40,14 +40,6 @@ export function BudgetList({ team, budgets, summary }: Props) {
         </ul>
       )}
     </section>
-  );
-}
-
-export function namesOf({ byProject, byEnvironment }: CostSummary): ReadonlyMap<string, string> {
-  return new Map(
-    [...byProject, ...byEnvironment].flatMap(({ id, name }) =>
-      id === undefined || name === undefined ? [] : [[id, name]],
-    ),
   );
 }
 

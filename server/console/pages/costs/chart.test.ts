@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CostPart, CostSummary } from '@svc/sdk';
-import { barsOf, courseOf, daysOfMonth } from './chart.ts';
+import { courseChart, daysChart, daysOfMonth } from './chart.ts';
 
 const part = (id: string | undefined, list: string): CostPart => ({
   ...(id !== undefined && { id, name: `name of ${id}` }),
@@ -44,54 +44,80 @@ describe('daysOfMonth()', () => {
   });
 });
 
-describe('barsOf()', () => {
-  it('stacks the greatest projects, and the rest in one, up to the highest day', () => {
-    const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
-    const { bars, series, highest } = barsOf(
-      summary({
-        byProject: [...ids.map((id) => part(id, '6')), part(undefined, '1')],
-        byDay: [
-          dayOf('2026-11-02', [part('a', '6'), { ...part(undefined, '2'), others: 2 }]),
-          dayOf('2026-11-03', [part('b', '3'), part(undefined, '1')]),
-        ],
-      }),
-    );
-    expect(series.map(({ id, others }) => id ?? others)).toEqual(['a', 'b', 'c', 'd', 'e', 2]);
-    expect(highest).toBe(8);
-    expect(bars).toHaveLength(30);
-    expect(bars[0]!.segments).toEqual([]);
-    expect(bars[1]!.segments).toEqual([
-      { series: 0, from: 0, size: 0.75 },
-      { series: 5, from: 0.75, size: 0.25 },
+const hrefOf = (day: string): string => `/${day}`;
+
+describe('daysChart()', () => {
+  const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const month = summary({
+    byProject: [...ids.map((id) => part(id, '6')), part(undefined, '1')],
+    byDay: [
+      dayOf('2026-11-02', [part('a', '6'), { ...part(undefined, '2'), others: 2 }]),
+      dayOf('2026-11-03', [part('b', '3'), part(undefined, '1')]),
+    ],
+  });
+
+  it('has a series for the greatest projects, and one for the rest', () => {
+    const { series, points } = daysChart(month, { anomalies: [], hrefOf });
+    expect(series.map(({ name }) => name)).toEqual([
+      ...ids.slice(0, 5).map((id) => `name of ${id}`),
+      '2 others',
     ]);
-    expect(bars[2]!.segments).toEqual([
-      { series: 1, from: 0, size: 0.375 },
-      { series: 5, from: 0.375, size: 0.125 },
+    expect(points).toHaveLength(30);
+    expect(points.map(({ href }) => href).slice(0, 4)).toEqual([
+      undefined,
+      '/2026-11-02',
+      '/2026-11-03',
+      undefined,
+    ]);
+    expect(series.map(({ values }) => values.slice(0, 3))).toEqual([
+      [undefined, 6, 0],
+      [undefined, 0, 3],
+      ...[0, 0, 0].map(() => [undefined, 0, 0]),
+      [undefined, 2, 1],
     ]);
   });
 
-  it('has no height without costs', () => {
-    expect(barsOf(summary({})).bars.every(({ segments }) => segments.length === 0)).toBe(true);
+  it('leaves a project its colour when ranks change', () => {
+    const colours = (of: CostSummary) =>
+      Object.fromEntries(
+        daysChart(of, { anomalies: [], hrefOf }).series.map(({ name, colour }) => [name, colour]),
+      );
+    const before = colours(month);
+    const after = colours({ ...month, byProject: month.byProject.toReversed() });
+    expect(Object.keys(after)).toContain('name of f');
+    for (const id of ['b', 'c', 'd', 'e'])
+      expect(after[`name of ${id}`] ?? before[`name of ${id}`]).toBe(before[`name of ${id}`]);
+    expect(before['2 others']).toBe('rest');
+  });
+
+  it('has no values without costs', () => {
+    expect(daysChart(summary({}), { anomalies: [], hrefOf }).series).toEqual([]);
   });
 });
 
-describe('courseOf()', () => {
+describe('courseChart()', () => {
+  const valuesOf = (more: Partial<CostSummary>) =>
+    courseChart(summary(more)).series.map(({ values }) => values.map((each, n) => [n, each] as const));
+
   it('adds up the days until today, and goes on to the forecast', () => {
-    const course = courseOf(
-      summary({
-        byDay: [dayOf('2026-11-01', [part('a', '1')]), dayOf('2026-11-10', [part('a', '1')])],
-        forecast: { list: '4', net: '4', method: 'linear' },
-      }),
-    );
-    expect(course.known).toHaveLength(11);
-    expect(course.known.at(-1)).toEqual([10 / 30, 0.5]);
-    expect(course.ahead).toEqual([
-      [10 / 30, 0.5],
-      [1, 1],
+    const [known, ahead] = valuesOf({
+      byDay: [dayOf('2026-11-01', [part('a', '1')]), dayOf('2026-11-10', [part('a', '1')])],
+      forecast: { list: '4', net: '4', method: 'linear' },
+    });
+    expect(known?.filter(([, value]) => value !== undefined)).toEqual([
+      ...Array.from({ length: 9 }, (_, n) => [n, 1]),
+      [9, 2],
     ]);
+    expect(ahead?.filter(([, value]) => value !== undefined)).toEqual([[29, 4]]);
   });
 
   it('ends today without a forecast', () => {
-    expect(courseOf(summary({})).ahead).toEqual([]);
+    expect(valuesOf({})).toHaveLength(1);
+  });
+
+  it('has no forecast of a month that is over', () => {
+    expect(
+      valuesOf({ asOf: '2026-12-02T00:00:00Z', forecast: { list: '4', net: '4', method: 'linear' } }),
+    ).toHaveLength(1);
   });
 });

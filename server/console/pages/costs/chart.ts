@@ -1,36 +1,18 @@
-/**
- * Computes the geometry of the two drawings in parts of one, because the page stretches them to its width.
- */
-import type { CostPart, CostSummary } from '@svc/sdk';
+/** Makes the two charts of a month: what each day costs by project, and what they add up to. */
+import type { CostAnomaly, CostPart, CostSummary } from '@svc/sdk';
+import { coloursOf } from '../../parts/chart-colours.ts';
+import type { ChartData, ChartPoint, ChartSeries } from '../../parts/chart-data.ts';
+import { day, partName, shortDay } from './words.ts';
 
-export interface Segment {
-  /** Number of the series, from 0. The last one is the rest. */
-  readonly series: number;
-  /** Bottom and height. */
-  readonly from: number;
-  readonly size: number;
-}
-
-export interface Bar {
-  readonly day: string;
-  readonly segments: readonly Segment[];
-}
-
-export interface Bars {
-  /** One for each day of the month. */
-  readonly bars: readonly Bar[];
-  /** Names of the series, the greatest first. */
-  readonly series: ReadonlyArray<Pick<CostPart, 'id' | 'name' | 'others'>>;
-  /** Costs of the highest day. */
-  readonly highest: number;
-}
-
-/** Projects that have a colour of their own. */
+/** Projects that have a series of their own. */
 const SERIES_MAX = 5;
-const OTHERS = 'others';
+const NONE = 'No project';
+export const MARK = 'stands out';
 
-const keyOf = ({ id, others }: Pick<CostPart, 'id' | 'others'>): string =>
-  others === undefined ? (id ?? 'none') : OTHERS;
+type Part = Pick<CostPart, 'id' | 'name' | 'others'>;
+
+const idOf = ({ id }: Part): string => id ?? 'none';
+const isRest = ({ others }: Part): boolean => others !== undefined;
 
 /** All days of the UTC month that `since` begins. */
 export function daysOfMonth(since: string): readonly string[] {
@@ -39,64 +21,73 @@ export function daysOfMonth(since: string): readonly string[] {
   return Array.from({ length: count }, (_, n) => `${since.slice(0, 7)}-${String(n + 1).padStart(2, '0')}`);
 }
 
-export function barsOf({
-  since,
-  byDay,
-  byProject,
-}: Pick<CostSummary, 'since' | 'byDay' | 'byProject'>): Bars {
-  const own = byProject.filter(({ others }) => others === undefined).slice(0, SERIES_MAX);
-  const rest = byProject.length - own.length;
-  const series = rest > 0 ? [...own, { others: rest }] : own;
-  const index = new Map(own.map((part, n) => [keyOf(part), n]));
-  const byDate = new Map(byDay.map((each) => [each.day, each]));
-  const highest = Math.max(0, ...byDay.map(({ list }) => Number(list)));
-  const bars = daysOfMonth(since).map((day) => {
-    const sizes = series.map(() => 0);
-    for (const part of byDate.get(day)?.projects ?? []) {
-      const n = index.get(keyOf(part)) ?? own.length;
-      sizes[n] = (sizes[n] ?? 0) + Number(part.list);
-    }
-    return { day, segments: stacked(sizes, highest) };
-  });
-  return { bars, series, highest };
+export interface DaysOptions {
+  readonly anomalies: readonly CostAnomaly[];
+  /** Returns the address of a day. */
+  readonly hrefOf: (day: string) => string;
 }
 
-function stacked(sizes: readonly number[], highest: number): readonly Segment[] {
-  let from = 0;
-  return sizes.flatMap((value, series) => {
-    const size = highest === 0 ? 0 : value / highest;
-    if (size === 0) return [];
-    const segment = { series, from, size };
-    from += size;
-    return [segment];
-  });
-}
-
-export interface Course {
-  /** Ends of days and the net costs up to then. */
-  readonly known: ReadonlyArray<readonly [x: number, y: number]>;
-  /** Points from the last day that is known to the end of the month. */
-  readonly ahead: ReadonlyArray<readonly [x: number, y: number]>;
-  readonly highest: number;
-}
-
-/** Net costs of the month, added up day by day, and on to the forecast. */
-export function courseOf({ since, byDay, asOf, forecast }: CostSummary): Course {
+/** Returns what each day costs at list price: the greatest projects of the month, and the rest in one. */
+export function daysChart(
+  { since, byDay, byProject }: Pick<CostSummary, 'since' | 'byDay' | 'byProject'>,
+  { anomalies, hrefOf }: DaysOptions,
+): ChartData {
+  const all = byProject.filter((part) => !isRest(part));
+  const own = all.slice(0, SERIES_MAX);
+  const colours = coloursOf(own.map(idOf), all.map(idOf));
   const days = daysOfMonth(since);
-  const today = Math.min(days.length, days.filter((day) => day <= asOf.slice(0, 10)).length);
-  const net = new Map(byDay.map((each) => [each.day, Number(each.net)]));
-  let sum = 0;
-  const sums = days.slice(0, today).map((day) => (sum += net.get(day) ?? 0));
-  const end = forecast === undefined ? undefined : Math.max(sum, Number(forecast.net));
-  const highest = Math.max(sum, end ?? 0);
-  const at = (dayCount: number, value: number) =>
-    [dayCount / days.length, highest === 0 ? 0 : value / highest] as const;
-  const known = [at(0, 0), ...sums.map((value, n) => at(n + 1, value))];
-  const last = known.at(-1);
+  const byDate = new Map(byDay.map((each) => [each.day, each.projects]));
+  const marked = new Set(anomalies.map((each) => each.day));
+  const valuesOf = (isOf: (part: CostPart) => boolean) =>
+    days.map((each) =>
+      byDate
+        .get(each)
+        ?.filter(isOf)
+        .reduce((sum, { list }) => sum + Number(list), 0),
+    );
+  const shown = new Set(own.map(idOf));
+  const isOther = (part: CostPart): boolean => isRest(part) || !shown.has(idOf(part));
+  const rest = byProject.length - own.length;
   return {
-    known,
-    ahead:
-      end === undefined || last === undefined || today === days.length ? [] : [last, at(days.length, end)],
-    highest,
+    kind: 'bars',
+    points: days.map((each): ChartPoint => ({
+      name: day(each),
+      tick: shortDay(each),
+      ...(byDate.has(each) && { href: hrefOf(each) }),
+      ...(marked.has(each) && { mark: MARK }),
+    })),
+    series: [
+      ...own.map((part): ChartSeries => ({
+        name: partName(part, NONE),
+        colour: colours.get(idOf(part)) ?? 'rest',
+        values: valuesOf((each) => !isRest(each) && idOf(each) === idOf(part)),
+      })),
+      ...(rest > 0
+        ? [{ name: partName({ others: rest }, NONE), colour: 'rest' as const, values: valuesOf(isOther) }]
+        : []),
+    ],
+  };
+}
+
+/** Returns net costs of the month, added up day by day, and where the forecast ends. */
+export function courseChart({ since, byDay, asOf, forecast }: CostSummary): ChartData {
+  const days = daysOfMonth(since);
+  const net = new Map(byDay.map((each) => [each.day, Number(each.net)]));
+  const today = asOf.slice(0, 10);
+  let sum = 0;
+  const known = days.map((each) => (each > today ? undefined : (sum += net.get(each) ?? 0)));
+  const isOver = known.at(-1) !== undefined;
+  const ahead = days.map((_, n) =>
+    n === days.length - 1 && forecast !== undefined ? Math.max(sum, Number(forecast.net)) : undefined,
+  );
+  return {
+    kind: 'line',
+    points: days.map((each) => ({ name: day(each), tick: shortDay(each) })),
+    series: [
+      { name: 'So far', colour: 'one', values: known },
+      ...(forecast === undefined || isOver
+        ? []
+        : [{ name: 'Forecast', colour: 'one' as const, values: ahead, isAhead: true }]),
+    ],
   };
 }

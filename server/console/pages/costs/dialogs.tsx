@@ -1,28 +1,27 @@
 /** What is asked before money or work is bounded or spent. */
 import { useSignal, type Signal } from '@preact/signals';
 import type { Budget, BudgetsSetParams, Plan, Team } from '@svc/sdk';
+import { Ask } from '../../ask.tsx';
+import { invalidate, useRead } from '../../cache.ts';
 import { Check, TextField } from '../../field.tsx';
 import { Picker } from '../../picker.tsx';
-import { Ask } from '../../ask.tsx';
-import { useLastGood } from '../../use-last-good.ts';
-import { namesOf } from './budget-list.tsx';
 import { billing, budgets, costs, environments, projects } from './calls.ts';
-import { closeDialog, type Dialog, type TeamCosts } from './store.ts';
+import { closeDialog, type Dialog } from './question.ts';
+import type { TeamCosts } from './reads.ts';
 import { amount, ofCents, scopeName } from './words.ts';
 
 interface Props {
   readonly team: Team;
   readonly dialog: Dialog;
   readonly known: TeamCosts;
-  readonly reload: () => Promise<void>;
 }
 
-export function Dialogs({ team, dialog, known, reload }: Props) {
+export function Dialogs({ team, dialog, known }: Props) {
   switch (dialog.kind) {
     case 'budget':
-      return <BudgetDialog team={team} budget={dialog.budget} known={known} reload={reload} />;
+      return <BudgetDialog team={team} budget={dialog.budget} known={known} />;
     case 'delete':
-      return <DeleteDialog team={team} budget={dialog.budget} known={known} reload={reload} />;
+      return <DeleteDialog team={team} budget={dialog.budget} known={known} />;
     case 'credit':
       return <CreditDialog team={team} known={known} />;
     case 'plan':
@@ -34,7 +33,7 @@ interface BudgetProps extends Omit<Props, 'dialog'> {
   readonly budget: Budget | undefined;
 }
 
-function BudgetDialog({ team, budget, known, reload }: BudgetProps) {
+function BudgetDialog({ team, budget, known }: BudgetProps) {
   const limit = useSignal(budget === undefined ? '' : String(budget.monthlyLimit));
   const project = useSignal('');
   const environment = useSignal('');
@@ -51,16 +50,12 @@ function BudgetDialog({ team, budget, known, reload }: BudgetProps) {
       enforcement: hold.value ? 'hold' : 'notify',
       enabled: enabled.value,
     });
-    await reload();
+    invalidate();
     return `The budget is ${amount(String(made.monthlyLimit), known.summary)} a month.`;
   };
   return (
     <Ask
-      title={
-        budget === undefined
-          ? 'Set a budget'
-          : `Change the budget: ${scopeName(budget, namesOf(known.summary))}`
-      }
+      title={budget === undefined ? 'Set a budget' : `Change the budget: ${scopeName(budget, known.names)}`}
       verb="Set"
       act={set}
       onClose={closeDialog}
@@ -94,7 +89,9 @@ interface ScopeProps {
 }
 
 function ScopePickers({ team, project, environment }: ScopeProps) {
-  const list = useLastGood(async () => (await projects.list()).filter(({ teamId }) => teamId === team.id));
+  const list = useRead(`projects to budget ${team.id}`, async () =>
+    (await projects.list()).filter(({ teamId }) => teamId === team.id),
+  );
   return (
     <div class="pickers">
       <Picker
@@ -118,7 +115,7 @@ function EnvironmentPicker({
   projectId,
   environment,
 }: Pick<ScopeProps, 'environment'> & { readonly projectId: string }) {
-  const list = useLastGood(async () => await environments.list(projectId));
+  const list = useRead(`environments ${projectId}`, async () => await environments.list(projectId));
   return (
     <Picker
       label="Environment"
@@ -134,17 +131,16 @@ interface DeleteProps extends BudgetProps {
   readonly budget: Budget;
 }
 
-function DeleteDialog({ team, budget, known, reload }: DeleteProps) {
+function DeleteDialog({ team, budget, known }: DeleteProps) {
   const remove = async (): Promise<string> => {
     await budgets.delete(team.id, budget.id);
-    await reload();
+    invalidate();
     return 'The budget is deleted.';
   };
   return (
     <Ask title="Delete the budget?" verb="Delete" danger act={remove} onClose={closeDialog}>
       <p>
-        {scopeName(budget, namesOf(known.summary))}, {amount(String(budget.monthlyLimit), known.summary)} a
-        month.
+        {scopeName(budget, known.names)}, {amount(String(budget.monthlyLimit), known.summary)} a month.
         {budget.enforcement === 'hold' && ' Work that it held is let in again.'}
       </p>
     </Ask>

@@ -1,18 +1,12 @@
 /** The month so far, what of it the plan includes, and where it goes. */
 import type { CostSummary } from '@svc/sdk';
+import { Chart } from '../../parts/chart.tsx';
 import { Ago } from '../../time.tsx';
-import { courseOf } from './chart.ts';
+import { courseChart } from './chart.ts';
 import { amount, month, netWords, time } from './words.ts';
-
-const WIDTH = 600;
-const HEIGHT = 120;
-
-const points = (of: ReadonlyArray<readonly [x: number, y: number]>): string =>
-  of.map(([x, y]) => `${(x * WIDTH).toFixed(1)},${(HEIGHT - 2 - y * (HEIGHT - 4)).toFixed(1)}`).join(' ');
 
 export function Month({ summary }: { readonly summary: CostSummary }) {
   const { list, included, usage, asOf, since, forecast } = summary;
-  const course = courseOf(summary);
   const ahead =
     forecast === undefined
       ? 'There is no forecast before the third day of the month.'
@@ -28,16 +22,15 @@ export function Month({ summary }: { readonly summary: CostSummary }) {
         , as of <Ago at={asOf} />. {ahead}
       </p>
       {Number(list) > 0 && <Share list={list} included={included} />}
-      <svg
-        class="course"
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`Net costs of the month, added up: ${netWords(summary)} so far. ${ahead}`}
-      >
-        <polyline class="course-known" points={points(course.known)} />
-        {course.ahead.length > 0 && <polyline class="course-ahead" points={points(course.ahead)} />}
-      </svg>
+      {Number(list) > 0 && (
+        <Chart
+          label="Net costs of the month, added up"
+          unit={`${summary.currency.toUpperCase()}, net, added up`}
+          of="Up to"
+          data={courseChart(summary)}
+          write={(value) => amount(String(value), summary)}
+        />
+      )}
     </section>
   );
 }

@@ -5,7 +5,8 @@ import { Problem } from '../../notice.tsx';
 import { Ago } from '../../time.tsx';
 import { useWork } from '../../use-work.ts';
 import { billing as calls } from './calls.ts';
-import { ask, type Money } from './store.ts';
+import { ask } from './question.ts';
+import type { Money } from './reads.ts';
 import { ofCents, standingWords, time } from './words.ts';
 
 export function PlanView({ money: { billing, plans } }: { readonly money: Money }) {
@@ -63,8 +64,9 @@ function Change({ plans, decimals }: { readonly plans: readonly Plan[]; readonly
             </p>
             {plan.current ? (
               <p class="muted">Your account's plan</p>
+            ) : !plan.available ? (
+              <p class="muted">Not for sale here at the moment</p>
             ) : (
-              plan.available &&
               plan.priceCents > 0 && (
                 <Button
                   text="Change to it"

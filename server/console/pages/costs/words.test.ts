@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { amount, day, month, netWords, ofCents, partName, time } from './words.ts';
+import { amount, costOf, day, month, netWords, ofCents, partName, shortDay, sumOf, time } from './words.ts';
 
 const usd = { currency: 'usd', decimals: 2 };
 
@@ -35,6 +35,12 @@ describe('amounts', () => {
     expect(netWords({ ...usd, net: '0.000910000000', netCents: 0 })).toBe('$0.00091');
   });
 
+  it('sum up and come of milliseconds exactly', () => {
+    expect(sumOf(['0.100000000000', '0.2', '9007199254740993'])).toBe('9007199254740993.300000000000');
+    expect(costOf({ meteredMs: 90_500, nanosPerSecond: 100_000 })).toBe('0.009050000000');
+    expect(costOf({ meteredMs: 4_294_967_295, nanosPerSecond: 1_000_000_000 })).toBe('4294967.295000000000');
+  });
+
   it('are exact beyond what a number holds', () => {
     expect(ofCents(2n ** 53n + 1n, usd)).toBe('$90,071,992,547,409.93');
   });
@@ -48,10 +54,11 @@ describe('time()', () => {
 
 describe('names', () => {
   it('of months and days are those of UTC', () => {
-    expect([month('2026-11'), month('2026-11-01'), day('2026-11-26')]).toEqual([
+    expect([month('2026-11'), month('2026-11-01'), day('2026-11-26'), shortDay('2026-11-26')]).toEqual([
       'November 2026',
       'November 2026',
       'Thursday 26 November',
+      '26 Nov',
     ]);
   });
 

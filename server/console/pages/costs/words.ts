@@ -6,6 +6,7 @@ import {
   type CostPart,
   type CostSummary,
   type CreditKind,
+  type ReceiptLine,
   type StatementState,
 } from '@svc/sdk';
 
@@ -45,6 +46,28 @@ export function netWords(of: Pick<CostSummary, 'net' | 'netCents'> & Currency): 
   return Number(of.net) < 1 ? amount(of.net, of) : ofCents(of.netCents, of);
 }
 
+const PLACES = 12;
+
+/** Returns an amount of up to twelve places in whole trillionths. */
+function trillionths(text: string): bigint {
+  const [whole = '', part = ''] = text.split('.');
+  return BigInt(`${whole}${part.padEnd(PLACES, '0')}`);
+}
+
+/** Returns the sum of exact amounts, which is exact. */
+export const sumOf = (texts: readonly string[]): string =>
+  majorText(
+    texts.reduce((sum, text) => sum + trillionths(text), 0n),
+    PLACES,
+  );
+
+/** Returns what milliseconds cost at a price of a second in billionths: to the last place, as receipts do. */
+export const costOf = ({
+  meteredMs,
+  nanosPerSecond,
+}: Pick<ReceiptLine, 'meteredMs' | 'nanosPerSecond'>): string =>
+  majorText(BigInt(meteredMs) * BigInt(nanosPerSecond), PLACES);
+
 /** `12 h`, `40 min`, `3 s` of metered time. */
 export function time(seconds: number): string {
   if (seconds < 60) return `${Math.round(seconds)} s`;
@@ -62,6 +85,11 @@ export function day(text: string): string {
   return named(text, { weekday: 'long', day: 'numeric', month: 'long' });
 }
 
+/** Returns the day as `26 Nov` is written. */
+export function shortDay(text: string): string {
+  return named(text, { day: 'numeric', month: 'short' });
+}
+
 function named(text: string, parts: Intl.DateTimeFormatOptions): string {
   return new Intl.DateTimeFormat('en-GB', { ...parts, timeZone: 'UTC' }).format(
     new Date(`${text.length === 7 ? `${text}-01` : text}T00:00:00Z`),
@@ -77,7 +105,13 @@ export function partName(
   return name ?? id ?? none;
 }
 
-export function scopeName({ projectId, environmentId }: Budget, names: ReadonlyMap<string, string>): string {
+export type Names = ReadonlyMap<string, string>;
+
+/** Returns the names of parts by their ids. */
+export const namesOf = (parts: ReadonlyArray<Pick<CostPart, 'id' | 'name'>>): Names =>
+  new Map(parts.flatMap(({ id, name }) => (id === undefined || name === undefined ? [] : [[id, name]])));
+
+export function scopeName({ projectId, environmentId }: Budget, names: Names): string {
   const id = environmentId ?? projectId;
   if (id === undefined) return 'The whole team';
   return `${environmentId === undefined ? 'Project' : 'Environment'} ${names.get(id) ?? id}`;
@@ -99,6 +133,24 @@ const CREDIT_WORDS: Readonly<Record<CreditKind, string>> = {
 };
 
 export const creditWords = (kind: CreditKind): string => CREDIT_WORDS[kind] ?? kind;
+
+const METER_WORDS: Readonly<Record<string, string>> = {
+  'run.runner': 'Sandbox runs on runners of the team',
+  'run.service': 'Sandbox runs on runners of the service',
+  'build.runner': 'Builds on runners of the team',
+  'build.service': 'Builds on runners of the service',
+  'credit.shortfall': 'Credit that was given back after it was used',
+};
+
+export const meterWords = (meter: string): string => METER_WORDS[meter] ?? meter;
+
+const COVERED_WORDS: Readonly<Record<string, string>> = {
+  included: 'Plan',
+  granted_credit: 'Granted credit',
+  bought_credit: 'Bought credit',
+};
+
+export const coveredWords = (by: string): string => COVERED_WORDS[by] ?? by;
 
 const STATEMENT_WORDS: Readonly<Record<StatementState, string>> = {
   closed: 'Closed',

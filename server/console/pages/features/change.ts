@@ -11,7 +11,7 @@ import { SvcApiError, type AffectedFeature, type PlatformFeature, type SwitchSta
 import { announce } from '../../announce.ts';
 import { explain, isUnauthenticated, platformFeatures } from '../../api.ts';
 import { onForget } from '../../session.ts';
-import { applyFeature, byKey, list, markFresh, ownChange, whenMovedElsewhere } from './feature-store.ts';
+import { applyFeature, featureOf, markFresh, readFeatures } from './features.ts';
 import { counted } from '../../words.ts';
 import { other, position } from './words.ts';
 
@@ -117,14 +117,10 @@ export async function confirm(): Promise<void> {
   if (reasonProblem.value !== undefined) return;
   sending.value = true;
   try {
-    const { feature, affected } = await ownChange(
+    const { feature, affected } = await platformFeatures.setState(
       asked.key,
-      async () =>
-        await platformFeatures.setState(
-          asked.key,
-          { state: asked.to, reason: reason.value.trim(), revision: asked.revision },
-          { idempotencyKey: intentKey(asked) },
-        ),
+      { state: asked.to, reason: reason.value.trim(), revision: asked.revision },
+      { idempotencyKey: intentKey(asked) },
     );
     done(feature, affected);
   } catch (error) {
@@ -142,7 +138,7 @@ function done(feature: PlatformFeature, affected: readonly AffectedFeature[]): v
   const more = affected.filter(({ key }) => key !== feature.key).length;
   const word = `${feature.key} is turned ${position(feature.state)}.`;
   announce(more === 0 ? word : `${word} ${counted(more, 'more feature', 'more features')} changed with it.`);
-  void list.load();
+  void readFeatures();
 }
 
 function refused(asked: Pending, error: unknown): void {
@@ -151,9 +147,9 @@ function refused(asked: Pending, error: unknown): void {
   if (!(error instanceof SvcApiError)) throw error;
   if (error.status !== 0) intent = undefined;
   if (error.code === 'precondition_failed') {
-    const current = currentOf(error) ?? byKey.value.get(asked.key);
+    const current = currentOf(error) ?? featureOf(asked.key);
     if (current !== undefined) overtake(current);
-    void list.load();
+    void readFeatures();
   } else if (error.code === 'reason_required') {
     reasonProblem.value = explain(error);
   } else {
@@ -176,14 +172,18 @@ function currentOf(error: SvcApiError): PlatformFeature | undefined {
 function overtake(current: PlatformFeature): void {
   const asked = pending.value;
   if (asked === undefined) return;
-  applyFeature(current);
-  markFresh([current.key]);
   overtaken.value = current;
   pending.value = { ...asked, revision: current.revision };
+  applyFeature(current);
+  markFresh([current.key]);
   void loadPreview();
 }
 
-whenMovedElsewhere((feature) => {
+/** Somebody else moved a switch. */
+export function movedElsewhere(feature: PlatformFeature): void {
   if (pending.value?.key === feature.key && !sending.value && feature.revision !== pending.value.revision)
     overtake(feature);
-});
+}
+
+/** The change of a switch that this page asks for is no news: its answer tells of it. */
+export const isOwn = (key: string): boolean => sending.peek() && pending.peek()?.key === key;

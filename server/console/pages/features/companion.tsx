@@ -2,18 +2,21 @@
  * This view shows the features of the companion service. They are read-only, and never a reason for this page
  * to fail.
  */
-import { useEffect } from 'preact/hooks';
 import type { CompanionFeatures, ResolvedFeature } from '@svc/sdk';
+import { platformFeatures } from '../../api.ts';
+import { useRead } from '../../cache.ts';
 import { CardTable, Cell } from '../../table.tsx';
 import { Icon } from '../../icons.tsx';
 import { Notice } from '../../notice.tsx';
 import { At } from '../../time.tsx';
-import { companion, followCompanion } from './companion-store.ts';
 import { Key } from './key.tsx';
 import { LIFECYCLE, effectiveState, VISIBILITY } from './words.ts';
 
+/** The server itself asks it no more often than every ten seconds. */
+const EVERY_MS = 30_000;
+
 export function Companion() {
-  useEffect(() => followCompanion(), []);
+  const companion = useRead('companion', async () => await platformFeatures.companion(), EVERY_MS);
   const { value: now } = companion.data;
   const { value: unknown } = companion.unknown;
   return (
@@ -43,7 +46,7 @@ export function Companion() {
       {now === undefined ? (
         unknown === undefined && <p class="muted">Reading…</p>
       ) : now.configured ? (
-        <Features of={now} />
+        <Features of={now} again={companion.load} />
       ) : (
         <p class="muted">
           None is configured. With <code>COMPANION_URL</code> set, its features are shown here.
@@ -53,12 +56,17 @@ export function Companion() {
   );
 }
 
-function Features({ of }: { readonly of: CompanionFeatures }) {
+interface FeaturesProps {
+  readonly of: CompanionFeatures;
+  readonly again: () => Promise<void>;
+}
+
+function Features({ of, again }: FeaturesProps) {
   const features = Object.entries(of.features);
   return (
     <>
       {of.degraded && (
-        <Notice kind="warn" role="status" again={companion.load}>
+        <Notice kind="warn" role="status" again={again}>
           <strong>The companion service is degraded</strong>
           {of.problem === undefined ? '. ' : `: ${of.problem}. `}
           {of.asOf === undefined

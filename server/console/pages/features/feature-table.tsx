@@ -6,7 +6,7 @@ import { CardTable, Cell } from '../../table.tsx';
 import { Icon } from '../../icons.tsx';
 import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
-import { fresh } from './feature-store.ts';
+import { fresh } from './features.ts';
 import { FeatureState } from './feature-state.tsx';
 import { FeatureSwitch } from './feature-switch.tsx';
 import { Key } from './key.tsx';
@@ -58,6 +58,7 @@ function FeatureRow({ feature }: { readonly feature: PlatformFeature }) {
       <td role="cell" class="cell-history">
         <a
           class="button button-quiet"
+          data-opens
           href={hrefWith({ history: key })}
           aria-label={`History of ${key}`}
           onClick={follow}

@@ -2,18 +2,19 @@
  * This drawer tells who moved a switch, when, why, and what changed with it. Its place is in the address, so
  * that it can be linked to.
  */
-import { useEffect } from 'preact/hooks';
 import type { ChangeSource, FeatureChange } from '@svc/sdk';
+import { platformFeatures } from '../../api.ts';
 import { Button } from '../../button.tsx';
-import { LoadOlder } from '../../load-older.tsx';
+import { useRead, useReadAgain } from '../../cache.ts';
+import { useOlder } from '../../load-older.tsx';
 import { Drawer } from '../../modal.tsx';
-import { Problem } from '../../notice.tsx';
+import { Unread } from '../../reading.tsx';
 import { hrefWith, setParams } from '../../router.ts';
+import { StaleNotice } from '../../stale-notice.tsx';
 import { Ago } from '../../time.tsx';
 import { useCopy } from '../../use-copy.ts';
 import { Affected, Arrow } from './affected.tsx';
-import { byKey } from './feature-store.ts';
-import { history, loadOlder, openHistory } from './history.ts';
+import { featureOf } from './features.ts';
 import { counted } from '../../words.ts';
 import { actorName, position } from './words.ts';
 
@@ -28,12 +29,22 @@ const SOURCE: Readonly<Record<ChangeSource, string>> = {
 
 const close = (): void => setParams({ history: undefined }, { replace: true });
 
+const PER_PAGE = 20;
+
+async function readPage(key: string, cursor?: string) {
+  const page = await platformFeatures.historyPage(key, {
+    limit: PER_PAGE,
+    ...(cursor !== undefined && { cursor }),
+  });
+  return { items: page.changes, nextCursor: page.nextCursor };
+}
+
 export function HistoryDrawer({ of }: { readonly of: string }) {
-  const revision = byKey.value.get(of)?.revision;
-  useEffect(() => {
-    void openHistory(of);
-  }, [of, revision]);
-  const shown = history.value?.key === of ? history.value : undefined;
+  const first = useRead(`history ${of}`, async () => await readPage(of));
+  const older = useOlder(async (cursor) => await readPage(of, cursor));
+  useReadAgain(first, featureOf(of)?.revision);
+  const known = first.data.value;
+  const { items, button } = older(known ?? { items: [], nextCursor: undefined });
   return (
     <Drawer
       id={TITLE}
@@ -43,22 +54,22 @@ export function HistoryDrawer({ of }: { readonly of: string }) {
         </>
       }
       aside={<CopyLink of={of} />}
-      busy={shown?.loading !== false}
+      busy={first.loading.value}
       onClose={close}
     >
-      <Problem of={shown?.problem} again={() => openHistory(of)} />
-      {shown === undefined || (shown.loading && shown.changes.length === 0) ? (
-        <p class="muted">Reading the history…</p>
-      ) : shown.changes.length === 0 && shown.problem === undefined ? (
+      <StaleNotice of={first} />
+      {known === undefined ? (
+        <Unread of={first} what="the history" plain />
+      ) : items.length === 0 ? (
         <p class="muted">Nobody has moved this switch yet.</p>
       ) : (
         <ol class="changes">
-          {shown.changes.map((change) => (
+          {items.map((change) => (
             <Change key={change.id} change={change} />
           ))}
         </ol>
       )}
-      {shown?.nextCursor !== undefined && <LoadOlder busy={shown.loading} load={loadOlder} />}
+      {button}
     </Drawer>
   );
 }

@@ -1,4 +1,4 @@
-import { byKey } from './feature-store.ts';
+import { featureOf } from './features.ts';
 import { Key } from './key.tsx';
 import { goToRow } from './rows.ts';
 
@@ -9,7 +9,7 @@ export function RowLinks({ keys }: { readonly keys: readonly string[] }) {
       {keys.map((key, index) => (
         <span key={key}>
           {index > 0 && ', '}
-          {byKey.value.has(key) ? (
+          {featureOf(key) !== undefined ? (
             <a
               class="row-link"
               href={`#${encodeURIComponent(key)}`}

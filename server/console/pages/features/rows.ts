@@ -1,12 +1,12 @@
 /** Going to a row of the table from elsewhere: a blocker's link, an address with the key behind its `#`. */
-import { byKey } from './feature-store.ts';
+import { featureOf } from './features.ts';
 import { clearFilter, currentFilter, matches } from './filter.ts';
 
 export const rowId = (key: string): string => `row-${key}`;
 
 /** Shows the row, filters or not, and puts the focus on it. */
 export function goToRow(key: string): void {
-  const feature = byKey.peek().get(key);
+  const feature = featureOf(key);
   if (feature === undefined) return;
   if (!matches(feature, currentFilter(), Date.now())) clearFilter();
   // After the table has drawn the row that the filter had hidden.

@@ -1,9 +1,18 @@
-/** Shows the first page of a team: what is to be set up, what waits for the person, what goes on now. */
+/** Shows the first page of a team: what is to be set up, what waits for the person, how things are now. */
 import type { ComponentChildren } from 'preact';
-import type { Build, Runner, SandboxRun } from '@svc/sdk';
+import {
+  Teams,
+  type CurrentEnvironment,
+  type CurrentWork,
+  type MonthToDate,
+  type HealthCount,
+  type TeamsOverviewResponse,
+} from '@svc/sdk';
+import { client } from '../../api.ts';
 import { useRead } from '../../cache.ts';
+import { hrefOfKind } from '../../generic/hits.ts';
 import { Table } from '../../generic/table.tsx';
-import { State } from '../../generic/value.tsx';
+import { spoken, State } from '../../generic/value.tsx';
 import type { PageProps } from '../../page.ts';
 import { environmentHref, teamHref } from '../../place.ts';
 import { Unread } from '../../reading.tsx';
@@ -12,13 +21,18 @@ import { StaleNotice } from '../../stale-notice.tsx';
 import { Ago } from '../../time.tsx';
 import { amount } from '../costs/words.ts';
 import { InboxTable } from '../inbox/inbox-page.tsx';
-import { readOverview, type Overview, type Step } from './overview.ts';
+import { isBeginning, stepsOf } from './overview.ts';
 
+const teams = new Teams(client);
 const EVERY_MS = 10_000;
 
 export function Home({ place: { team } }: PageProps) {
   const teamId = team?.id ?? '';
-  const read = useRead<Overview>(`overview ${teamId}`, async () => await readOverview(teamId), EVERY_MS);
+  const read = useRead<TeamsOverviewResponse>(
+    `overview ${teamId}`,
+    async () => await teams.overview(teamId),
+    EVERY_MS,
+  );
   const known = read.data.value;
   return (
     <>
@@ -35,77 +49,60 @@ export function Home({ place: { team } }: PageProps) {
   );
 }
 
-function Known({
-  teamId,
-  known: { steps, inbox, runs, builds, runners, health, costs },
-}: {
+interface KnownProps {
   readonly teamId: string;
-  readonly known: Overview;
-}) {
+  readonly known: TeamsOverviewResponse;
+}
+
+function Known({ teamId, known }: KnownProps) {
+  const { needsYou, now, environments, runners, monthToDate } = known;
   return (
     <div class="overview">
-      {steps.some(({ isDone }) => !isDone) && <Steps steps={steps} />}
+      {isBeginning(known) && <Steps teamId={teamId} known={known} />}
       <Part
         title="Needs you"
         href={teamHref(teamId, 'inbox')}
-        isEmpty={inbox.length === 0}
+        isEmpty={needsYou.length === 0}
         none="Nothing waits for you."
       >
-        <InboxTable teamId={teamId} items={inbox.slice(0, 5)} />
+        <InboxTable teamId={teamId} items={needsYou} />
       </Part>
       <Part
-        title="Runs"
+        title="Now"
         href={teamHref(teamId, 'sandbox-runs')}
-        isEmpty={runs.length === 0}
-        none="No run yet."
+        isEmpty={now.length === 0}
+        none="Nothing is at work and nothing waits."
       >
-        <Runs teamId={teamId} runs={runs} />
+        <Work teamId={teamId} now={now} />
       </Part>
       <Part
-        title="Builds"
-        href={teamHref(teamId, 'builds')}
-        isEmpty={builds.length === 0}
-        none="No build yet."
+        title="Environments"
+        href={teamHref(teamId, 'projects')}
+        isEmpty={environments.length === 0}
+        none="Nothing is deployed yet."
       >
-        <Builds builds={builds} />
+        <Environments environments={environments} />
       </Part>
-      {runners !== undefined && (
-        <Part
-          title="Runners"
-          href={teamHref(teamId, 'runners')}
-          isEmpty={runners.length === 0}
-          none="No runner yet."
-        >
-          <p>
-            {onlineOf(runners)} of {runners.length} seen in the last two minutes.
-            {health?.degraded === true && ' Work is stuck: no runner takes it.'}
-          </p>
+      {runners.length > 0 && (
+        <Part title="Runners" href={teamHref(teamId, 'runners')} isEmpty={false} none="">
+          <Runners runners={runners} />
         </Part>
       )}
-      {costs !== undefined && (
+      {monthToDate !== undefined && (
         <Part title="Month to date" href={teamHref(teamId, 'costs')} isEmpty={false} none="">
-          <p>
-            <strong>{amount(costs.net, costs)}</strong>
-          </p>
+          <Month of={monthToDate} />
         </Part>
       )}
     </div>
   );
 }
 
-const SEEN_MS = 120_000;
-
-const onlineOf = (runners: readonly Runner[]): number =>
-  runners.filter(
-    ({ lastSeenAt }) => lastSeenAt !== undefined && Date.now() - Date.parse(lastSeenAt) < SEEN_MS,
-  ).length;
-
-function Steps({ steps }: { readonly steps: readonly Step[] }) {
+function Steps({ teamId, known }: KnownProps) {
   return (
     <section class="overview-part">
       <h2>Get started</h2>
       <ol class="setup-steps">
-        {steps.map(({ title, isDone, href, command }) => (
+        {stepsOf(teamId, known).map(({ title, isDone, href, command }) => (
           <li key={title}>
             <State of={isDone ? 'done' : 'open'} />
             <span>{title}</span>
@@ -146,40 +143,71 @@ function Part({ title, href, isEmpty, none, children }: PartProps) {
   );
 }
 
-const Runs = ({ teamId, runs }: { readonly teamId: string; readonly runs: readonly SandboxRun[] }) => (
+const Work = ({ teamId, now }: { readonly teamId: string; readonly now: readonly CurrentWork[] }) => (
   <Table
-    caption="Newest runs"
-    rows={runs}
+    caption="Work that has not ended"
+    rows={now}
     keyOf={({ id }) => id}
-    hrefOf={({ id }) => teamHref(teamId, 'sandbox-runs', id)}
+    hrefOf={(work) => hrefOfKind(teamId, work)}
     columns={[
-      {
-        name: 'command',
-        label: 'Command',
-        show: ({ command }) => <code class="brief">{command.join(' ')}</code>,
-      },
+      { name: 'text', label: 'Work', show: ({ text }) => <code class="brief">{text}</code> },
+      { name: 'kind', label: 'Kind', show: ({ kind }) => spoken(kind) },
       { name: 'state', label: 'State', show: ({ state }) => <State of={state} /> },
       {
         name: 'runner',
-        label: 'Runner',
-        show: ({ runnerName, waiting }) => runnerName ?? waiting?.reason.replaceAll('_', ' ') ?? '–',
+        label: 'Runner, or why it waits',
+        show: ({ runnerName, waitingDetail }) => waitingDetail ?? runnerName ?? '–',
       },
-      { name: 'at', label: 'Since', show: ({ createdAt }) => <Ago at={createdAt} /> },
+      { name: 'since', label: 'Since', show: ({ since }) => <Ago at={since} /> },
     ]}
   />
 );
 
-const Builds = ({ builds }: { readonly builds: readonly Build[] }) => (
+const Environments = ({ environments }: { readonly environments: readonly CurrentEnvironment[] }) => (
   <Table
-    caption="Newest builds"
-    rows={builds}
+    caption="What runs in environments"
+    rows={environments}
     keyOf={({ id }) => id}
-    hrefOf={({ id, environmentId }) => environmentHref(environmentId, 'builds', id)}
+    hrefOf={({ id }) => environmentHref(id)}
     columns={[
-      { name: 'number', label: 'Build', show: ({ number, branch }) => `#${number} of ${branch}` },
-      { name: 'state', label: 'State', show: ({ state }) => <State of={state} /> },
-      { name: 'runner', label: 'Runner', show: ({ runnerName }) => runnerName ?? '–' },
-      { name: 'at', label: 'Since', show: ({ createdAt }) => <Ago at={createdAt} /> },
+      {
+        name: 'name',
+        label: 'Environment',
+        show: ({ projectName, name }) => `${projectName} / ${name}`,
+      },
+      {
+        name: 'runs',
+        label: 'Runs',
+        show: ({ version, digest }) => <code>{version ?? digest?.slice(0, DIGEST_SHOWN) ?? '–'}</code>,
+      },
+      {
+        name: 'url',
+        label: 'Address',
+        show: ({ url }) => (url === undefined ? '–' : <span class="overview-url">{url}</span>),
+      },
+      { name: 'since', label: 'Since', show: ({ since }) => <Ago at={since} /> },
     ]}
   />
+);
+
+/** The algorithm and twelve digits of a digest. */
+const DIGEST_SHOWN = 19;
+
+const Runners = ({ runners }: { readonly runners: readonly HealthCount[] }) => (
+  <ul class="runner-counts">
+    {runners.map(({ health, count }) => (
+      <li key={health}>
+        <strong>{count}</strong> <State of={health} />
+      </li>
+    ))}
+  </ul>
+);
+
+const Month = ({ of }: { readonly of: MonthToDate }) => (
+  <p>
+    <strong>{amount(of.net, of)}</strong>
+    {of.forecastNet !== undefined && (
+      <span class="muted"> of {amount(of.forecastNet, of)} that the month is foreseen to cost</span>
+    )}
+  </p>
 );

@@ -9,6 +9,7 @@ import { CopyLine } from '../../copy.tsx';
 import { TextArea } from '../../field.tsx';
 import { Problem } from '../../notice.tsx';
 import type { PageProps } from '../../page.ts';
+import { ForRole } from '../../parts/role.tsx';
 import { Unread } from '../../reading.tsx';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { useWork } from '../../use-work.ts';
@@ -23,11 +24,15 @@ export function BuildStepsPage({ place: { environment } }: PageProps) {
   return environment === undefined ? null : <List key={environment.id} environment={environment} />;
 }
 
-function List({ environment: { id, name } }: { readonly environment: Environment }) {
+function List({ environment: { id, name, teamId } }: { readonly environment: Environment }) {
   const read = useRead(`build steps ${id}`, async () => await buildSteps.list(id), POLL_MS);
   const open = useSignal<Open | undefined>(undefined);
   const known = read.data.value;
-  const add = <Button text="Add build step" look="primary" onClick={() => (open.value = 'add')} />;
+  const add = (
+    <ForRole teamId={teamId} least="developer" acts="Add, move and delete build steps">
+      <Button text="Add build step" look="primary" onClick={() => (open.value = 'add')} />
+    </ForRole>
+  );
   return (
     <>
       <div class="item-head">
@@ -45,7 +50,7 @@ function List({ environment: { id, name } }: { readonly environment: Environment
       ) : (
         <>
           <StaleNotice of={read} />
-          <Steps steps={known} onDelete={(step) => (open.value = step)} />
+          <Steps steps={known} teamId={teamId} onDelete={(step) => (open.value = step)} />
         </>
       )}
       {open.value === 'add' && <Add environmentId={id} onClose={() => (open.value = undefined)} />}
@@ -58,10 +63,11 @@ function List({ environment: { id, name } }: { readonly environment: Environment
 
 interface StepsProps {
   readonly steps: readonly BuildStep[];
+  readonly teamId: string;
   readonly onDelete: (step: BuildStep) => void;
 }
 
-function Steps({ steps, onDelete }: StepsProps) {
+function Steps({ steps, teamId, onDelete }: StepsProps) {
   const { busy, problem, run } = useWork();
   const move = async ({ environmentId, id, position }: BuildStep, direction: 'up' | 'down'): Promise<void> =>
     await run(async () => {
@@ -77,28 +83,30 @@ function Steps({ steps, onDelete }: StepsProps) {
           <li key={step.id}>
             <span class="step-number">{index + 1}</span>
             <code>{step.command}</code>
-            <span class="row-acts">
-              <Button
-                text="Up"
-                look="small"
-                label={`Move step ${index + 1} up`}
-                waits={busy.value || index === 0}
-                onClick={() => index > 0 && void move(step, 'up')}
-              />
-              <Button
-                text="Down"
-                look="small"
-                label={`Move step ${index + 1} down`}
-                waits={busy.value || index === steps.length - 1}
-                onClick={() => index < steps.length - 1 && void move(step, 'down')}
-              />
-              <Button
-                text="Delete"
-                look="small"
-                label={`Delete step ${index + 1}`}
-                onClick={() => onDelete(step)}
-              />
-            </span>
+            <ForRole teamId={teamId} least="developer">
+              <span class="row-acts">
+                <Button
+                  text="Up"
+                  look="small"
+                  label={`Move step ${index + 1} up`}
+                  waits={busy.value || index === 0}
+                  onClick={() => index > 0 && void move(step, 'up')}
+                />
+                <Button
+                  text="Down"
+                  look="small"
+                  label={`Move step ${index + 1} down`}
+                  waits={busy.value || index === steps.length - 1}
+                  onClick={() => index < steps.length - 1 && void move(step, 'down')}
+                />
+                <Button
+                  text="Delete"
+                  look="small"
+                  label={`Delete step ${index + 1}`}
+                  onClick={() => onDelete(step)}
+                />
+              </span>
+            </ForRole>
           </li>
         ))}
       </ol>

@@ -1,11 +1,13 @@
 /** This page shows what runs in an environment, and the newest of what was built and run for it. */
-import type { Build, Environment, RunningImage, TimelineEntry } from '@svc/sdk';
+import type { Build, Environment, HostedApp, RunningImage, TimelineEntry } from '@svc/sdk';
+import { ifMissing } from '../../api.ts';
 import { Button } from '../../button.tsx';
 import { useRead } from '../../cache.ts';
 import { Fact, Standing } from '../../fact.tsx';
 import { Table, type Column } from '../../generic/table.tsx';
 import { Notice } from '../../notice.tsx';
 import type { PageProps } from '../../page.ts';
+import { ForRole } from '../../parts/role.tsx';
 import { projectHref } from '../../place.ts';
 import { Unread } from '../../reading.tsx';
 import { follow } from '../../router.ts';
@@ -13,13 +15,12 @@ import { StaleNotice } from '../../stale-notice.tsx';
 import { Ago } from '../../time.tsx';
 import { Address } from '../builds/address.tsx';
 import { State } from '../builds/build-state.tsx';
-import { Dialogs } from '../builds/dialogs.tsx';
-import { ask, dialog } from '../builds/store.ts';
+import { useDialogs } from '../builds/dialogs.tsx';
 import { shortCommit } from '../builds/words.ts';
 import { HOW } from '../releases/words.ts';
 import { sourceName, sourceOf, statusOf } from '../timeline/words.ts';
-import { builds, POLL_MS, timeline } from './calls.ts';
-import { LastBuild, Runs } from './facts.tsx';
+import { builds, hosting, POLL_MS, timeline } from './calls.ts';
+import { App, LastBuild, Runs } from './facts.tsx';
 import { readRunning } from './running.ts';
 
 const NEWEST = 5;
@@ -33,16 +34,19 @@ interface OverviewProps {
 }
 
 function Overview({ environment }: OverviewProps) {
-  const { id, projectId, name, notice } = environment;
+  const { id, projectId, teamId, name, notice } = environment;
+  const { ask, asked } = useDialogs();
   const read = useRead(
     `overview ${id}`,
     async () => {
-      const [running, built, { entries }] = await Promise.all([
+      const [running, built, { entries }, hosted] = await Promise.all([
         readRunning(projectId),
         builds.listPage(id, { limit: NEWEST }),
         timeline.get(id, { limit: NEWEST }),
+        // It may never have been deployed.
+        ifMissing(undefined, async () => await hosting.get(id)),
       ]);
-      return { running: running.get(id), builds: built.builds, entries };
+      return { running: running.get(id), builds: built.builds, entries, hosted };
     },
     POLL_MS,
   );
@@ -52,7 +56,9 @@ function Overview({ environment }: OverviewProps) {
     <>
       <div class="item-head">
         <h1>{name}</h1>
-        <Button text="Build now" look="primary" onClick={() => ask({ kind: 'build', environment })} />
+        <ForRole teamId={teamId} least="developer" acts="Build now">
+          <Button text="Build now" look="primary" onClick={() => ask({ kind: 'build', environment })} />
+        </ForRole>
       </div>
       {notice !== undefined && <Notice kind="warn">{notice}</Notice>}
       {known === undefined ? (
@@ -60,12 +66,17 @@ function Overview({ environment }: OverviewProps) {
       ) : (
         <>
           <StaleNotice of={read} />
-          <Known environment={environment} running={known.running} build={known.builds[0]} />
+          <Known
+            environment={environment}
+            running={known.running}
+            build={known.builds[0]}
+            hosted={known.hosted}
+          />
           <NewestBuilds {...shared} of={known.builds} />
           <NewestEntries {...shared} of={known.entries} />
         </>
       )}
-      {dialog.value !== undefined && <Dialogs dialog={dialog.value} />}
+      {asked}
     </>
   );
 }
@@ -75,9 +86,10 @@ const None = () => <span class="muted">–</span>;
 interface KnownProps extends OverviewProps {
   readonly running: RunningImage | undefined;
   readonly build: Build | undefined;
+  readonly hosted: HostedApp | undefined;
 }
 
-function Known({ environment, running, build }: KnownProps) {
+function Known({ environment, running, build, hosted }: KnownProps) {
   const { repository, branch, buildType, deploy, projectId, deployApproval } = environment;
   const since = running?.image.since;
   return (
@@ -90,6 +102,11 @@ function Known({ environment, running, build }: KnownProps) {
       <Fact name="Address">
         <Address address={running?.image.url ?? build?.address} />
       </Fact>
+      {deploy !== undefined && (
+        <Fact name="App">
+          <App of={hosted} />
+        </Fact>
+      )}
       <Fact name="Last build">
         <LastBuild of={build} projectId={projectId} />
       </Fact>

@@ -4,9 +4,10 @@ import type { PageProps } from '../../page.ts';
 import { follow } from '../../router.ts';
 
 export function PlacePage({ place: { at, base }, session }: PageProps) {
-  const groups = [...groupsAt(at, base, session), { title: 'More', links: servicesAt(at, base) }].filter(
-    ({ links }) => links.length > 0,
-  );
+  const groups = [
+    ...groupsAt({ at, base, teamId: undefined }, session),
+    { title: 'More', links: servicesAt(at, base) },
+  ].filter(({ links }) => links.length > 0);
   return (
     <>
       <h1>{at === 'staff' ? 'Staff' : 'Account'}</h1>

@@ -1,5 +1,5 @@
-/** This page shows what runs in each environment of a project, since when and where, and its last build. */
-import type { Build, Environment, Project, RunningImage } from '@svc/sdk';
+/** This page shows what runs in each environment of a project, since when and where, and what came last. */
+import type { Build, CiRun, Environment, Project, RunningImage } from '@svc/sdk';
 import { useRead } from '../../cache.ts';
 import { CopyLine } from '../../copy.tsx';
 import { Fact } from '../../fact.tsx';
@@ -14,8 +14,8 @@ import { StaleNotice } from '../../stale-notice.tsx';
 import { Ago } from '../../time.tsx';
 import { Address } from '../builds/address.tsx';
 import { POLL_MS } from './calls.ts';
-import { LastBuild, Runs } from './facts.tsx';
-import { readLastBuilds, readRunning } from './running.ts';
+import { LastBuild, LastCiRun, Runs } from './facts.tsx';
+import { readLastBuilds, readLastCiRuns, readRunning } from './running.ts';
 
 export function ProjectPage({ place: { project, environments } }: PageProps) {
   if (project === undefined) return null;
@@ -23,12 +23,12 @@ export function ProjectPage({ place: { project, environments } }: PageProps) {
     <>
       <div class="item-head">
         <h1>{project.name}</h1>
-        {environments.length > 0 && <Create projectId={project.id} />}
+        {environments.length > 0 && <Create project={project} />}
       </div>
       {environments.length === 0 ? (
         <div class="empty empty-place">
           <p>No environment yet: one says what is built, where it runs and with which variables.</p>
-          <Create projectId={project.id} />
+          <Create project={project} />
           <CopyLine
             name="the command"
             text={`svc environments create ${project.id} --name production --repository https://git.example.com/acme/web.git`}
@@ -41,9 +41,9 @@ export function ProjectPage({ place: { project, environments } }: PageProps) {
   );
 }
 
-function Create({ projectId }: { readonly projectId: string }) {
+function Create({ project: { id: projectId, teamId } }: { readonly project: Project }) {
   const entry = entries.find(({ key }) => key === 'project-environments');
-  return <Acts calls={collection.acts} given={{ projectId }} {...(entry && { entry })} />;
+  return <Acts calls={collection.acts} given={{ projectId, teamId }} {...(entry && { entry })} />;
 }
 
 interface CardsProps {
@@ -56,8 +56,12 @@ function Cards({ project: { id, teamId }, environments }: CardsProps) {
   const read = useRead(
     `cards ${ids.join(' ')}`,
     async () => {
-      const [running, lastBuilds] = await Promise.all([readRunning(id), readLastBuilds(teamId, ids)]);
-      return { running, lastBuilds };
+      const [running, lastBuilds, lastCiRuns] = await Promise.all([
+        readRunning(id),
+        readLastBuilds(teamId, ids),
+        readLastCiRuns(teamId),
+      ]);
+      return { running, lastBuilds, lastCiRuns };
     },
     POLL_MS,
   );
@@ -73,6 +77,7 @@ function Cards({ project: { id, teamId }, environments }: CardsProps) {
             environment={environment}
             running={known.running.get(environment.id)}
             build={known.lastBuilds.get(environment.id)}
+            {...(known.lastCiRuns && { ciRun: known.lastCiRuns.get(environment.id) })}
           />
         ))}
       </ul>
@@ -84,9 +89,13 @@ interface CardProps {
   readonly environment: Environment;
   readonly running: RunningImage | undefined;
   readonly build: Build | null | undefined;
+  /** Absent where the team has no run of CI. */
+  readonly ciRun?: CiRun | undefined;
 }
 
-function Card({ environment: { id, name, projectId, notice }, running, build }: CardProps) {
+function Card(props: CardProps) {
+  const { environment, running, build } = props;
+  const { id, name, projectId, notice } = environment;
   const since = running?.image.since;
   return (
     <li class="card">
@@ -106,6 +115,11 @@ function Card({ environment: { id, name, projectId, notice }, running, build }: 
         <Fact name="Last build">
           <LastBuild of={build} projectId={projectId} />
         </Fact>
+        {'ciRun' in props && (
+          <Fact name="CI">
+            <LastCiRun of={props.ciRun} />
+          </Fact>
+        )}
       </dl>
       {notice !== undefined && <p class="card-notice">{notice}</p>}
     </li>

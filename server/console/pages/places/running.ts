@@ -1,10 +1,10 @@
 /** Reads what runs in environments, in few requests whatever their number. */
-import type { Build, RunningImage } from '@svc/sdk';
+import type { Build, CiRun, RunningImage } from '@svc/sdk';
 import { ifMissing } from '../../api.ts';
-import { builds, promotions } from './calls.ts';
+import { builds, ci, promotions } from './calls.ts';
 
-/** So many of the team's newest builds are looked through for the last one of each environment. */
-const BUILDS_OF_TEAM = 100;
+/** So many of the team's newest builds and CI runs are looked through for the last of each environment. */
+const OF_TEAM = 100;
 /** Environments of which none is among them are asked one by one, up to so many. */
 const ASKED_ALONE_MAX = 4;
 
@@ -20,7 +20,7 @@ export async function readLastBuilds(
   environmentIds: readonly string[],
 ): Promise<ReadonlyMap<string, Build | null | undefined>> {
   if (environmentIds.length === 0) return new Map();
-  const page = await builds.listForTeamPage(teamId, { limit: BUILDS_OF_TEAM });
+  const page = await builds.listForTeamPage(teamId, { limit: OF_TEAM });
   const found = new Map<string, Build | null | undefined>();
   for (const build of page.builds) if (!found.has(build.environmentId)) found.set(build.environmentId, build);
   if (page.nextCursor === undefined) return found;
@@ -31,5 +31,18 @@ export async function readLastBuilds(
       found.set(id, (await builds.listPage(id, { limit: 1 })).builds[0]);
     }),
   );
+  return found;
+}
+
+/** Returns the last CI run of each that is among the newest of the team; undefined where it has none. */
+export async function readLastCiRuns(teamId: string): Promise<ReadonlyMap<string, CiRun> | undefined> {
+  const runs = await ifMissing(
+    [],
+    async () => (await ci.listRunsForTeamPage(teamId, { limit: OF_TEAM })).runs,
+  );
+  if (runs.length === 0) return undefined;
+  const found = new Map<string, CiRun>();
+  for (const run of runs)
+    if (run.environmentId !== undefined && !found.has(run.environmentId)) found.set(run.environmentId, run);
   return found;
 }

@@ -7,7 +7,9 @@ import { invalidate, useRead } from '../../cache.ts';
 import { CopyLine } from '../../copy.tsx';
 import { Table, type Column } from '../../generic/table.tsx';
 import type { PageProps } from '../../page.ts';
+import { ForRole } from '../../parts/role.tsx';
 import { Unread } from '../../reading.tsx';
+import { mayIn } from '../../session.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { Ago } from '../../time.tsx';
 import { POLL_MS, variables } from './calls.ts';
@@ -23,15 +25,17 @@ export function VariablesPage({ place: { environment } }: PageProps) {
   return environment === undefined ? null : <List key={environment.id} environment={environment} />;
 }
 
-function List({ environment: { id, name } }: { readonly environment: Environment }) {
+function List({ environment: { id, name, teamId } }: { readonly environment: Environment }) {
   const read = useRead(`variables ${id}`, async () => await variables.list(id), POLL_MS);
   const open = useSignal<Open | undefined>(undefined);
   const known = read.data.value;
   const acts = (
-    <div class="bar-buttons">
-      <Button text="Paste a .env" onClick={() => (open.value = { kind: 'paste' })} />
-      <Button text="Add variable" look="primary" onClick={() => (open.value = { kind: 'add' })} />
-    </div>
+    <ForRole teamId={teamId} least="developer" acts="Add, change and delete variables">
+      <div class="bar-buttons">
+        <Button text="Paste a .env" onClick={() => (open.value = { kind: 'paste' })} />
+        <Button text="Add variable" look="primary" onClick={() => (open.value = { kind: 'add' })} />
+      </div>
+    </ForRole>
   );
   return (
     <>
@@ -52,7 +56,7 @@ function List({ environment: { id, name } }: { readonly environment: Environment
           <StaleNotice of={read} />
           <Table
             caption={`Variables of ${name}`}
-            columns={columnsOf(open)}
+            columns={mayIn(teamId, 'developer') ? [...COLUMNS, actsOf(open)] : COLUMNS}
             rows={known}
             keyOf={(each) => each.id}
             isDoubtful={read.unknown.value !== undefined}
@@ -71,7 +75,7 @@ function List({ environment: { id, name } }: { readonly environment: Environment
   );
 }
 
-const columnsOf = (open: Signal<Open | undefined>): ReadonlyArray<Column<Variable>> => [
+const COLUMNS: ReadonlyArray<Column<Variable>> = [
   {
     name: 'name',
     label: 'Name',
@@ -95,27 +99,28 @@ const columnsOf = (open: Signal<Open | undefined>): ReadonlyArray<Column<Variabl
   },
   { name: 'secret', label: 'Kind', show: ({ secret }) => (secret ? 'Secret' : 'Plain') },
   { name: 'updatedAt', label: 'Changed', show: ({ updatedAt }) => <Ago at={updatedAt} /> },
-  {
-    name: 'acts',
-    label: 'Acts',
-    show: (variable) => (
-      <span class="row-acts">
-        <Button
-          text="Edit"
-          look="small"
-          label={`Edit ${variable.name}`}
-          onClick={() => (open.value = { kind: 'edit', variable })}
-        />
-        <Button
-          text="Delete"
-          look="small"
-          label={`Delete ${variable.name}`}
-          onClick={() => (open.value = { kind: 'delete', variable })}
-        />
-      </span>
-    ),
-  },
 ];
+
+const actsOf = (open: Signal<Open | undefined>): Column<Variable> => ({
+  name: 'acts',
+  label: 'Acts',
+  show: (variable) => (
+    <span class="row-acts">
+      <Button
+        text="Edit"
+        look="small"
+        label={`Edit ${variable.name}`}
+        onClick={() => (open.value = { kind: 'edit', variable })}
+      />
+      <Button
+        text="Delete"
+        look="small"
+        label={`Delete ${variable.name}`}
+        onClick={() => (open.value = { kind: 'delete', variable })}
+      />
+    </span>
+  ),
+});
 
 interface DialogProps {
   readonly open: Open;

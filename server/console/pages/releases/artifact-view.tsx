@@ -11,11 +11,11 @@ import type {
 } from '@svc/sdk';
 import { Button } from '../../button.tsx';
 import { ifMissing, sentence } from '../../api.ts';
+import { useRead } from '../../cache.ts';
 import { Fact, Standing } from '../../fact.tsx';
 import { Unread } from '../../reading.tsx';
 import { setParams } from '../../router.ts';
 import { Ago } from '../../time.tsx';
-import { useLastGood } from '../../use-last-good.ts';
 import { artifacts } from './calls.ts';
 import { LineageDrawing } from './lineage-drawing.tsx';
 import { RemovalDialog, removalOfList, removalOfStatement, type Removal } from './removal.tsx';
@@ -61,7 +61,10 @@ export interface ArtifactViewProps {
 }
 
 export function ArtifactView({ teamId, artifactId, version }: ArtifactViewProps) {
-  const read = useLastGood(async () => await readArtifact(teamId, artifactId));
+  const read = useRead(
+    `artifact in full ${teamId} ${artifactId}`,
+    async () => await readArtifact(teamId, artifactId),
+  );
   const known = read.data.value;
   const removing = useSignal<Removal | undefined>(undefined);
   return (

@@ -11,12 +11,13 @@ import { follow, hrefWith } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { releases } from './calls.ts';
 import { Standing } from '../../fact.tsx';
-import { RELEASES_PAGE, type Delivery } from './store.ts';
+import { RELEASES_PAGE, type Delivery } from './delivery.ts';
 import { cellOf, HOW, isNewest, shortDigest, sinceOf, standing, unlisted, type Column } from './words.ts';
 
 export interface MatrixProps {
   readonly project: Project;
   readonly of: Delivery;
+  readonly columns: readonly Column[];
   readonly doubtful: boolean;
 }
 
@@ -25,7 +26,7 @@ const partOf = ({ releases: items, nextCursor }: Pick<Delivery, 'releases' | 'ne
   nextCursor,
 });
 
-export function Matrix({ project, of, doubtful }: MatrixProps) {
+export function Matrix({ project, of, columns, doubtful }: MatrixProps) {
   const withOlder = useOlder(async (cursor) =>
     partOf(await releases.listPage(project.id, { limit: RELEASES_PAGE, cursor })),
   );
@@ -50,7 +51,7 @@ export function Matrix({ project, of, doubtful }: MatrixProps) {
           // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keys must reach what scrolls
           tabIndex={0}
         >
-          <Table releases={shown} project={project} columns={of.columns} doubtful={doubtful} />
+          <Table releases={shown} project={project} columns={columns} doubtful={doubtful} />
         </div>
       )}
       {button}

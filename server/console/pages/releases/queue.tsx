@@ -7,7 +7,7 @@ import { follow, hrefWith } from '../../router.ts';
 import { roleIn, type SignedIn } from '../../session.ts';
 import { Ago } from '../../time.tsx';
 import { Standing } from '../../fact.tsx';
-import { ask } from './store.ts';
+import { ask } from './question.ts';
 import { standing, waitingIn, whyNot, type Column } from './words.ts';
 
 export interface QueueProps {

@@ -5,7 +5,7 @@ import type { Environment, Promotion } from '@svc/sdk';
 import { Ask } from '../../ask.tsx';
 import { promotions } from './calls.ts';
 import { given, Reason } from './reason.tsx';
-import { ask, closeDialog } from './store.ts';
+import { ask, closeDialog } from './question.ts';
 
 export interface RejectDialogProps {
   readonly promotion: Promotion;

@@ -4,13 +4,13 @@
  */
 import type { Project, Release } from '@svc/sdk';
 import { ifMissing } from '../../api.ts';
+import { useRead } from '../../cache.ts';
 import { Fact } from '../../fact.tsx';
 import { Fetched } from '../../fetched.tsx';
 import { Drawer } from '../../modal.tsx';
 import { Unread } from '../../reading.tsx';
 import { follow, hrefWith, param, setParams } from '../../router.ts';
 import { Ago } from '../../time.tsx';
-import { useLastGood } from '../../use-last-good.ts';
 import { releases } from './calls.ts';
 import { shortDigest } from './words.ts';
 
@@ -26,7 +26,8 @@ export interface ReleaseDrawerProps {
 }
 
 export function ReleaseDrawer({ project, releaseId }: ReleaseDrawerProps) {
-  const read = useLastGood(
+  const read = useRead(
+    `release ${project.id} ${releaseId}`,
     async () => await ifMissing('absent' as const, async () => await releases.get(project.id, releaseId)),
   );
   const known = read.data.value;

@@ -3,18 +3,18 @@
  */
 import { useEffect } from 'preact/hooks';
 import type { Environment, Project } from '@svc/sdk';
-import { usePolled } from '../../use-last-good.ts';
 import type { PageProps } from '../../page.ts';
 import { Unread } from '../../reading.tsx';
 import { follow, param } from '../../router.ts';
 import { roleIn, type SignedIn } from '../../session.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
+import { columnsOf, ENVIRONMENTS_MAX, useDelivery, withPromotion } from './delivery.ts';
 import { Matrix } from './matrix.tsx';
 import { Queue } from './queue.tsx';
 import { RejectDialog } from './reject-dialog.tsx';
 import { ReleaseDrawer } from './release-drawer.tsx';
 import { ReviewDialog, type ReviewDialogProps } from './review-dialog.tsx';
-import { closeDialog, dialog, ENVIRONMENTS_MAX, POLL_MS, readDelivery, withPromotion } from './store.ts';
+import { closeDialog, dialog } from './question.ts';
 import type { Column } from './words.ts';
 
 export function ReleasesPage({ session, place: { project, environments: all, base } }: PageProps) {
@@ -63,20 +63,21 @@ interface ProjectReleasesProps {
 }
 
 function ProjectReleases({ project, environments, session }: ProjectReleasesProps) {
-  const read = usePolled(async () => await readDelivery(project.id, environments), POLL_MS);
+  const read = useDelivery(project.id, environments);
   useEffect(() => closeDialog, []);
   const known = read.data.value;
   const unknown = read.unknown.value;
   if (known === undefined) return <Unread of={read} what="the releases" />;
   const releaseId = param('release');
+  const columns = columnsOf(known, environments);
   return (
     <>
       <StaleNotice of={read} />
-      <Queue columns={known.columns} session={session} />
-      <Matrix project={project} of={known} doubtful={unknown !== undefined} />
+      <Queue columns={columns} session={session} />
+      <Matrix project={project} of={known} columns={columns} doubtful={unknown !== undefined} />
       {releaseId !== undefined && <ReleaseDrawer key={releaseId} project={project} releaseId={releaseId} />}
       <Dialogs
-        columns={known.columns}
+        columns={columns}
         session={session}
         onAnswer={(answered) => read.replace(withPromotion(read.data.peek() ?? known, answered))}
         onRefusal={() => void read.load()}

@@ -4,20 +4,20 @@ import { useEffect } from 'preact/hooks';
 import type { Environment, Promotion, PromotionRule } from '@svc/sdk';
 import { Button } from '../../button.tsx';
 import { Ask } from '../../ask.tsx';
+import { useRead } from '../../cache.ts';
 import { Fact } from '../../fact.tsx';
 import { Check } from '../../field.tsx';
 import { Notice } from '../../notice.tsx';
 import { Unread } from '../../reading.tsx';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { Ago } from '../../time.tsx';
-import { useLastGood } from '../../use-last-good.ts';
 import { counted } from '../../words.ts';
 import { promotions } from './calls.ts';
 import { Changes, Images } from './changes.tsx';
 import { given, Reason } from './reason.tsx';
 import { isOutdated, refusal, refusedBy } from './refusal.ts';
 import { readReview, type Review } from './review.ts';
-import { ask, closeDialog } from './store.ts';
+import { ask, closeDialog } from './question.ts';
 import { decides, whyNot, type Person } from './words.ts';
 
 export interface ReviewDialogProps {
@@ -40,7 +40,7 @@ const TARGET = /^(deploy\.|runner\.|region$)/;
 export function ReviewDialog({ promotion, environment, person, as, ...on }: ReviewDialogProps) {
   const { id, version, state } = promotion;
   const isOwner = person.role === 'owner';
-  const read = useLastGood(async () => await readReview(promotion));
+  const read = useRead(`review ${id}`, async () => await readReview(promotion));
   useEffect(() => {
     if (read.data.peek() !== undefined) void read.load();
   }, [as]);

@@ -2,35 +2,19 @@
  * Offers what can be done with a runner. What takes something away asks first, and the rest happens at once.
  */
 import type { ComponentChildren } from 'preact';
-import type { Runner, Team } from '@svc/sdk';
+import type { Runner } from '@svc/sdk';
 import { useWork } from '../../use-work.ts';
 import { Button } from '../../button.tsx';
 import { announce } from '../../announce.ts';
-import type { LastGood } from '../../last-good.ts';
+import { invalidate } from '../../cache.ts';
+import { mayIn } from '../../session.ts';
+import { ask } from './asked.ts';
 import { runners } from './calls.ts';
-import { ask, mayClear, mayManage, type RosterAnswer } from './store.ts';
-
-export interface ActionsProps {
-  readonly team: Team;
-  readonly runner: Runner;
-  readonly of: LastGood<RosterAnswer>;
-}
-
-/** Puts an answer in its row, and reads the rest again. */
-export function applyRunner(of: LastGood<RosterAnswer>, answered: Runner): void {
-  const known = of.data.peek();
-  if (known !== undefined && known !== 'absent')
-    of.set({
-      ...known,
-      runners: known.runners.map((each) => (each.id === answered.id ? answered : each)),
-    });
-  void of.load();
-}
 
 /** The one that the runner's health asks for. */
-export function QuickAction({ team, runner, of }: ActionsProps) {
-  if (!mayManage(team)) return null;
-  if (runner.health === 'flagged' && mayClear(team)) {
+export function QuickAction({ runner }: { readonly runner: Runner }) {
+  if (!mayIn(runner.teamId, 'admin')) return null;
+  if (runner.health === 'flagged' && mayIn(runner.teamId, 'owner')) {
     return (
       <Button
         text="Clear flag"
@@ -40,18 +24,10 @@ export function QuickAction({ team, runner, of }: ActionsProps) {
       />
     );
   }
-  return <PauseOrResume runner={runner} of={of} label={runner.name} />;
+  return <PauseOrResume runner={runner} label={runner.name} />;
 }
 
-export function PauseOrResume({
-  runner,
-  of,
-  label,
-}: {
-  readonly runner: Runner;
-  readonly of: LastGood<RosterAnswer>;
-  readonly label?: string;
-}) {
+export function PauseOrResume({ runner, label }: { readonly runner: Runner; readonly label?: string }) {
   const paused = runner.pausedAt !== undefined;
   const verb = paused ? 'Resume' : 'Pause';
   return (
@@ -62,7 +38,8 @@ export function PauseOrResume({
           ask({ kind: 'pause', runner });
           return '';
         }
-        applyRunner(of, await runners.resume(runner.teamId, runner.id));
+        await runners.resume(runner.teamId, runner.id);
+        invalidate();
         return `${runner.name} takes work again.`;
       }}
     >

@@ -2,14 +2,14 @@
 import type { Runner, Team } from '@svc/sdk';
 import { TextArea, TextField } from '../../field.tsx';
 import { Ask } from '../../ask.tsx';
+import { invalidate } from '../../cache.ts';
 import type { LastGood } from '../../last-good.ts';
 import { teamHref } from '../../place.ts';
 import { navigate } from '../../router.ts';
 import { counted } from '../../words.ts';
-import { applyRunner } from './actions.tsx';
-import { runners } from './calls.ts';
+import { closeDialog, pauseMinutes, pauseNote, type Dialog } from './asked.ts';
+import { runners, type RosterAnswer } from './calls.ts';
 import { EnrollDialog } from './enroll-dialog.tsx';
-import { closeDialog, pauseMinutes, pauseNote, type Dialog, type RosterAnswer } from './store.ts';
 
 export interface DialogsProps {
   readonly team: Team;
@@ -22,11 +22,11 @@ export function Dialogs({ team, roster, dialog }: DialogsProps) {
     case 'enroll':
       return <EnrollDialog team={team} roster={roster} />;
     case 'pause':
-      return <PauseDialog roster={roster} runner={dialog.runner} />;
+      return <PauseDialog runner={dialog.runner} />;
     case 'revoke':
-      return <RevokeDialog roster={roster} runner={current(roster, dialog.runner)} />;
+      return <RevokeDialog runner={current(roster, dialog.runner)} />;
     case 'clear':
-      return <ClearDialog roster={roster} runner={dialog.runner} />;
+      return <ClearDialog runner={dialog.runner} />;
   }
 }
 
@@ -37,14 +37,13 @@ function current(roster: LastGood<RosterAnswer>, runner: Runner): Runner {
 }
 
 interface OneProps {
-  readonly roster: LastGood<RosterAnswer>;
   readonly runner: Runner;
 }
 
 const NOTE_MAX = 500;
 const MINUTES_MAX = 10_080;
 
-function PauseDialog({ roster, runner }: OneProps) {
+function PauseDialog({ runner }: OneProps) {
   const pause = async (): Promise<string> => {
     const minutes = pauseMinutes.value.trim();
     if (minutes !== '' && !(Number.isInteger(Number(minutes)) && +minutes >= 1 && +minutes <= MINUTES_MAX))
@@ -52,11 +51,11 @@ function PauseDialog({ roster, runner }: OneProps) {
         `Minutes are a whole number from 1 to ${MINUTES_MAX.toLocaleString('en')}, which is a week.`,
       );
     const note = pauseNote.value.trim();
-    const answered = await runners.pause(runner.teamId, runner.id, {
+    await runners.pause(runner.teamId, runner.id, {
       ...(note !== '' && { note }),
       ...(minutes !== '' && { minutes: Number(minutes) }),
     });
-    applyRunner(roster, answered);
+    invalidate();
     return `${runner.name} is paused.`;
   };
   return (
@@ -83,14 +82,11 @@ function PauseDialog({ roster, runner }: OneProps) {
   );
 }
 
-function RevokeDialog({ roster, runner }: OneProps) {
+function RevokeDialog({ runner }: OneProps) {
   const revoke = async (): Promise<string> => {
     await runners.revoke(runner.teamId, runner.id);
     navigate(teamHref(runner.teamId, 'runners'), { replace: true });
-    const known = roster.data.peek();
-    if (known !== undefined && known !== 'absent')
-      roster.set({ ...known, runners: known.runners.filter(({ id }) => id !== runner.id) });
-    void roster.load();
+    invalidate();
     return `${runner.name} is revoked.`;
   };
   return (
@@ -115,9 +111,10 @@ function RevokeDialog({ roster, runner }: OneProps) {
   );
 }
 
-function ClearDialog({ roster, runner }: OneProps) {
+function ClearDialog({ runner }: OneProps) {
   const clear = async (): Promise<string> => {
-    applyRunner(roster, await runners.clearDivergenceFlag(runner.teamId, runner.id));
+    await runners.clearDivergenceFlag(runner.teamId, runner.id);
+    invalidate();
     return `The flag of ${runner.name} is cleared.`;
   };
   return (

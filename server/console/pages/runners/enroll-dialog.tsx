@@ -14,8 +14,8 @@ import type { LastGood } from '../../last-good.ts';
 import { Modal } from '../../modal.tsx';
 import { Notice, Problem } from '../../notice.tsx';
 import { useTick } from '../../tick.ts';
-import { runners } from './calls.ts';
-import { closeDialog, type RosterAnswer } from './store.ts';
+import { closeDialog } from './asked.ts';
+import { runners, type RosterAnswer } from './calls.ts';
 import { countdown, enrollCommand } from './words.ts';
 
 const TITLE = 'enroll-title';

@@ -3,23 +3,20 @@
  */
 import type { Runner, Team } from '@svc/sdk';
 import { CardTable, Cell } from '../../table.tsx';
-import type { LastGood } from '../../last-good.ts';
 import { teamHref } from '../../place.ts';
 import { follow } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { QuickAction } from './actions.tsx';
 import { Health } from './health.tsx';
-import type { RosterAnswer } from './store.ts';
 
 export interface RosterTableProps {
   readonly team: Team;
   readonly runners: readonly Runner[];
   /** The rows may no longer be true. */
   readonly doubtful: boolean;
-  readonly of: LastGood<RosterAnswer>;
 }
 
-export function RosterTable({ team, runners, doubtful, of }: RosterTableProps) {
+export function RosterTable({ team, runners, doubtful }: RosterTableProps) {
   return (
     <CardTable
       class="roster"
@@ -29,27 +26,19 @@ export function RosterTable({ team, runners, doubtful, of }: RosterTableProps) {
     >
       <tbody role="rowgroup">
         {runners.map((runner) => (
-          <Row key={runner.id} team={team} runner={runner} of={of} />
+          <Row key={runner.id} runner={runner} />
         ))}
       </tbody>
     </CardTable>
   );
 }
 
-function Row({
-  team,
-  runner,
-  of,
-}: {
-  readonly team: Team;
-  readonly runner: Runner;
-  readonly of: LastGood<RosterAnswer>;
-}) {
+function Row({ runner }: { readonly runner: Runner }) {
   const last = runner.lastSeenAt ?? runner.lastHeartbeatAt;
   return (
     <tr role="row" class="row">
       <th scope="row" role="rowheader" class="cell-runner">
-        <a class="runner-name" href={teamHref(team.id, 'runners', runner.id)} onClick={follow}>
+        <a class="runner-name" href={teamHref(runner.teamId, 'runners', runner.id)} onClick={follow}>
           {runner.name}
         </a>
         <Labels labels={runner.labels} />
@@ -67,7 +56,7 @@ function Row({
         data-name="Last contact"
         of={last === undefined ? <span class="muted">never</span> : <Ago at={last} />}
       />
-      <Cell class="cell-actions" of={<QuickAction team={team} runner={runner} of={of} />} />
+      <Cell class="cell-actions" of={<QuickAction runner={runner} />} />
     </tr>
   );
 }

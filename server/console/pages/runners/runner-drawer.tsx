@@ -2,59 +2,52 @@
  * Shows one runner: what it is, what can be done with it, and what it held. Its place is in the address, so
  * that it can be linked to.
  */
-import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
-import type { Lease, Runner, Team } from '@svc/sdk';
+import type { Lease, Runner } from '@svc/sdk';
 import { Button } from '../../button.tsx';
-import { LoadOlder } from '../../load-older.tsx';
-import { explain, isUnauthenticated } from '../../api.ts';
+import { useOlder } from '../../load-older.tsx';
+import { invalidate, useRead, useReadAgain } from '../../cache.ts';
 import { Fact } from '../../fact.tsx';
-import type { LastGood } from '../../last-good.ts';
 import { Drawer } from '../../modal.tsx';
-import { Problem } from '../../notice.tsx';
+import { ForRole, Lacking } from '../../parts/role.tsx';
+import { mayIn } from '../../session.ts';
+import { Unread } from '../../reading.tsx';
 import { teamHref } from '../../place.ts';
 import { navigate } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { counted, duration } from '../../words.ts';
-import { applyRunner, AtOnce, PauseOrResume } from './actions.tsx';
+import { AtOnce, PauseOrResume } from './actions.tsx';
+import { ask } from './asked.ts';
 import { runners } from './calls.ts';
 import { Health } from './health.tsx';
 import { Labels } from './roster-table.tsx';
-import { ask, mayClear, mayManage, type RosterAnswer } from './store.ts';
 
 const TITLE = 'runner-title';
 const LEASES_PAGE = 20;
 
-export interface RunnerDrawerProps {
-  readonly team: Team;
-  readonly runner: Runner;
-  readonly of: LastGood<RosterAnswer>;
-}
-
-export function RunnerDrawer({ team, runner, of }: RunnerDrawerProps) {
+export function RunnerDrawer({ runner }: { readonly runner: Runner }) {
+  const { teamId, name, flagged } = runner;
   return (
-    <Drawer id={TITLE} title={runner.name} onClose={() => navigate(teamHref(team.id, 'runners'))}>
+    <Drawer id={TITLE} title={name} onClose={() => navigate(teamHref(teamId, 'runners'))}>
       <Health runner={runner} />
-      {mayManage(team) ? (
+      <ForRole teamId={teamId} least="admin" acts="Pause, resume, ask for diagnostics, revoke">
         <div class="drawer-actions">
-          <PauseOrResume runner={runner} of={of} />
-          {runner.flagged && mayClear(team) && (
+          <PauseOrResume runner={runner} />
+          {flagged && mayIn(teamId, 'owner') && (
             <Button text="Clear flag" look="small" onClick={() => ask({ kind: 'clear', runner })} />
           )}
           <AtOnce
             act={async () => {
-              applyRunner(of, await runners.requestDiagnostics(runner.teamId, runner.id));
-              return `${runner.name} is asked for diagnostics with its next call.`;
+              await runners.requestDiagnostics(teamId, runner.id);
+              invalidate();
+              return `${name} is asked for diagnostics with its next call.`;
             }}
           >
             Ask for diagnostics
           </AtOnce>
           <Button text="Revoke" look="small danger" onClick={() => ask({ kind: 'revoke', runner })} />
         </div>
-      ) : (
-        <p class="muted">Admins of the team can pause, resume and revoke it.</p>
-      )}
-      {runner.flagged && !mayClear(team) && <p class="muted">Owners of the team can clear its flag.</p>}
+      </ForRole>
+      {flagged && !mayIn(teamId, 'owner') && <Lacking acts={[{ title: 'Clear flag', role: 'owner' }]} />}
       <Facts runner={runner} />
       <History runner={runner} />
     </Drawer>
@@ -93,46 +86,37 @@ function Facts({ runner }: { readonly runner: Runner }) {
   );
 }
 
+async function readLeases({ teamId, id }: Runner, cursor?: string) {
+  const page = await runners.historyPage(teamId, id, {
+    limit: LEASES_PAGE,
+    ...(cursor !== undefined && { cursor }),
+  });
+  const items = page.leases.map((lease) => ({ id: `${lease.workId} ${lease.epoch}`, lease }));
+  return { items, nextCursor: page.nextCursor };
+}
+
 function History({ runner }: { readonly runner: Runner }) {
-  const leases = useSignal<readonly Lease[] | undefined>(undefined);
-  const next = useSignal<string | undefined>(undefined);
-  const problem = useSignal<string | undefined>(undefined);
-  const busy = useSignal(false);
-  const read = async (cursor?: string): Promise<void> => {
-    if (busy.value && cursor !== undefined) return;
-    busy.value = true;
-    problem.value = undefined;
-    try {
-      const page = await runners.historyPage(runner.teamId, runner.id, {
-        limit: LEASES_PAGE,
-        ...(cursor !== undefined && { cursor }),
-      });
-      leases.value = cursor === undefined ? page.leases : [...(leases.value ?? []), ...page.leases];
-      next.value = page.nextCursor;
-    } catch (error) {
-      if (!isUnauthenticated(error)) problem.value = explain(error);
-    } finally {
-      busy.value = false;
-    }
-  };
+  const first = useRead(`leases ${runner.id}`, async () => await readLeases(runner));
+  const older = useOlder(async (cursor) => await readLeases(runner, cursor));
   // What it gives back is in its history from then on.
-  useEffect(() => void read(), [runner.id, runner.leases]);
+  useReadAgain(first, runner.leases);
+  const known = first.data.value;
+  const { items, button } = older(known ?? { items: [], nextCursor: undefined });
   return (
-    <section class="runner-history" aria-labelledby="runner-history" aria-busy={busy.value}>
+    <section class="runner-history" aria-labelledby="runner-history" aria-busy={first.loading.value}>
       <h3 id="runner-history">What it held</h3>
-      <Problem of={problem.value} again={() => read()} />
-      {leases.value === undefined ? (
-        problem.value === undefined && <p class="muted">Reading…</p>
-      ) : leases.value.length === 0 ? (
+      {known === undefined ? (
+        <Unread of={first} what="the history" plain />
+      ) : items.length === 0 ? (
         <p class="muted">It has given nothing back yet.</p>
       ) : (
         <ol class="changes">
-          {leases.value.map((lease) => (
-            <Held key={`${lease.workId} ${lease.epoch}`} lease={lease} />
+          {items.map(({ id, lease }) => (
+            <Held key={id} lease={lease} />
           ))}
         </ol>
       )}
-      {next.value !== undefined && <LoadOlder busy={busy.value} load={() => read(next.value)} />}
+      {button}
     </section>
   );
 }

@@ -1,76 +1,65 @@
 /** This view shows a team's runners: how each is, what to do about it, and what waits for them. */
-import { useSignal, useSignalEffect, type Signal } from '@preact/signals';
 import type { Team } from '@svc/sdk';
 import { Button } from '../../button.tsx';
 import { StaleNotice } from '../../stale-notice.tsx';
-import type { LastGood } from '../../last-good.ts';
 import { LiveMark } from '../../live-mark.tsx';
 import type { LiveStatus } from '../../live.ts';
 import { Missing } from '../../missing.tsx';
 import { Notice } from '../../notice.tsx';
 import { Unread } from '../../reading.tsx';
 import type { PageProps } from '../../page.ts';
+import { ForRole } from '../../parts/role.tsx';
+import { mayIn } from '../../session.ts';
 import { TeamPage } from '../../team-page.tsx';
-import { useLastGood } from '../../use-last-good.ts';
-import { useLiveState } from '../../use-live-state.ts';
 import { counted } from '../../words.ts';
+import { ask, dialog } from './asked.ts';
+import { useLiveRoster, useRoster, type Roster } from './calls.ts';
 import { Dialogs } from './dialogs.tsx';
 import { Queue } from './queue.tsx';
 import { RosterTable } from './roster-table.tsx';
 import { RunnerDrawer } from './runner-drawer.tsx';
-import { ask, dialog, mayManage, readRoster, rosterSource, type Roster, type RosterAnswer } from './store.ts';
 import { healthWords } from './words.ts';
 
 export function RunnersPage({ place }: PageProps) {
-  const absent = useSignal(false);
-  if (absent.value) return <Missing />;
   return (
     <TeamPage title="Runners" place={place}>
-      {(team) => (
-        <div class="runners">
-          <h1>Runners</h1>
-          <div class="bar">
-            {mayManage(team) && (
-              <Button text="Enroll a runner" look="primary" onClick={() => ask({ kind: 'enroll' })} />
-            )}
-          </div>
-          <TeamRunners key={team.id} team={team} absent={absent} runnerId={place.rest[1]} />
-        </div>
-      )}
+      {(team) => <TeamRunners key={team.id} team={team} runnerId={place.rest[1]} />}
     </TeamPage>
   );
 }
 
 interface TeamRunnersProps {
   readonly team: Team;
-  readonly absent: Signal<boolean>;
   /** The one that is looked at beside the list. */
   readonly runnerId: string | undefined;
 }
 
-function TeamRunners({ team, absent, runnerId }: TeamRunnersProps) {
-  const roster = useLastGood(async () => await readRoster(team.id));
-  const status = useLiveState(rosterSource(team.id, roster));
+function TeamRunners({ team, runnerId }: TeamRunnersProps) {
+  const roster = useRoster(team.id);
+  const status = useLiveRoster(team.id, roster);
   const known = roster.data.value;
-  useSignalEffect(() => {
-    absent.value = roster.data.value === 'absent';
-  });
-  if (known === 'absent') return null;
-  const unknown = roster.unknown.value;
+  if (known === 'absent') return <Missing />;
   const opened = known?.runners.find(({ id }) => id === runnerId);
   return (
-    <>
+    <div class="runners">
+      <h1>Runners</h1>
+      <div class="bar">
+        <ForRole teamId={team.id} least="admin" acts="Enroll, pause and revoke runners">
+          <Button text="Enroll a runner" look="primary" onClick={() => ask({ kind: 'enroll' })} />
+        </ForRole>
+      </div>
       {known === undefined ? (
         <Unread of={roster} what="the runners" rows={3} />
       ) : (
         <>
           <Summary roster={known} status={status} />
-          <Known team={team} roster={known} doubtful={unknown !== undefined} of={roster} />
+          <StaleNotice of={roster} />
+          <Known team={team} roster={known} doubtful={roster.unknown.value !== undefined} />
         </>
       )}
-      {opened !== undefined && <RunnerDrawer key={opened.id} team={team} runner={opened} of={roster} />}
+      {opened !== undefined && <RunnerDrawer key={opened.id} runner={opened} />}
       {dialog.value !== undefined && <Dialogs team={team} roster={roster} dialog={dialog.value} />}
-    </>
+    </div>
   );
 }
 
@@ -93,13 +82,11 @@ interface KnownProps {
   readonly team: Team;
   readonly roster: Roster;
   readonly doubtful: boolean;
-  readonly of: LastGood<RosterAnswer>;
 }
 
-function Known({ team, roster, doubtful, of }: KnownProps) {
+function Known({ team, roster, doubtful }: KnownProps) {
   return (
     <>
-      <StaleNotice of={of} />
       {team.operator === 'service' && (
         <Notice kind="plain">
           Work of this team runs on the service's own machines. Its runners get none of it until staff assign
@@ -108,7 +95,7 @@ function Known({ team, roster, doubtful, of }: KnownProps) {
       )}
       <Queue health={roster.health} />
       {roster.runners.length > 0 ? (
-        <RosterTable team={team} runners={roster.runners} doubtful={doubtful} of={of} />
+        <RosterTable team={team} runners={roster.runners} doubtful={doubtful} />
       ) : (
         <NoneYet team={team} />
       )}
@@ -117,6 +104,7 @@ function Known({ team, roster, doubtful, of }: KnownProps) {
 }
 
 function NoneYet({ team }: { readonly team: Team }) {
+  const mayManage = mayIn(team.id, 'admin');
   return (
     <div class="empty empty-how">
       <h2>{team.name} has no runner yet</h2>
@@ -128,14 +116,12 @@ function NoneYet({ team }: { readonly team: Team }) {
         <li>
           Put <code>svc-runner</code> on the machine; <code>svc-runner doctor</code> says what else it needs.
         </li>
-        <li>
-          {mayManage(team) ? 'Enroll it with a token from here.' : 'Ask an admin of the team for a token.'}
-        </li>
+        <li>{mayManage ? 'Enroll it with a token from here.' : 'Ask an admin of the team for a token.'}</li>
         <li>
           Start <code>svc-runner run</code>. It shows up here within seconds.
         </li>
       </ol>
-      {mayManage(team) && <Button onClick={() => ask({ kind: 'enroll' })}>Enroll the first runner</Button>}
+      {mayManage && <Button onClick={() => ask({ kind: 'enroll' })}>Enroll the first runner</Button>}
     </div>
   );
 }

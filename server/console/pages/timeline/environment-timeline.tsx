@@ -1,6 +1,5 @@
 /** Shows what was built and run of an environment's commits, as it happens. */
 import type { ReadonlySignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
 import type { Environment, TimelineEntry } from '@svc/sdk';
 import { Button } from '../../button.tsx';
 import { LoadOlder } from '../../load-older.tsx';
@@ -9,25 +8,18 @@ import { LiveMark } from '../../live-mark.tsx';
 import type { LiveStatus } from '../../live.ts';
 import { Unread } from '../../reading.tsx';
 import { useTick } from '../../tick.ts';
-import { useLiveState } from '../../use-live-state.ts';
 import { useAnnouncedWork } from '../../use-work.ts';
 import { counted, duration } from '../../words.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { clearFilter, currentFilter, matches } from './filter.ts';
 import { WATCHED, type KnownEntries } from './known.ts';
 import { NoneYet } from './none-yet.tsx';
-import { createTimeline } from './store.ts';
 import { TimelineTable } from './timeline-table.tsx';
+import { useTimeline } from './use-timeline.ts';
 import { outcomeOf, scaleOf, timesOf } from './words.ts';
 
 export function EnvironmentTimeline({ environment }: { readonly environment: Environment }) {
-  const timeline = useMemo(() => createTimeline(environment.id), []);
-  const { kept, source, fresh, news, loadOlder } = timeline;
-  useEffect(() => {
-    void kept.load();
-    return timeline.end;
-  }, []);
-  const status = useLiveState(source);
+  const { kept, status, fresh, news, loadOlder } = useTimeline(environment.id);
   const known = kept.data.value;
   const unknown = kept.unknown.value;
   if (known === undefined) return <Unread of={kept} what="the timeline" rows={6} />;

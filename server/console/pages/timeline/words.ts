@@ -1,5 +1,5 @@
 /** Says what the page tells about an entry, in plain words: what it is, how it stands, how long it took. */
-import type { CiProvider, CiStatus, TimelineEntry } from '@svc/sdk';
+import type { CiProvider, CiRun, CiStatus, TimelineEntry } from '@svc/sdk';
 import { counted, duration } from '../../words.ts';
 import type { StateWord } from '../../fact.tsx';
 import { STATE } from '../builds/words.ts';
@@ -34,7 +34,17 @@ export const sourceName = (source: string): string =>
 
 export function statusOf({ buildState, ciStatus, status, blocked }: TimelineEntry): StateWord {
   const known = buildState !== undefined ? STATE[buildState] : STATUS[ciStatus ?? 'unknown'];
-  // A word that a newer server knows is shown as it is.
+  return standing(known, { status, blocked });
+}
+
+export const statusOfRun = ({ status, blocked }: CiRun): StateWord =>
+  standing(STATUS[status], { status, blocked });
+
+/** A word that a newer server knows is shown as it is. */
+function standing(
+  known: StateWord | undefined,
+  { status, blocked }: Pick<TimelineEntry, 'status' | 'blocked'>,
+): StateWord {
   const [word, tone] = known ?? [status, 'quiet'];
   return [word, blocked ? 'warn' : tone];
 }

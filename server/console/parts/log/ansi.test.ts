@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classOf, PLAIN, spansOf } from './ansi.ts';
+import { classOf, columnsOf, PLAIN, spansOf, styleAfter } from './ansi.ts';
 
 const ESC = '\u001b';
 const shown = (line: string): string[] =>
@@ -43,4 +43,26 @@ describe('spansOf()', () => {
     spansOf(`${ESC}[3${ESC}]`.repeat(200_000), PLAIN);
     expect(performance.now() - began).toBeLessThan(2_000);
   });
+});
+
+describe('styleAfter()', () => {
+  it.each([
+    `a${ESC}[31mb`,
+    `${ESC}[1;32mx${ESC}[0m`,
+    `${ESC}[31mx${ESC}[mb`,
+    `${ESC}[31m${ESC}[2K`,
+    `x${ESC}[`,
+  ])('is what spansOf() ends with: %j', (line) => {
+    for (const start of [PLAIN, { bg: 3 }]) expect(styleAfter(line, start)).toEqual(spansOf(line, start).end);
+  });
+});
+
+describe('columnsOf()', () => {
+  it.each([
+    ['plain', 5],
+    [`${ESC}[31mred${ESC}[0m`, 3],
+    ['\tx', 9],
+    ['日本', 4],
+    ['✓ é', 4],
+  ])('%j', (line, columns) => expect(columnsOf(line)).toBe(columns));
 });

@@ -56,7 +56,36 @@ export function spansOf(
 
 /** Returns the style behind a line, without making its pieces. */
 export function styleAfter(line: string, start: Style): Style {
-  return line.includes('\u001b') ? spansOf(line, start).end : start;
+  const last = line.lastIndexOf('\u001b[');
+  if (last === -1) return start;
+  if (line.startsWith('0m', last + 2) || line.startsWith('m', last + 2)) return PLAIN;
+  let style = start;
+  for (const [, parameters = '', final] of line.matchAll(SEQUENCE))
+    if (final === 'm') style = applied(style, parameters);
+  return style;
+}
+
+/** Returns what is read of a line: no control sequences. */
+export const plainOf = (line: string): string =>
+  line.includes('\u001b') ? line.replace(SEQUENCE, '') : line;
+
+// oxlint-disable-next-line no-control-regex -- what is not of one column each
+const ONE_COLUMN = /^[\u0020-\u02ff]*$/;
+const TAB_COLUMNS = 8;
+
+/**
+ * Returns the most columns that a line takes in a face of equal widths. What another face may have to draw
+ * counts twice: a line that is drawn with a row too many is whole, with one too few it is cut.
+ */
+export function columnsOf(line: string): number {
+  const plain = plainOf(line);
+  if (ONE_COLUMN.test(plain)) return plain.length;
+  let columns = 0;
+  for (let at = 0; at < plain.length; at += 1) {
+    const code = plain.charCodeAt(at);
+    columns += code === 9 ? TAB_COLUMNS : code > 0x02ff ? 2 : 1;
+  }
+  return columns;
 }
 
 function applied(before: Style, parameters: string): Style {

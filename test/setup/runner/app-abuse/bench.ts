@@ -109,6 +109,7 @@ export async function createBench(dataDir: string): Promise<Bench> {
       settings: {
         allowEgress: [ALLOWED, 'db.site.test'].map((host) => ({ host, port: 5432 })),
         allowUncontainedApps: false,
+        allowMount: [],
         appNetwork,
       },
       dataDir,

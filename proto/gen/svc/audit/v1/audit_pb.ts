@@ -17,7 +17,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file svc/audit/v1/audit.proto.
  */
 export const file_svc_audit_v1_audit: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvYXVkaXQvdjEvYXVkaXQucHJvdG8SDHN2Yy5hdWRpdC52MSJVCgpBdWRpdEFjdG9yEioKBGtpbmQYASABKA4yHC5zdmMuYXVkaXQudjEuQXVkaXRBY3RvcktpbmQSCgoCaWQYAiABKAkSDwoHZGlzcGxheRgDIAEoCSL8AQoKQXVkaXRFbnRyeRILCgNzZXEYASABKA0SDQoFY2hhaW4YAiABKAkSJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKBWFjdG9yGAQgASgLMhguc3ZjLmF1ZGl0LnYxLkF1ZGl0QWN0b3ISDgoGYWN0aW9uGAUgASgJEg4KBnRhcmdldBgGIAEoCRIoCgdkZXRhaWxzGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBISCgpyZXF1ZXN0X2lkGAggASgJEhUKDXByZXZpb3VzX2hhc2gYCSABKAkSDAoEaGFzaBgKIAEoCSKKAQoPQXVkaXRDaGVja3BvaW50Eg0KBWNoYWluGAEgASgJEgsKA3NlcRgCIAEoDRIMCgRoYXNoGAMgASgJEiYKAmF0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpwdWJsaWNfa2V5GAUgASgJEhEKCXNpZ25hdHVyZRgGIAEoCSKXAQoLQ2hhaW5SZXBvcnQSDQoFY2hhaW4YASABKAkSKwoHZmluZGluZxgCIAEoDjIaLnN2Yy5hdWRpdC52MS5BdWRpdEZpbmRpbmcSEAoDc2VxGAMgASgNSACIAQESDwoHZW50cmllcxgEIAEoDRIMCgRoYXNoGAUgASgJEhMKC2NoZWNrcG9pbnRzGAYgASgNQgYKBF9zZXEicgoLTGlzdFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgAiAEBEh0KBmN1cnNvchgDIAEoCUIIukgFcgMY9ANIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJjCgxMaXN0UmVzcG9uc2USKQoHZW50cmllcxgBIAMoCzIYLnN2Yy5hdWRpdC52MS5BdWRpdEVudHJ5EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIm0KDVZlcmlmeVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIQCgNzZXEYAiABKA1IAIgBARIoCgRoYXNoGAMgASgJQhW6SBJyEDIOXlswLTlhLWZdezY0fSRIAYgBAUIGCgRfc2VxQgcKBV9oYXNoIjsKDlZlcmlmeVJlc3BvbnNlEikKBnJlcG9ydBgBIAEoCzIZLnN2Yy5hdWRpdC52MS5DaGFpblJlcG9ydCI4Cg1FeHBvcnRSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSFgoFYWZ0ZXIYAiABKAlCB7pIBHICGBQinQEKCkV4cG9ydExpbmUSEAoIcG9zaXRpb24YASABKAkSLAoFZW50cnkYAiABKAsyGC5zdmMuYXVkaXQudjEuQXVkaXRFbnRyeUgAiAEBEjYKCmNoZWNrcG9pbnQYAyABKAsyHS5zdmMuYXVkaXQudjEuQXVkaXRDaGVja3BvaW50SAGIAQFCCAoGX2VudHJ5Qg0KC19jaGVja3BvaW50InIKHEFkbWluQXVkaXRTZXJ2aWNlTGlzdFJlcXVlc3QSHgoFbGltaXQYASABKA1CCrpIByoFGMgBKAFIAIgBARIdCgZjdXJzb3IYAiABKAlCCLpIBXIDGPQDSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IidAodQWRtaW5BdWRpdFNlcnZpY2VMaXN0UmVzcG9uc2USKQoHZW50cmllcxgBIAMoCzIYLnN2Yy5hdWRpdC52MS5BdWRpdEVudHJ5EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIiAKHkFkbWluQXVkaXRTZXJ2aWNlVmVyaWZ5UmVxdWVzdCJ9Ch9BZG1pbkF1ZGl0U2VydmljZVZlcmlmeVJlc3BvbnNlEg4KBmludGFjdBgBIAEoCBIOCgZjaGFpbnMYAiABKA0SDwoHZW50cmllcxgDIAEoDRIpCgZicm9rZW4YBCADKAsyGS5zdmMuYXVkaXQudjEuQ2hhaW5SZXBvcnQiOAoeQWRtaW5BdWRpdFNlcnZpY2VFeHBvcnRSZXF1ZXN0EhYKBWFmdGVyGAEgASgJQge6SARyAhgUKsIBCg5BdWRpdEFjdG9yS2luZBIgChxBVURJVF9BQ1RPUl9LSU5EX1VOU1BFQ0lGSUVEEAASGQoVQVVESVRfQUNUT1JfS0lORF9VU0VSEAESHAoYQVVESVRfQUNUT1JfS0lORF9BUElfS0VZEAISGwoXQVVESVRfQUNUT1JfS0lORF9SVU5ORVIQAxIbChdBVURJVF9BQ1RPUl9LSU5EX1NZU1RFTRAEEhsKF0FVRElUX0FDVE9SX0tJTkRfQ0lfSk9CEAUqsAIKDEF1ZGl0RmluZGluZxIdChlBVURJVF9GSU5ESU5HX1VOU1BFQ0lGSUVEEAASGAoUQVVESVRfRklORElOR19JTlRBQ1QQARIfChtBVURJVF9GSU5ESU5HX0VOVFJZX0NIQU5HRUQQAhIfChtBVURJVF9GSU5ESU5HX0VOVFJZX01JU1NJTkcQAxIeChpBVURJVF9GSU5ESU5HX09SREVSX0JST0tFThAEEiIKHkFVRElUX0ZJTkRJTkdfRU5UUllfRFVQTElDQVRFRBAFEh4KGkFVRElUX0ZJTkRJTkdfVEFJTF9NSVNTSU5HEAYSGwoXQVVESVRfRklORElOR19SRVdSSVRURU4QBxIkCiBBVURJVF9GSU5ESU5HX0NIRUNLUE9JTlRfSU5WQUxJRBAIMtcDCgxBdWRpdFNlcnZpY2USkQEKBExpc3QSGS5zdmMuYXVkaXQudjEuTGlzdFJlcXVlc3QaGi5zdmMuYXVkaXQudjEuTGlzdFJlc3BvbnNlIlKQAgGKtRgtqgEDc2VxqgECYXSqAQZhY3Rpb26qAQZ0YXJnZXSqAQ1hY3Rvci5kaXNwbGF5gtPkkwIYEhYvdGVhbXMve3RlYW1faWR9L2F1ZGl0EnUKBlZlcmlmeRIbLnN2Yy5hdWRpdC52MS5WZXJpZnlSZXF1ZXN0Ghwuc3ZjLmF1ZGl0LnYxLlZlcmlmeVJlc3BvbnNlIjCQAgGKtRgEeOCnEoLT5JMCHxIdL3RlYW1zL3t0ZWFtX2lkfS9hdWRpdC92ZXJpZnkShwEKBkV4cG9ydBIbLnN2Yy5hdWRpdC52MS5FeHBvcnRSZXF1ZXN0Ghguc3ZjLmF1ZGl0LnYxLkV4cG9ydExpbmUiRJACAYq1GBhqEQoIcG9zaXRpb24SBWFmdGVyeIDd2wGC0+STAh8SHS90ZWFtcy97dGVhbV9pZH0vYXVkaXQvZXhwb3J0MAEaMoq1GC4aJkxlZGdlciBvZiBjaGFuZ2VzIGFuZCBvZiB3aG8gbWFkZSB0aGVtKAEwBTgNMpoEChFBZG1pbkF1ZGl0U2VydmljZRKrAQoETGlzdBIqLnN2Yy5hdWRpdC52MS5BZG1pbkF1ZGl0U2VydmljZUxpc3RSZXF1ZXN0Gisuc3ZjLmF1ZGl0LnYxLkFkbWluQXVkaXRTZXJ2aWNlTGlzdFJlc3BvbnNlIkqQAgGKtRgvMAWqAQNzZXGqAQJhdKoBBmFjdGlvbqoBBnRhcmdldKoBDWFjdG9yLmRpc3BsYXmC0+STAg4SDC9hZG1pbi9hdWRpdBKPAQoGVmVyaWZ5Eiwuc3ZjLmF1ZGl0LnYxLkFkbWluQXVkaXRTZXJ2aWNlVmVyaWZ5UmVxdWVzdBotLnN2Yy5hdWRpdC52MS5BZG1pbkF1ZGl0U2VydmljZVZlcmlmeVJlc3BvbnNlIiiQAgGKtRgGMAV44KcSgtPkkwIVEhMvYWRtaW4vYXVkaXQvdmVyaWZ5EpABCgZFeHBvcnQSLC5zdmMuYXVkaXQudjEuQWRtaW5BdWRpdFNlcnZpY2VFeHBvcnRSZXF1ZXN0Ghguc3ZjLmF1ZGl0LnYxLkV4cG9ydExpbmUiPJACAYq1GBowBWoRCghwb3NpdGlvbhIFYWZ0ZXJ4gN3bAYLT5JMCFRITL2FkbWluL2F1ZGl0L2V4cG9ydDABGjKKtRguGihUaGUgaW5zdGFsbGF0aW9uJ3Mgb3duIGxlZGdlciwgZm9yIHN0YWZmKAEwBWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChhzdmMvYXVkaXQvdjEvYXVkaXQucHJvdG8SDHN2Yy5hdWRpdC52MSJVCgpBdWRpdEFjdG9yEioKBGtpbmQYASABKA4yHC5zdmMuYXVkaXQudjEuQXVkaXRBY3RvcktpbmQSCgoCaWQYAiABKAkSDwoHZGlzcGxheRgDIAEoCSL8AQoKQXVkaXRFbnRyeRILCgNzZXEYASABKA0SDQoFY2hhaW4YAiABKAkSJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKBWFjdG9yGAQgASgLMhguc3ZjLmF1ZGl0LnYxLkF1ZGl0QWN0b3ISDgoGYWN0aW9uGAUgASgJEg4KBnRhcmdldBgGIAEoCRIoCgdkZXRhaWxzGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBISCgpyZXF1ZXN0X2lkGAggASgJEhUKDXByZXZpb3VzX2hhc2gYCSABKAkSDAoEaGFzaBgKIAEoCSKKAQoPQXVkaXRDaGVja3BvaW50Eg0KBWNoYWluGAEgASgJEgsKA3NlcRgCIAEoDRIMCgRoYXNoGAMgASgJEiYKAmF0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpwdWJsaWNfa2V5GAUgASgJEhEKCXNpZ25hdHVyZRgGIAEoCSKXAQoLQ2hhaW5SZXBvcnQSDQoFY2hhaW4YASABKAkSKwoHZmluZGluZxgCIAEoDjIaLnN2Yy5hdWRpdC52MS5BdWRpdEZpbmRpbmcSEAoDc2VxGAMgASgNSACIAQESDwoHZW50cmllcxgEIAEoDRIMCgRoYXNoGAUgASgJEhMKC2NoZWNrcG9pbnRzGAYgASgNQgYKBF9zZXEihwMKC0xpc3RSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSHgoFbGltaXQYAiABKA1CCrpIByoFGMgBKAFIAIgBARIdCgZjdXJzb3IYAyABKAlCCLpIBXIDGPQDSAGIAQESHgoGYWN0aW9uGAQgASgJQgm6SAZyBBABGGRIAogBARIfCgZ0YXJnZXQYBSABKAlCCrpIB3IFEAEY9ANIA4gBARIhCghhY3Rvcl9pZBgGIAEoCUIKukgHcgUQARj0A0gEiAEBEi4KBXNpbmNlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgFiAEBEi4KBXVudGlsGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgGiAEBEhAKA3NlcRgJIAEoDUgHiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yQgkKB19hY3Rpb25CCQoHX3RhcmdldEILCglfYWN0b3JfaWRCCAoGX3NpbmNlQggKBl91bnRpbEIGCgRfc2VxImMKDExpc3RSZXNwb25zZRIpCgdlbnRyaWVzGAEgAygLMhguc3ZjLmF1ZGl0LnYxLkF1ZGl0RW50cnkSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IibQoNVmVyaWZ5UmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhAKA3NlcRgCIAEoDUgAiAEBEigKBGhhc2gYAyABKAlCFbpIEnIQMg5eWzAtOWEtZl17NjR9JEgBiAEBQgYKBF9zZXFCBwoFX2hhc2giOwoOVmVyaWZ5UmVzcG9uc2USKQoGcmVwb3J0GAEgASgLMhkuc3ZjLmF1ZGl0LnYxLkNoYWluUmVwb3J0IjgKDUV4cG9ydFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIWCgVhZnRlchgCIAEoCUIHukgEcgIYFCKdAQoKRXhwb3J0TGluZRIQCghwb3NpdGlvbhgBIAEoCRIsCgVlbnRyeRgCIAEoCzIYLnN2Yy5hdWRpdC52MS5BdWRpdEVudHJ5SACIAQESNgoKY2hlY2twb2ludBgDIAEoCzIdLnN2Yy5hdWRpdC52MS5BdWRpdENoZWNrcG9pbnRIAYgBAUIICgZfZW50cnlCDQoLX2NoZWNrcG9pbnQihwMKHEFkbWluQXVkaXRTZXJ2aWNlTGlzdFJlcXVlc3QSHgoFbGltaXQYASABKA1CCrpIByoFGMgBKAFIAIgBARIdCgZjdXJzb3IYAiABKAlCCLpIBXIDGPQDSAGIAQESHgoGYWN0aW9uGAMgASgJQgm6SAZyBBABGGRIAogBARIfCgZ0YXJnZXQYBCABKAlCCrpIB3IFEAEY9ANIA4gBARIhCghhY3Rvcl9pZBgFIAEoCUIKukgHcgUQARj0A0gEiAEBEi4KBXNpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgFiAEBEi4KBXVudGlsGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgGiAEBEhAKA3NlcRgIIAEoDUgHiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yQgkKB19hY3Rpb25CCQoHX3RhcmdldEILCglfYWN0b3JfaWRCCAoGX3NpbmNlQggKBl91bnRpbEIGCgRfc2VxInQKHUFkbWluQXVkaXRTZXJ2aWNlTGlzdFJlc3BvbnNlEikKB2VudHJpZXMYASADKAsyGC5zdmMuYXVkaXQudjEuQXVkaXRFbnRyeRIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciIgCh5BZG1pbkF1ZGl0U2VydmljZVZlcmlmeVJlcXVlc3QifQofQWRtaW5BdWRpdFNlcnZpY2VWZXJpZnlSZXNwb25zZRIOCgZpbnRhY3QYASABKAgSDgoGY2hhaW5zGAIgASgNEg8KB2VudHJpZXMYAyABKA0SKQoGYnJva2VuGAQgAygLMhkuc3ZjLmF1ZGl0LnYxLkNoYWluUmVwb3J0IjgKHkFkbWluQXVkaXRTZXJ2aWNlRXhwb3J0UmVxdWVzdBIWCgVhZnRlchgBIAEoCUIHukgEcgIYFCrCAQoOQXVkaXRBY3RvcktpbmQSIAocQVVESVRfQUNUT1JfS0lORF9VTlNQRUNJRklFRBAAEhkKFUFVRElUX0FDVE9SX0tJTkRfVVNFUhABEhwKGEFVRElUX0FDVE9SX0tJTkRfQVBJX0tFWRACEhsKF0FVRElUX0FDVE9SX0tJTkRfUlVOTkVSEAMSGwoXQVVESVRfQUNUT1JfS0lORF9TWVNURU0QBBIbChdBVURJVF9BQ1RPUl9LSU5EX0NJX0pPQhAFKrACCgxBdWRpdEZpbmRpbmcSHQoZQVVESVRfRklORElOR19VTlNQRUNJRklFRBAAEhgKFEFVRElUX0ZJTkRJTkdfSU5UQUNUEAESHwobQVVESVRfRklORElOR19FTlRSWV9DSEFOR0VEEAISHwobQVVESVRfRklORElOR19FTlRSWV9NSVNTSU5HEAMSHgoaQVVESVRfRklORElOR19PUkRFUl9CUk9LRU4QBBIiCh5BVURJVF9GSU5ESU5HX0VOVFJZX0RVUExJQ0FURUQQBRIeChpBVURJVF9GSU5ESU5HX1RBSUxfTUlTU0lORxAGEhsKF0FVRElUX0ZJTkRJTkdfUkVXUklUVEVOEAcSJAogQVVESVRfRklORElOR19DSEVDS1BPSU5UX0lOVkFMSUQQCDLXAwoMQXVkaXRTZXJ2aWNlEpEBCgRMaXN0Ehkuc3ZjLmF1ZGl0LnYxLkxpc3RSZXF1ZXN0Ghouc3ZjLmF1ZGl0LnYxLkxpc3RSZXNwb25zZSJSkAIBirUYLaoBA3NlcaoBAmF0qgEGYWN0aW9uqgEGdGFyZ2V0qgENYWN0b3IuZGlzcGxheYLT5JMCGBIWL3RlYW1zL3t0ZWFtX2lkfS9hdWRpdBJ1CgZWZXJpZnkSGy5zdmMuYXVkaXQudjEuVmVyaWZ5UmVxdWVzdBocLnN2Yy5hdWRpdC52MS5WZXJpZnlSZXNwb25zZSIwkAIBirUYBHjgpxKC0+STAh8SHS90ZWFtcy97dGVhbV9pZH0vYXVkaXQvdmVyaWZ5EocBCgZFeHBvcnQSGy5zdmMuYXVkaXQudjEuRXhwb3J0UmVxdWVzdBoYLnN2Yy5hdWRpdC52MS5FeHBvcnRMaW5lIkSQAgGKtRgYahEKCHBvc2l0aW9uEgVhZnRlcniA3dsBgtPkkwIfEh0vdGVhbXMve3RlYW1faWR9L2F1ZGl0L2V4cG9ydDABGjKKtRguGiZMZWRnZXIgb2YgY2hhbmdlcyBhbmQgb2Ygd2hvIG1hZGUgdGhlbSgBMAU4DTKaBAoRQWRtaW5BdWRpdFNlcnZpY2USqwEKBExpc3QSKi5zdmMuYXVkaXQudjEuQWRtaW5BdWRpdFNlcnZpY2VMaXN0UmVxdWVzdBorLnN2Yy5hdWRpdC52MS5BZG1pbkF1ZGl0U2VydmljZUxpc3RSZXNwb25zZSJKkAIBirUYLzAFqgEDc2VxqgECYXSqAQZhY3Rpb26qAQZ0YXJnZXSqAQ1hY3Rvci5kaXNwbGF5gtPkkwIOEgwvYWRtaW4vYXVkaXQSjwEKBlZlcmlmeRIsLnN2Yy5hdWRpdC52MS5BZG1pbkF1ZGl0U2VydmljZVZlcmlmeVJlcXVlc3QaLS5zdmMuYXVkaXQudjEuQWRtaW5BdWRpdFNlcnZpY2VWZXJpZnlSZXNwb25zZSIokAIBirUYBjAFeOCnEoLT5JMCFRITL2FkbWluL2F1ZGl0L3ZlcmlmeRKQAQoGRXhwb3J0Eiwuc3ZjLmF1ZGl0LnYxLkFkbWluQXVkaXRTZXJ2aWNlRXhwb3J0UmVxdWVzdBoYLnN2Yy5hdWRpdC52MS5FeHBvcnRMaW5lIjyQAgGKtRgaMAVqEQoIcG9zaXRpb24SBWFmdGVyeIDd2wGC0+STAhUSEy9hZG1pbi9hdWRpdC9leHBvcnQwARoyirUYLhooVGhlIGluc3RhbGxhdGlvbidzIG93biBsZWRnZXIsIGZvciBzdGFmZigBMAViBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * Whoever acted.
@@ -279,6 +279,48 @@ export type ListRequest = Message<"svc.audit.v1.ListRequest"> & {
    * @generated from field: optional string cursor = 3;
    */
   cursor?: string | undefined;
+
+  /**
+   * Action, such as `policy.enabled`; with a dot at its end, such as `policy.`, all that begin so.
+   *
+   * @generated from field: optional string action = 4;
+   */
+  action?: string | undefined;
+
+  /**
+   * Target of the act.
+   *
+   * @generated from field: optional string target = 5;
+   */
+  target?: string | undefined;
+
+  /**
+   * Id of whoever acted.
+   *
+   * @generated from field: optional string actor_id = 6;
+   */
+  actorId?: string | undefined;
+
+  /**
+   * Entries from this time on.
+   *
+   * @generated from field: optional google.protobuf.Timestamp since = 7;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Entries before this time.
+   *
+   * @generated from field: optional google.protobuf.Timestamp until = 8;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * Place of the one entry.
+   *
+   * @generated from field: optional uint32 seq = 9;
+   */
+  seq?: number | undefined;
 };
 
 /**
@@ -454,6 +496,48 @@ export type AdminAuditServiceListRequest = Message<"svc.audit.v1.AdminAuditServi
    * @generated from field: optional string cursor = 2;
    */
   cursor?: string | undefined;
+
+  /**
+   * Action, such as `policy.enabled`; with a dot at its end, such as `policy.`, all that begin so.
+   *
+   * @generated from field: optional string action = 3;
+   */
+  action?: string | undefined;
+
+  /**
+   * Target of the act.
+   *
+   * @generated from field: optional string target = 4;
+   */
+  target?: string | undefined;
+
+  /**
+   * Id of whoever acted.
+   *
+   * @generated from field: optional string actor_id = 5;
+   */
+  actorId?: string | undefined;
+
+  /**
+   * Entries from this time on.
+   *
+   * @generated from field: optional google.protobuf.Timestamp since = 6;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Entries before this time.
+   *
+   * @generated from field: optional google.protobuf.Timestamp until = 7;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * Place of the one entry.
+   *
+   * @generated from field: optional uint32 seq = 8;
+   */
+  seq?: number | undefined;
 };
 
 /**
@@ -711,7 +795,8 @@ export const AuditFindingSchema: GenEnum<AuditFinding> = /*@__PURE__*/
  */
 export const AuditService: GenService<{
   /**
-   * Lists entries that a team has, newest first.
+   * Lists entries that a team has, newest first. With a filter a page looks at 10,000 entries at most, so
+   * that one with few entries, or with none, may have a next one.
    *
    * @generated from rpc svc.audit.v1.AuditService.List
    */
@@ -752,7 +837,7 @@ export const AuditService: GenService<{
  */
 export const AdminAuditService: GenService<{
   /**
-   * Lists entries that the chain `platform` has, newest first.
+   * Lists entries that the chain `platform` has, newest first. Filters are those of a team's ledger.
    *
    * @generated from rpc svc.audit.v1.AdminAuditService.List
    */

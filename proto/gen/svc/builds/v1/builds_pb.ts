@@ -1166,9 +1166,10 @@ export const BuildsService: GenService<{
   },
   /**
    * Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and
-   * publishing. Errors: `not_found` (404), `build_not_deployable` (409: it did not succeed, published no
-   * image, or the environment has no deploy target), `environment_protected` (409: the environment takes
-   * promotions alone, and no promotion deployed this image there), `policy_denied` (403).
+   * publishing. Storage of the environment keeps the data that it has now. Errors: `not_found` (404),
+   * `build_not_deployable` (409: it did not succeed, published no image, or the environment has no deploy
+   * target), `environment_protected` (409: the environment takes promotions alone, and no promotion deployed
+   * this image there), `policy_denied` (403).
    *
    * @generated from rpc svc.builds.v1.BuildsService.Rollback
    */

@@ -23,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/teams/v1/teams.proto.
  */
 export const file_svc_teams_v1_teams: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvdGVhbXMvdjEvdGVhbXMucHJvdG8SDHN2Yy50ZWFtcy52MSLQAgoEVGVhbRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhcKCmF2YXRhcl91cmwYBCABKAlIAIgBARIkCgRraW5kGAUgASgOMhYuc3ZjLnRlYW1zLnYxLlRlYW1LaW5kEhEKCXJlZ2lvbl9pZBgGIAEoCRIqCghvcGVyYXRvchgHIAEoDjIYLnN2Yy5yZWdpb25zLnYxLk9wZXJhdG9yEicKBHJvbGUYCCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlSAGIAQESLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoMc2VydmljZV9wb29sGAogASgISAKIAQFCDQoLX2F2YXRhcl91cmxCBwoFX3JvbGVCDwoNX3NlcnZpY2VfcG9vbCKlAQoGTWVtYmVyEg8KB3VzZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSIgoEcm9sZRgEIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGUSLQoJam9pbmVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIWCg5lbWFpbF92ZXJpZmllZBgGIAEoCCLjAQoGSW52aXRlEgoKAmlkGAEgASgJEg0KBWVtYWlsGAIgASgJEiIKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCGF3YWl0aW5nGAYgASgLMhYuc3ZjLnRlYW1zLnYxLkF3YWl0aW5nSACIAQFCCwoJX2F3YWl0aW5nIlgKCEF3YWl0aW5nEg8KB3VzZXJfaWQYASABKAkSEAoIdXNlcm5hbWUYAiABKAkSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIg0KC0xpc3RSZXF1ZXN0IjEKDExpc3RSZXNwb25zZRIhCgV0ZWFtcxgBIAMoCzISLnN2Yy50ZWFtcy52MS5UZWFtIh0KCkdldFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSJnCglOZXdNZW1iZXISHAoFZW1haWwYASABKAlCDeBBArpIB3IFGP4BYAESMwoEcm9sZRgCIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCCrpIB4IBBBABIABIAIgBAUIHCgVfcm9sZSJcCg1DcmVhdGVSZXF1ZXN0EhcKBG5hbWUYASABKAlCCbpIBnIEEAEYZBIyCgdtZW1iZXJzGAIgAygLMhcuc3ZjLnRlYW1zLnYxLk5ld01lbWJlckIIukgFkgECEDIi/wEKDVVwZGF0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIcCgRuYW1lGAIgASgJQgm6SAZyBBABGGRIAIgBARIiCgtkZXNjcmlwdGlvbhgDIAEoCUIIukgFcgMY6AdIAYgBARIzCgphdmF0YXJfdXJsGAQgASgJQhq6SBdyFRj0AzIQXmh0dHBzOi8vW15cc10rJEgCiAEBEjUKBGtpbmQYBSABKA4yFi5zdmMudGVhbXMudjEuVGVhbUtpbmRCCrpIB4IBBBABIABIA4gBAUIHCgVfbmFtZUIOCgxfZGVzY3JpcHRpb25CDQoLX2F2YXRhcl91cmxCBwoFX2tpbmQiIAoNRGVsZXRlUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIiUKEkxpc3RNZW1iZXJzUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIjwKE0xpc3RNZW1iZXJzUmVzcG9uc2USJQoHbWVtYmVycxgBIAMoCzIULnN2Yy50ZWFtcy52MS5NZW1iZXIiawoXVXBkYXRlTWVtYmVyUm9sZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEi4KBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAAIjcKE1JlbW92ZU1lbWJlclJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIiUKEkxpc3RJbnZpdGVzUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIjwKE0xpc3RJbnZpdGVzUmVzcG9uc2USJQoHaW52aXRlcxgBIAMoCzIULnN2Yy50ZWFtcy52MS5JbnZpdGUifwoTSW52aXRlTWVtYmVyUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhkKBWVtYWlsGAIgASgJQgq6SAdyBRj+AWABEjMKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAASACIAQFCBwoFX3JvbGUiUwoUSW52aXRlTWVtYmVyUmVzcG9uc2USJAoGaW52aXRlGAEgASgLMhQuc3ZjLnRlYW1zLnYxLkludml0ZRIVCgV0b2tlbhgCIAEoCUIGirUYAggBIjkKE1Jldm9rZUludml0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIRCglpbnZpdGVfaWQYAiABKAkitQEKE0FjY2VwdEludml0ZVJlcXVlc3QSHwoFdG9rZW4YASABKAlCELpIB3IFEAEYyAGKtRgCCAESOgoIdXNlcm5hbWUYAiABKAlCI7pIIHIeEAIYJzIYXlthLXowLTldKygtW2EtejAtOV0rKSokSACIAQESJwoIcGFzc3dvcmQYAyABKAlCELpIB3IFEAwogAKKtRgCCAFIAYgBAUILCglfdXNlcm5hbWVCCwoJX3Bhc3N3b3JkIjoKFENvbmZpcm1JbnZpdGVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEQoJaW52aXRlX2lkGAIgASgJIkkKFEFjY2VwdEludml0ZVJlc3BvbnNlEiAKBHRlYW0YASABKAsyEi5zdmMudGVhbXMudjEuVGVhbRIPCgdwZW5kaW5nGAIgASgIIpwBChxBZG1pblRlYW1zU2VydmljZUxpc3RSZXF1ZXN0Eh0KBG5hbWUYASABKAlCCrpIB3IFEAEYyAFIAIgBARIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgBiAEBEh8KBmN1cnNvchgDIAEoCUIKukgHcgUQARiACEgCiAEBQgcKBV9uYW1lQggKBl9saW1pdEIJCgdfY3Vyc29yImwKHUFkbWluVGVhbXNTZXJ2aWNlTGlzdFJlc3BvbnNlEiEKBXRlYW1zGAEgAygLMhIuc3ZjLnRlYW1zLnYxLlRlYW0SGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiQQoQU2V0UmVnaW9uUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhwKCXJlZ2lvbl9pZBgCIAEoCUIJukgGcgQQARgoImMKDVNlYXJjaFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIYCgR0ZXh0GAIgASgJQgq6SAdyBRABGMgBEh0KBWxpbWl0GAMgASgNQgm6SAYqBBgyKAFIAIgBAUIICgZfbGltaXQiNwoOU2VhcmNoUmVzcG9uc2USJQoEaGl0cxgBIAMoCzIXLnN2Yy50ZWFtcy52MS5TZWFyY2hIaXQimQEKCVNlYXJjaEhpdBIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJEhEKBG5hbWUYAyABKAlIAIgBARIXCgpwcm9qZWN0X2lkGAQgASgJSAGIAQESGwoOZW52aXJvbm1lbnRfaWQYBSABKAlIAogBAUIHCgVfbmFtZUINCgtfcHJvamVjdF9pZEIRCg9fZW52aXJvbm1lbnRfaWQiHwoMSW5ib3hSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkiNwoNSW5ib3hSZXNwb25zZRImCgVpdGVtcxgBIAMoCzIXLnN2Yy50ZWFtcy52MS5JbmJveEl0ZW0itgEKCUluYm94SXRlbRIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJEgwKBHRleHQYAyABKAkSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKCnByb2plY3RfaWQYBSABKAlIAIgBARIbCg5lbnZpcm9ubWVudF9pZBgGIAEoCUgBiAEBQg0KC19wcm9qZWN0X2lkQhEKD19lbnZpcm9ubWVudF9pZCIhCg5CaWxsaW5nUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIosDCglTdGF0ZW1lbnQSCgoCaWQYASABKAkSDgoGcGVyaW9kGAIgASgJEhAKCGN1cnJlbmN5GAMgASgJEgwKBHBsYW4YBCABKAkSEgoKbGlzdF9jZW50cxgFIAEoARIWCg5pbmNsdWRlZF9jZW50cxgGIAEoARIRCgluZXRfY2VudHMYByABKAESFAoMY3JlZGl0X2NlbnRzGAggASgBEhEKCWR1ZV9jZW50cxgJIAEoARIrCgVzdGF0ZRgKIAEoDjIcLnN2Yy50ZWFtcy52MS5TdGF0ZW1lbnRTdGF0ZRItCgljbG9zZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2ludm9pY2VfdXJsGAwgASgJSACIAQESKgoFbGluZXMYDSADKAsyGy5zdmMudGVhbXMudjEuU3RhdGVtZW50TGluZRIWCg5yZWZ1bmRlZF9jZW50cxgOIAEoARIQCghkZWNpbWFscxgPIAEoDUIOCgxfaW52b2ljZV91cmwioAEKDVN0YXRlbWVudExpbmUSDQoFbWV0ZXIYASABKAkSEAoIcHJpY2VfaWQYAiABKAkSEgoKbWV0ZXJlZF9tcxgDIAEoARITCgtpbmNsdWRlZF9tcxgEIAEoARIMCgRsaXN0GAUgASgJEhAKCGluY2x1ZGVkGAYgASgJEhIKCmxpc3RfY2VudHMYByABKAESEQoJbmV0X2NlbnRzGAggASgBIjwKBVBheWVyEg8KB3VzZXJfaWQYASABKAkSFQoIdXNlcm5hbWUYAiABKAlIAIgBAUILCglfdXNlcm5hbWUipwMKC1RlYW1CaWxsaW5nEg8KB3RlYW1faWQYASABKAkSDAoEcGxhbhgCIAEoCRIxCghzdGFuZGluZxgDIAEoDjIfLnN2Yy5hY2NvdW50LnYxLkJpbGxpbmdTdGFuZGluZxInCgVwYXllchgEIAEoCzITLnN2Yy50ZWFtcy52MS5QYXllckgAiAEBEg4KBnBlcmlvZBgFIAEoCRIQCghjdXJyZW5jeRgGIAEoCRIYChBpbmNsdWRlZF9zZWNvbmRzGAcgASgBEhQKDHVzZWRfc2Vjb25kcxgIIAEoARILCgNuZXQYCSABKAkSHAoUY3JlZGl0X2JhbGFuY2VfY2VudHMYCiABKAESFQoNcGVuZGluZ19jZW50cxgLIAEoARIyCgljYW5jZWxfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAGIAQESKwoKc3RhdGVtZW50cxgNIAMoCzIXLnN2Yy50ZWFtcy52MS5TdGF0ZW1lbnQSEAoIZGVjaW1hbHMYDiABKA1CCAoGX3BheWVyQgwKCl9jYW5jZWxfYXQqWQoIVGVhbUtpbmQSGQoVVEVBTV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSVEVBTV9LSU5EX1BFUlNPTkFMEAESGgoWVEVBTV9LSU5EX09SR0FOSVpBVElPThACKtoBCg5TdGF0ZW1lbnRTdGF0ZRIfChtTVEFURU1FTlRfU1RBVEVfVU5TUEVDSUZJRUQQABIaChZTVEFURU1FTlRfU1RBVEVfQ0xPU0VEEAESGwoXU1RBVEVNRU5UX1NUQVRFX1NFVFRMRUQQAhIcChhTVEFURU1FTlRfU1RBVEVfSU5WT0lDRUQQAxIYChRTVEFURU1FTlRfU1RBVEVfUEFJRBAEEhoKFlNUQVRFTUVOVF9TVEFURV9GQUlMRUQQBRIaChZTVEFURU1FTlRfU1RBVEVfVk9JREVEEAYyixMKDFRlYW1zU2VydmljZRJyCgRMaXN0Ehkuc3ZjLnRlYW1zLnYxLkxpc3RSZXF1ZXN0Ghouc3ZjLnRlYW1zLnYxLkxpc3RSZXNwb25zZSIzkAIBirUYHqoBAmlkqgEEbmFtZaoBBHJvbGWqAQhvcGVyYXRvcoLT5JMCCBIGL3RlYW1zElAKA0dldBIYLnN2Yy50ZWFtcy52MS5HZXRSZXF1ZXN0GhIuc3ZjLnRlYW1zLnYxLlRlYW0iG5ACAYLT5JMCEhIQL3RlYW1zL3t0ZWFtX2lkfRJuCgZDcmVhdGUSGy5zdmMudGVhbXMudjEuQ3JlYXRlUmVxdWVzdBoSLnN2Yy50ZWFtcy52MS5UZWFtIjOKtRgeEgRuYW1lEgdtZW1iZXJzGgdtZW1iZXJzKgRuYW1lgtPkkwILOgEqIgYvdGVhbXMSVgoGVXBkYXRlEhsuc3ZjLnRlYW1zLnYxLlVwZGF0ZVJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSIbgtPkkwIVOgEqMhAvdGVhbXMve3RlYW1faWR9El0KBkRlbGV0ZRIbLnN2Yy50ZWFtcy52MS5EZWxldGVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ih6KtRgCQASC0+STAhIqEC90ZWFtcy97dGVhbV9pZH0SkwIKBlNlYXJjaBIbLnN2Yy50ZWFtcy52MS5TZWFyY2hSZXF1ZXN0Ghwuc3ZjLnRlYW1zLnYxLlNlYXJjaFJlc3BvbnNlIs0BkAIBirUYpgESB3RlYW1faWQSBHRleHQqBHRleHSaAVgKEldoYXQgaXMgY2FsbGVkIHdlYhIidGVhbXMgc2VhcmNoIHdlYiAtLXRlYW0taWQgdGVhbV8wMRoedGVhbXMuc2VhcmNoKCd0ZWFtXzAxJywgJ3dlYicpogEEaGl0c6oBBGtpbmSqAQJpZKoBBG5hbWWqAQlwcm9qZWN0SWSqAQ1lbnZpcm9ubWVudElkgtPkkwIZEhcvdGVhbXMve3RlYW1faWR9L3NlYXJjaBKKAQoFSW5ib3gSGi5zdmMudGVhbXMudjEuSW5ib3hSZXF1ZXN0Ghsuc3ZjLnRlYW1zLnYxLkluYm94UmVzcG9uc2UiSJACAYq1GCOiAQVpdGVtc6oBBGtpbmSqAQR0ZXh0qgEFc2luY2WqAQJpZILT5JMCGBIWL3RlYW1zL3t0ZWFtX2lkfS9pbmJveBJtCgdCaWxsaW5nEhwuc3ZjLnRlYW1zLnYxLkJpbGxpbmdSZXF1ZXN0Ghkuc3ZjLnRlYW1zLnYxLlRlYW1CaWxsaW5nIimQAgGKtRgCOBiC0+STAhoSGC90ZWFtcy97dGVhbV9pZH0vYmlsbGluZxK8AQoLTGlzdE1lbWJlcnMSIC5zdmMudGVhbXMudjEuTGlzdE1lbWJlcnNSZXF1ZXN0GiEuc3ZjLnRlYW1zLnYxLkxpc3RNZW1iZXJzUmVzcG9uc2UiaJACAYq1GEEiDG1lbWJlcnMgbGlzdKoBBnVzZXJJZKoBCHVzZXJuYW1lqgEFZW1haWyqAQ1lbWFpbFZlcmlmaWVkqgEEcm9sZYLT5JMCGhIYL3RlYW1zL3t0ZWFtX2lkfS9tZW1iZXJzErsBChBVcGRhdGVNZW1iZXJSb2xlEiUuc3ZjLnRlYW1zLnYxLlVwZGF0ZU1lbWJlclJvbGVSZXF1ZXN0GhQuc3ZjLnRlYW1zLnYxLk1lbWJlciJqirUYORIHdGVhbV9pZBIHdXNlcl9pZBIEcm9sZSIQbWVtYmVycyBzZXQtcm9sZSoHdXNlcl9pZCoEcm9sZYLT5JMCJzoBKjIiL3RlYW1zL3t0ZWFtX2lkfS9tZW1iZXJzL3t1c2VyX2lkfRKJAQoMUmVtb3ZlTWVtYmVyEiEuc3ZjLnRlYW1zLnYxLlJlbW92ZU1lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiPoq1GBAiDm1lbWJlcnMgcmVtb3ZlgtPkkwIkKiIvdGVhbXMve3RlYW1faWR9L21lbWJlcnMve3VzZXJfaWR9Er8BCgtMaXN0SW52aXRlcxIgLnN2Yy50ZWFtcy52MS5MaXN0SW52aXRlc1JlcXVlc3QaIS5zdmMudGVhbXMudjEuTGlzdEludml0ZXNSZXNwb25zZSJrkAIBirUYRCIMaW52aXRlcyBsaXN0OAKqAQJpZKoBBWVtYWlsqgEEcm9sZaoBCWV4cGlyZXNBdKoBEWF3YWl0aW5nLnVzZXJuYW1lgtPkkwIaEhgvdGVhbXMve3RlYW1faWR9L2ludml0ZXMStgEKDEludml0ZU1lbWJlchIhLnN2Yy50ZWFtcy52MS5JbnZpdGVNZW1iZXJSZXF1ZXN0GiIuc3ZjLnRlYW1zLnYxLkludml0ZU1lbWJlclJlc3BvbnNlIl+KtRg4Egd0ZWFtX2lkEgVlbWFpbBIEcm9sZRoEcm9sZSIOaW52aXRlcyBjcmVhdGUqBWVtYWlsUARYyQGC0+STAh06ASoiGC90ZWFtcy97dGVhbV9pZH0vaW52aXRlcxKLAQoMUmV2b2tlSW52aXRlEiEuc3ZjLnRlYW1zLnYxLlJldm9rZUludml0ZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiQIq1GBAiDmludml0ZXMgcmV2b2tlgtPkkwImKiQvdGVhbXMve3RlYW1faWR9L2ludml0ZXMve2ludml0ZV9pZH0SmQEKDUNvbmZpcm1JbnZpdGUSIi5zdmMudGVhbXMudjEuQ29uZmlybUludml0ZVJlcXVlc3QaFC5zdmMudGVhbXMudjEuTWVtYmVyIk6KtRgTIg9pbnZpdGVzIGNvbmZpcm1wAYLT5JMCMToBKiIsL3RlYW1zL3t0ZWFtX2lkfS9pbnZpdGVzL3tpbnZpdGVfaWR9L2NvbmZpcm0SnwEKDEFjY2VwdEludml0ZRIhLnN2Yy50ZWFtcy52MS5BY2NlcHRJbnZpdGVSZXF1ZXN0GiIuc3ZjLnRlYW1zLnYxLkFjY2VwdEludml0ZVJlc3BvbnNlIkiKtRgqEgV0b2tlbiIOaW52aXRlcyBhY2NlcHQqBXRva2VuMAJQBIoBBWxvZ2lugtPkkwIUOgEqIg8vaW52aXRlcy9hY2NlcHQaLIq1GCgaHlRlYW1zLCBtZW1iZXJzIGFuZCBpbnZpdGF0aW9ucygBMAE4AUACMo8DChFBZG1pblRlYW1zU2VydmljZRK1AQoETGlzdBIqLnN2Yy50ZWFtcy52MS5BZG1pblRlYW1zU2VydmljZUxpc3RSZXF1ZXN0Gisuc3ZjLnRlYW1zLnYxLkFkbWluVGVhbXNTZXJ2aWNlTGlzdFJlc3BvbnNlIlSQAgGKtRg5MAU4DKoBAmlkqgEEbmFtZaoBBGtpbmSqAQhyZWdpb25JZKoBCG9wZXJhdG9yqgEJY3JlYXRlZEF0gtPkkwIOEgwvYWRtaW4vdGVhbXMSmQEKCVNldFJlZ2lvbhIeLnN2Yy50ZWFtcy52MS5TZXRSZWdpb25SZXF1ZXN0GhIuc3ZjLnRlYW1zLnYxLlRlYW0iWIq1GCwSB3RlYW1faWQSCXJlZ2lvbl9pZCoHdGVhbV9pZCoJcmVnaW9uX2lkMAU4DILT5JMCIjoBKhodL2FkbWluL3RlYW1zL3t0ZWFtX2lkfS9yZWdpb24aJoq1GCIaHFN0YWZmOiB0ZWFtcyBvZiB0aGUgcGxhdGZvcm0oATABYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_account_v1_account, file_svc_options_v1_options, file_svc_regions_v1_regions]);
+  fileDesc("ChhzdmMvdGVhbXMvdjEvdGVhbXMucHJvdG8SDHN2Yy50ZWFtcy52MSLQAgoEVGVhbRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhcKCmF2YXRhcl91cmwYBCABKAlIAIgBARIkCgRraW5kGAUgASgOMhYuc3ZjLnRlYW1zLnYxLlRlYW1LaW5kEhEKCXJlZ2lvbl9pZBgGIAEoCRIqCghvcGVyYXRvchgHIAEoDjIYLnN2Yy5yZWdpb25zLnYxLk9wZXJhdG9yEicKBHJvbGUYCCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlSAGIAQESLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoMc2VydmljZV9wb29sGAogASgISAKIAQFCDQoLX2F2YXRhcl91cmxCBwoFX3JvbGVCDwoNX3NlcnZpY2VfcG9vbCKlAQoGTWVtYmVyEg8KB3VzZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSIgoEcm9sZRgEIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGUSLQoJam9pbmVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIWCg5lbWFpbF92ZXJpZmllZBgGIAEoCCLjAQoGSW52aXRlEgoKAmlkGAEgASgJEg0KBWVtYWlsGAIgASgJEiIKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCGF3YWl0aW5nGAYgASgLMhYuc3ZjLnRlYW1zLnYxLkF3YWl0aW5nSACIAQFCCwoJX2F3YWl0aW5nIlgKCEF3YWl0aW5nEg8KB3VzZXJfaWQYASABKAkSEAoIdXNlcm5hbWUYAiABKAkSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIg0KC0xpc3RSZXF1ZXN0IjEKDExpc3RSZXNwb25zZRIhCgV0ZWFtcxgBIAMoCzISLnN2Yy50ZWFtcy52MS5UZWFtIh0KCkdldFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSJnCglOZXdNZW1iZXISHAoFZW1haWwYASABKAlCDeBBArpIB3IFGP4BYAESMwoEcm9sZRgCIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCCrpIB4IBBBABIABIAIgBAUIHCgVfcm9sZSJcCg1DcmVhdGVSZXF1ZXN0EhcKBG5hbWUYASABKAlCCbpIBnIEEAEYZBIyCgdtZW1iZXJzGAIgAygLMhcuc3ZjLnRlYW1zLnYxLk5ld01lbWJlckIIukgFkgECEDIi/wEKDVVwZGF0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIcCgRuYW1lGAIgASgJQgm6SAZyBBABGGRIAIgBARIiCgtkZXNjcmlwdGlvbhgDIAEoCUIIukgFcgMY6AdIAYgBARIzCgphdmF0YXJfdXJsGAQgASgJQhq6SBdyFRj0AzIQXmh0dHBzOi8vW15cc10rJEgCiAEBEjUKBGtpbmQYBSABKA4yFi5zdmMudGVhbXMudjEuVGVhbUtpbmRCCrpIB4IBBBABIABIA4gBAUIHCgVfbmFtZUIOCgxfZGVzY3JpcHRpb25CDQoLX2F2YXRhcl91cmxCBwoFX2tpbmQiIAoNRGVsZXRlUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIiUKEkxpc3RNZW1iZXJzUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIjwKE0xpc3RNZW1iZXJzUmVzcG9uc2USJQoHbWVtYmVycxgBIAMoCzIULnN2Yy50ZWFtcy52MS5NZW1iZXIiawoXVXBkYXRlTWVtYmVyUm9sZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEi4KBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAAIjcKE1JlbW92ZU1lbWJlclJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIiUKEkxpc3RJbnZpdGVzUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIjwKE0xpc3RJbnZpdGVzUmVzcG9uc2USJQoHaW52aXRlcxgBIAMoCzIULnN2Yy50ZWFtcy52MS5JbnZpdGUifwoTSW52aXRlTWVtYmVyUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhkKBWVtYWlsGAIgASgJQgq6SAdyBRj+AWABEjMKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAASACIAQFCBwoFX3JvbGUiUwoUSW52aXRlTWVtYmVyUmVzcG9uc2USJAoGaW52aXRlGAEgASgLMhQuc3ZjLnRlYW1zLnYxLkludml0ZRIVCgV0b2tlbhgCIAEoCUIGirUYAggBIjkKE1Jldm9rZUludml0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIRCglpbnZpdGVfaWQYAiABKAkitQEKE0FjY2VwdEludml0ZVJlcXVlc3QSHwoFdG9rZW4YASABKAlCELpIB3IFEAEYyAGKtRgCCAESOgoIdXNlcm5hbWUYAiABKAlCI7pIIHIeEAIYJzIYXlthLXowLTldKygtW2EtejAtOV0rKSokSACIAQESJwoIcGFzc3dvcmQYAyABKAlCELpIB3IFEAwogAKKtRgCCAFIAYgBAUILCglfdXNlcm5hbWVCCwoJX3Bhc3N3b3JkIjoKFENvbmZpcm1JbnZpdGVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEQoJaW52aXRlX2lkGAIgASgJIkkKFEFjY2VwdEludml0ZVJlc3BvbnNlEiAKBHRlYW0YASABKAsyEi5zdmMudGVhbXMudjEuVGVhbRIPCgdwZW5kaW5nGAIgASgIIpwBChxBZG1pblRlYW1zU2VydmljZUxpc3RSZXF1ZXN0Eh0KBG5hbWUYASABKAlCCrpIB3IFEAEYyAFIAIgBARIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgBiAEBEh8KBmN1cnNvchgDIAEoCUIKukgHcgUQARiACEgCiAEBQgcKBV9uYW1lQggKBl9saW1pdEIJCgdfY3Vyc29yImwKHUFkbWluVGVhbXNTZXJ2aWNlTGlzdFJlc3BvbnNlEiEKBXRlYW1zGAEgAygLMhIuc3ZjLnRlYW1zLnYxLlRlYW0SGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiQQoQU2V0UmVnaW9uUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhwKCXJlZ2lvbl9pZBgCIAEoCUIJukgGcgQQARgoImMKDVNlYXJjaFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIYCgR0ZXh0GAIgASgJQgq6SAdyBRABGMgBEh0KBWxpbWl0GAMgASgNQgm6SAYqBBgyKAFIAIgBAUIICgZfbGltaXQiNwoOU2VhcmNoUmVzcG9uc2USJQoEaGl0cxgBIAMoCzIXLnN2Yy50ZWFtcy52MS5TZWFyY2hIaXQimQEKCVNlYXJjaEhpdBIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJEhEKBG5hbWUYAyABKAlIAIgBARIXCgpwcm9qZWN0X2lkGAQgASgJSAGIAQESGwoOZW52aXJvbm1lbnRfaWQYBSABKAlIAogBAUIHCgVfbmFtZUINCgtfcHJvamVjdF9pZEIRCg9fZW52aXJvbm1lbnRfaWQiHwoMSW5ib3hSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkiNwoNSW5ib3hSZXNwb25zZRImCgVpdGVtcxgBIAMoCzIXLnN2Yy50ZWFtcy52MS5JbmJveEl0ZW0itgEKCUluYm94SXRlbRIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJEgwKBHRleHQYAyABKAkSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKCnByb2plY3RfaWQYBSABKAlIAIgBARIbCg5lbnZpcm9ubWVudF9pZBgGIAEoCUgBiAEBQg0KC19wcm9qZWN0X2lkQhEKD19lbnZpcm9ubWVudF9pZCIiCg9PdmVydmlld1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSK7AgoQT3ZlcnZpZXdSZXNwb25zZRImCgVzdGVwcxgBIAMoCzIXLnN2Yy50ZWFtcy52MS5TZXR1cFN0ZXASKgoJbmVlZHNfeW91GAIgAygLMhcuc3ZjLnRlYW1zLnYxLkluYm94SXRlbRImCgNub3cYAyADKAsyGS5zdmMudGVhbXMudjEuQ3VycmVudFdvcmsSNgoMZW52aXJvbm1lbnRzGAQgAygLMiAuc3ZjLnRlYW1zLnYxLkN1cnJlbnRFbnZpcm9ubWVudBIqCgdydW5uZXJzGAUgAygLMhkuc3ZjLnRlYW1zLnYxLkhlYWx0aENvdW50EjUKDW1vbnRoX3RvX2RhdGUYBiABKAsyGS5zdmMudGVhbXMudjEuTW9udGhUb0RhdGVIAIgBAUIQCg5fbW9udGhfdG9fZGF0ZSJECglTZXR1cFN0ZXASKQoEa2luZBgBIAEoDjIbLnN2Yy50ZWFtcy52MS5TZXR1cFN0ZXBLaW5kEgwKBGRvbmUYAiABKAgiqQIKC0N1cnJlbnRXb3JrEgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkSDAoEdGV4dBgDIAEoCRINCgVzdGF0ZRgEIAEoCRIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGwoOZW52aXJvbm1lbnRfaWQYBiABKAlIAIgBARIYCgtydW5uZXJfbmFtZRgHIAEoCUgBiAEBEhsKDndhaXRpbmdfcmVhc29uGAggASgJSAKIAQESGwoOd2FpdGluZ19kZXRhaWwYCSABKAlIA4gBAUIRCg9fZW52aXJvbm1lbnRfaWRCDgoMX3J1bm5lcl9uYW1lQhEKD193YWl0aW5nX3JlYXNvbkIRCg9fd2FpdGluZ19kZXRhaWwigwIKEkN1cnJlbnRFbnZpcm9ubWVudBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCnByb2plY3RfaWQYAyABKAkSFAoMcHJvamVjdF9uYW1lGAQgASgJEhUKCGJ1aWxkX2lkGAUgASgJSACIAQESFAoHdmVyc2lvbhgGIAEoCUgBiAEBEhMKBmRpZ2VzdBgHIAEoCUgCiAEBEhAKA3VybBgIIAEoCUgDiAEBEikKBXNpbmNlGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEILCglfYnVpbGRfaWRCCgoIX3ZlcnNpb25CCQoHX2RpZ2VzdEIGCgRfdXJsIiwKC0hlYWx0aENvdW50Eg4KBmhlYWx0aBgBIAEoCRINCgVjb3VudBgCIAEoDSJqCgtNb250aFRvRGF0ZRIQCghjdXJyZW5jeRgBIAEoCRIQCghkZWNpbWFscxgCIAEoDRILCgNuZXQYAyABKAkSGQoMZm9yZWNhc3RfbmV0GAQgASgJSACIAQFCDwoNX2ZvcmVjYXN0X25ldCIhCg5CaWxsaW5nUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIosDCglTdGF0ZW1lbnQSCgoCaWQYASABKAkSDgoGcGVyaW9kGAIgASgJEhAKCGN1cnJlbmN5GAMgASgJEgwKBHBsYW4YBCABKAkSEgoKbGlzdF9jZW50cxgFIAEoARIWCg5pbmNsdWRlZF9jZW50cxgGIAEoARIRCgluZXRfY2VudHMYByABKAESFAoMY3JlZGl0X2NlbnRzGAggASgBEhEKCWR1ZV9jZW50cxgJIAEoARIrCgVzdGF0ZRgKIAEoDjIcLnN2Yy50ZWFtcy52MS5TdGF0ZW1lbnRTdGF0ZRItCgljbG9zZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2ludm9pY2VfdXJsGAwgASgJSACIAQESKgoFbGluZXMYDSADKAsyGy5zdmMudGVhbXMudjEuU3RhdGVtZW50TGluZRIWCg5yZWZ1bmRlZF9jZW50cxgOIAEoARIQCghkZWNpbWFscxgPIAEoDUIOCgxfaW52b2ljZV91cmwioAEKDVN0YXRlbWVudExpbmUSDQoFbWV0ZXIYASABKAkSEAoIcHJpY2VfaWQYAiABKAkSEgoKbWV0ZXJlZF9tcxgDIAEoARITCgtpbmNsdWRlZF9tcxgEIAEoARIMCgRsaXN0GAUgASgJEhAKCGluY2x1ZGVkGAYgASgJEhIKCmxpc3RfY2VudHMYByABKAESEQoJbmV0X2NlbnRzGAggASgBIjwKBVBheWVyEg8KB3VzZXJfaWQYASABKAkSFQoIdXNlcm5hbWUYAiABKAlIAIgBAUILCglfdXNlcm5hbWUipwMKC1RlYW1CaWxsaW5nEg8KB3RlYW1faWQYASABKAkSDAoEcGxhbhgCIAEoCRIxCghzdGFuZGluZxgDIAEoDjIfLnN2Yy5hY2NvdW50LnYxLkJpbGxpbmdTdGFuZGluZxInCgVwYXllchgEIAEoCzITLnN2Yy50ZWFtcy52MS5QYXllckgAiAEBEg4KBnBlcmlvZBgFIAEoCRIQCghjdXJyZW5jeRgGIAEoCRIYChBpbmNsdWRlZF9zZWNvbmRzGAcgASgBEhQKDHVzZWRfc2Vjb25kcxgIIAEoARILCgNuZXQYCSABKAkSHAoUY3JlZGl0X2JhbGFuY2VfY2VudHMYCiABKAESFQoNcGVuZGluZ19jZW50cxgLIAEoARIyCgljYW5jZWxfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAGIAQESKwoKc3RhdGVtZW50cxgNIAMoCzIXLnN2Yy50ZWFtcy52MS5TdGF0ZW1lbnQSEAoIZGVjaW1hbHMYDiABKA1CCAoGX3BheWVyQgwKCl9jYW5jZWxfYXQqWQoIVGVhbUtpbmQSGQoVVEVBTV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSVEVBTV9LSU5EX1BFUlNPTkFMEAESGgoWVEVBTV9LSU5EX09SR0FOSVpBVElPThACKtwBCg1TZXR1cFN0ZXBLaW5kEh8KG1NFVFVQX1NURVBfS0lORF9VTlNQRUNJRklFRBAAEhoKFlNFVFVQX1NURVBfS0lORF9SRUdJT04QARIaChZTRVRVUF9TVEVQX0tJTkRfUlVOTkVSEAISFwoTU0VUVVBfU1RFUF9LSU5EX1JVThADEhsKF1NFVFVQX1NURVBfS0lORF9QUk9KRUNUEAQSGQoVU0VUVVBfU1RFUF9LSU5EX0JVSUxEEAUSIQodU0VUVVBfU1RFUF9LSU5EX0NJX0NPTk5FQ1RJT04QBiraAQoOU3RhdGVtZW50U3RhdGUSHwobU1RBVEVNRU5UX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWU1RBVEVNRU5UX1NUQVRFX0NMT1NFRBABEhsKF1NUQVRFTUVOVF9TVEFURV9TRVRUTEVEEAISHAoYU1RBVEVNRU5UX1NUQVRFX0lOVk9JQ0VEEAMSGAoUU1RBVEVNRU5UX1NUQVRFX1BBSUQQBBIaChZTVEFURU1FTlRfU1RBVEVfRkFJTEVEEAUSGgoWU1RBVEVNRU5UX1NUQVRFX1ZPSURFRBAGMv4TCgxUZWFtc1NlcnZpY2UScgoETGlzdBIZLnN2Yy50ZWFtcy52MS5MaXN0UmVxdWVzdBoaLnN2Yy50ZWFtcy52MS5MaXN0UmVzcG9uc2UiM5ACAYq1GB6qAQJpZKoBBG5hbWWqAQRyb2xlqgEIb3BlcmF0b3KC0+STAggSBi90ZWFtcxJQCgNHZXQSGC5zdmMudGVhbXMudjEuR2V0UmVxdWVzdBoSLnN2Yy50ZWFtcy52MS5UZWFtIhuQAgGC0+STAhISEC90ZWFtcy97dGVhbV9pZH0SbgoGQ3JlYXRlEhsuc3ZjLnRlYW1zLnYxLkNyZWF0ZVJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSIzirUYHhIEbmFtZRIHbWVtYmVycxoHbWVtYmVycyoEbmFtZYLT5JMCCzoBKiIGL3RlYW1zElYKBlVwZGF0ZRIbLnN2Yy50ZWFtcy52MS5VcGRhdGVSZXF1ZXN0GhIuc3ZjLnRlYW1zLnYxLlRlYW0iG4LT5JMCFToBKjIQL3RlYW1zL3t0ZWFtX2lkfRJdCgZEZWxldGUSGy5zdmMudGVhbXMudjEuRGVsZXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIeirUYAkAEgtPkkwISKhAvdGVhbXMve3RlYW1faWR9EpMCCgZTZWFyY2gSGy5zdmMudGVhbXMudjEuU2VhcmNoUmVxdWVzdBocLnN2Yy50ZWFtcy52MS5TZWFyY2hSZXNwb25zZSLNAZACAYq1GKYBEgd0ZWFtX2lkEgR0ZXh0KgR0ZXh0mgFYChJXaGF0IGlzIGNhbGxlZCB3ZWISInRlYW1zIHNlYXJjaCB3ZWIgLS10ZWFtLWlkIHRlYW1fMDEaHnRlYW1zLnNlYXJjaCgndGVhbV8wMScsICd3ZWInKaIBBGhpdHOqAQRraW5kqgECaWSqAQRuYW1lqgEJcHJvamVjdElkqgENZW52aXJvbm1lbnRJZILT5JMCGRIXL3RlYW1zL3t0ZWFtX2lkfS9zZWFyY2gSigEKBUluYm94Ehouc3ZjLnRlYW1zLnYxLkluYm94UmVxdWVzdBobLnN2Yy50ZWFtcy52MS5JbmJveFJlc3BvbnNlIkiQAgGKtRgjogEFaXRlbXOqAQRraW5kqgEEdGV4dKoBBXNpbmNlqgECaWSC0+STAhgSFi90ZWFtcy97dGVhbV9pZH0vaW5ib3gSbwoIT3ZlcnZpZXcSHS5zdmMudGVhbXMudjEuT3ZlcnZpZXdSZXF1ZXN0Gh4uc3ZjLnRlYW1zLnYxLk92ZXJ2aWV3UmVzcG9uc2UiJJACAYLT5JMCGxIZL3RlYW1zL3t0ZWFtX2lkfS9vdmVydmlldxJtCgdCaWxsaW5nEhwuc3ZjLnRlYW1zLnYxLkJpbGxpbmdSZXF1ZXN0Ghkuc3ZjLnRlYW1zLnYxLlRlYW1CaWxsaW5nIimQAgGKtRgCOBiC0+STAhoSGC90ZWFtcy97dGVhbV9pZH0vYmlsbGluZxK8AQoLTGlzdE1lbWJlcnMSIC5zdmMudGVhbXMudjEuTGlzdE1lbWJlcnNSZXF1ZXN0GiEuc3ZjLnRlYW1zLnYxLkxpc3RNZW1iZXJzUmVzcG9uc2UiaJACAYq1GEEiDG1lbWJlcnMgbGlzdKoBBnVzZXJJZKoBCHVzZXJuYW1lqgEFZW1haWyqAQ1lbWFpbFZlcmlmaWVkqgEEcm9sZYLT5JMCGhIYL3RlYW1zL3t0ZWFtX2lkfS9tZW1iZXJzErsBChBVcGRhdGVNZW1iZXJSb2xlEiUuc3ZjLnRlYW1zLnYxLlVwZGF0ZU1lbWJlclJvbGVSZXF1ZXN0GhQuc3ZjLnRlYW1zLnYxLk1lbWJlciJqirUYORIHdGVhbV9pZBIHdXNlcl9pZBIEcm9sZSIQbWVtYmVycyBzZXQtcm9sZSoHdXNlcl9pZCoEcm9sZYLT5JMCJzoBKjIiL3RlYW1zL3t0ZWFtX2lkfS9tZW1iZXJzL3t1c2VyX2lkfRKLAQoMUmVtb3ZlTWVtYmVyEiEuc3ZjLnRlYW1zLnYxLlJlbW92ZU1lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiQIq1GBIiDm1lbWJlcnMgcmVtb3ZlQAGC0+STAiQqIi90ZWFtcy97dGVhbV9pZH0vbWVtYmVycy97dXNlcl9pZH0SvwEKC0xpc3RJbnZpdGVzEiAuc3ZjLnRlYW1zLnYxLkxpc3RJbnZpdGVzUmVxdWVzdBohLnN2Yy50ZWFtcy52MS5MaXN0SW52aXRlc1Jlc3BvbnNlImuQAgGKtRhEIgxpbnZpdGVzIGxpc3Q4AqoBAmlkqgEFZW1haWyqAQRyb2xlqgEJZXhwaXJlc0F0qgERYXdhaXRpbmcudXNlcm5hbWWC0+STAhoSGC90ZWFtcy97dGVhbV9pZH0vaW52aXRlcxK2AQoMSW52aXRlTWVtYmVyEiEuc3ZjLnRlYW1zLnYxLkludml0ZU1lbWJlclJlcXVlc3QaIi5zdmMudGVhbXMudjEuSW52aXRlTWVtYmVyUmVzcG9uc2UiX4q1GDgSB3RlYW1faWQSBWVtYWlsEgRyb2xlGgRyb2xlIg5pbnZpdGVzIGNyZWF0ZSoFZW1haWxQBFjJAYLT5JMCHToBKiIYL3RlYW1zL3t0ZWFtX2lkfS9pbnZpdGVzEosBCgxSZXZva2VJbnZpdGUSIS5zdmMudGVhbXMudjEuUmV2b2tlSW52aXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJAirUYECIOaW52aXRlcyByZXZva2WC0+STAiYqJC90ZWFtcy97dGVhbV9pZH0vaW52aXRlcy97aW52aXRlX2lkfRKZAQoNQ29uZmlybUludml0ZRIiLnN2Yy50ZWFtcy52MS5Db25maXJtSW52aXRlUmVxdWVzdBoULnN2Yy50ZWFtcy52MS5NZW1iZXIiToq1GBMiD2ludml0ZXMgY29uZmlybXABgtPkkwIxOgEqIiwvdGVhbXMve3RlYW1faWR9L2ludml0ZXMve2ludml0ZV9pZH0vY29uZmlybRKfAQoMQWNjZXB0SW52aXRlEiEuc3ZjLnRlYW1zLnYxLkFjY2VwdEludml0ZVJlcXVlc3QaIi5zdmMudGVhbXMudjEuQWNjZXB0SW52aXRlUmVzcG9uc2UiSIq1GCoSBXRva2VuIg5pbnZpdGVzIGFjY2VwdCoFdG9rZW4wAlAEigEFbG9naW6C0+STAhQ6ASoiDy9pbnZpdGVzL2FjY2VwdBosirUYKBoeVGVhbXMsIG1lbWJlcnMgYW5kIGludml0YXRpb25zKAEwATgBQAIyjwMKEUFkbWluVGVhbXNTZXJ2aWNlErUBCgRMaXN0Eiouc3ZjLnRlYW1zLnYxLkFkbWluVGVhbXNTZXJ2aWNlTGlzdFJlcXVlc3QaKy5zdmMudGVhbXMudjEuQWRtaW5UZWFtc1NlcnZpY2VMaXN0UmVzcG9uc2UiVJACAYq1GDkwBTgMqgECaWSqAQRuYW1lqgEEa2luZKoBCHJlZ2lvbklkqgEIb3BlcmF0b3KqAQljcmVhdGVkQXSC0+STAg4SDC9hZG1pbi90ZWFtcxKZAQoJU2V0UmVnaW9uEh4uc3ZjLnRlYW1zLnYxLlNldFJlZ2lvblJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSJYirUYLBIHdGVhbV9pZBIJcmVnaW9uX2lkKgd0ZWFtX2lkKglyZWdpb25faWQwBTgMgtPkkwIiOgEqGh0vYWRtaW4vdGVhbXMve3RlYW1faWR9L3JlZ2lvbhomirUYIhocU3RhZmY6IHRlYW1zIG9mIHRoZSBwbGF0Zm9ybSgBMAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_account_v1_account, file_svc_options_v1_options, file_svc_regions_v1_regions]);
 
 /**
  * One team.
@@ -1069,6 +1069,335 @@ export const InboxItemSchema: GenMessage<InboxItem> = /*@__PURE__*/
 /**
  * Names the team.
  *
+ * @generated from message svc.teams.v1.OverviewRequest
+ */
+export type OverviewRequest = Message<"svc.teams.v1.OverviewRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+};
+
+/**
+ * Describes the message svc.teams.v1.OverviewRequest.
+ * Use `create(OverviewRequestSchema)` to create a new message.
+ */
+export const OverviewRequestSchema: GenMessage<OverviewRequest> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 32);
+
+/**
+ * Says how a team is at this moment.
+ *
+ * @generated from message svc.teams.v1.OverviewResponse
+ */
+export type OverviewResponse = Message<"svc.teams.v1.OverviewResponse"> & {
+  /**
+   * Steps of setting up, in the order in which one takes them.
+   *
+   * @generated from field: repeated svc.teams.v1.SetupStep steps = 1;
+   */
+  steps: SetupStep[];
+
+  /**
+   * Things that wait for the caller, newest first, at most 10; `inbox` has the rest.
+   *
+   * @generated from field: repeated svc.teams.v1.InboxItem needs_you = 2;
+   */
+  needsYou: InboxItem[];
+
+  /**
+   * Runs and builds that a runner has, newest first, and behind them those that wait, at most 20.
+   *
+   * @generated from field: repeated svc.teams.v1.CurrentWork now = 3;
+   */
+  now: CurrentWork[];
+
+  /**
+   * Environments with what runs in them, the last deployed first, at most 20, of the 500 newest of the team.
+   *
+   * @generated from field: repeated svc.teams.v1.CurrentEnvironment environments = 4;
+   */
+  environments: CurrentEnvironment[];
+
+  /**
+   * Numbers of runners that are not revoked, by their health.
+   *
+   * @generated from field: repeated svc.teams.v1.HealthCount runners = 5;
+   */
+  runners: HealthCount[];
+
+  /**
+   * Costs of the current UTC month; absent where the caller may not see costs.
+   *
+   * @generated from field: optional svc.teams.v1.MonthToDate month_to_date = 6;
+   */
+  monthToDate?: MonthToDate | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.OverviewResponse.
+ * Use `create(OverviewResponseSchema)` to create a new message.
+ */
+export const OverviewResponseSchema: GenMessage<OverviewResponse> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 33);
+
+/**
+ * One step of setting up.
+ *
+ * @generated from message svc.teams.v1.SetupStep
+ */
+export type SetupStep = Message<"svc.teams.v1.SetupStep"> & {
+  /**
+   * Kind of the step.
+   *
+   * @generated from field: svc.teams.v1.SetupStepKind kind = 1;
+   */
+  kind: SetupStepKind;
+
+  /**
+   * True once it is done.
+   *
+   * @generated from field: bool done = 2;
+   */
+  done: boolean;
+};
+
+/**
+ * Describes the message svc.teams.v1.SetupStep.
+ * Use `create(SetupStepSchema)` to create a new message.
+ */
+export const SetupStepSchema: GenMessage<SetupStep> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 34);
+
+/**
+ * A run or a build that has not ended.
+ *
+ * @generated from message svc.teams.v1.CurrentWork
+ */
+export type CurrentWork = Message<"svc.teams.v1.CurrentWork"> & {
+  /**
+   * `run` or `build`.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Id of the run or the build.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * One line that says what it is: the command of a run, number and branch of a build.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+
+  /**
+   * State, as `sandboxRuns.get` or `builds.get` has it.
+   *
+   * @generated from field: string state = 4;
+   */
+  state: string;
+
+  /**
+   * Time at which it was made.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 5;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Environment of a build.
+   *
+   * @generated from field: optional string environment_id = 6;
+   */
+  environmentId?: string | undefined;
+
+  /**
+   * Name of the runner that has it.
+   *
+   * @generated from field: optional string runner_name = 7;
+   */
+  runnerName?: string | undefined;
+
+  /**
+   * Reason why it waits in one word, as the run or the build has it; absent for what a runner has.
+   *
+   * @generated from field: optional string waiting_reason = 8;
+   */
+  waitingReason?: string | undefined;
+
+  /**
+   * One sentence: what is the matter, and what to do about it.
+   *
+   * @generated from field: optional string waiting_detail = 9;
+   */
+  waitingDetail?: string | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.CurrentWork.
+ * Use `create(CurrentWorkSchema)` to create a new message.
+ */
+export const CurrentWorkSchema: GenMessage<CurrentWork> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 35);
+
+/**
+ * An environment with what runs in it.
+ *
+ * @generated from message svc.teams.v1.CurrentEnvironment
+ */
+export type CurrentEnvironment = Message<"svc.teams.v1.CurrentEnvironment"> & {
+  /**
+   * Environment id.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Name of the environment.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Project id.
+   *
+   * @generated from field: string project_id = 3;
+   */
+  projectId: string;
+
+  /**
+   * Name of the project.
+   *
+   * @generated from field: string project_name = 4;
+   */
+  projectName: string;
+
+  /**
+   * Build that was deployed; absent for what was deployed elsewhere.
+   *
+   * @generated from field: optional string build_id = 5;
+   */
+  buildId?: string | undefined;
+
+  /**
+   * Version of the release; absent for what belongs to none.
+   *
+   * @generated from field: optional string version = 6;
+   */
+  version?: string | undefined;
+
+  /**
+   * Digest of the image; absent where it is not known.
+   *
+   * @generated from field: optional string digest = 7;
+   */
+  digest?: string | undefined;
+
+  /**
+   * Address at which it answers; absent where none is known.
+   *
+   * @generated from field: optional string url = 8;
+   */
+  url?: string | undefined;
+
+  /**
+   * Time of the deploy.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 9;
+   */
+  since?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.CurrentEnvironment.
+ * Use `create(CurrentEnvironmentSchema)` to create a new message.
+ */
+export const CurrentEnvironmentSchema: GenMessage<CurrentEnvironment> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 36);
+
+/**
+ * Number of runners of one health.
+ *
+ * @generated from message svc.teams.v1.HealthCount
+ */
+export type HealthCount = Message<"svc.teams.v1.HealthCount"> & {
+  /**
+   * Health in one word, as the runners have it.
+   *
+   * @generated from field: string health = 1;
+   */
+  health: string;
+
+  /**
+   * Number of them.
+   *
+   * @generated from field: uint32 count = 2;
+   */
+  count: number;
+};
+
+/**
+ * Describes the message svc.teams.v1.HealthCount.
+ * Use `create(HealthCountSchema)` to create a new message.
+ */
+export const HealthCountSchema: GenMessage<HealthCount> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 37);
+
+/**
+ * Costs from the first day of the month until now.
+ *
+ * @generated from message svc.teams.v1.MonthToDate
+ */
+export type MonthToDate = Message<"svc.teams.v1.MonthToDate"> & {
+  /**
+   * ISO 4217 code, in lower case.
+   *
+   * @generated from field: string currency = 1;
+   */
+  currency: string;
+
+  /**
+   * Decimals of the currency's minor unit: 2 for cents.
+   *
+   * @generated from field: uint32 decimals = 2;
+   */
+  decimals: number;
+
+  /**
+   * Price of all metered time less what the plan includes: decimal text with twelve places, exact.
+   *
+   * @generated from field: string net = 3;
+   */
+  net: string;
+
+  /**
+   * The same for the whole month, as it is foreseen; absent before its third day.
+   *
+   * @generated from field: optional string forecast_net = 4;
+   */
+  forecastNet?: string | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.MonthToDate.
+ * Use `create(MonthToDateSchema)` to create a new message.
+ */
+export const MonthToDateSchema: GenMessage<MonthToDate> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 38);
+
+/**
+ * Names the team.
+ *
  * @generated from message svc.teams.v1.BillingRequest
  */
 export type BillingRequest = Message<"svc.teams.v1.BillingRequest"> & {
@@ -1085,7 +1414,7 @@ export type BillingRequest = Message<"svc.teams.v1.BillingRequest"> & {
  * Use `create(BillingRequestSchema)` to create a new message.
  */
 export const BillingRequestSchema: GenMessage<BillingRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 32);
+  messageDesc(file_svc_teams_v1_teams, 39);
 
 /**
  * Result of one team's UTC month. Its figures never change; what is corrected stands on the next one.
@@ -1204,7 +1533,7 @@ export type Statement = Message<"svc.teams.v1.Statement"> & {
  * Use `create(StatementSchema)` to create a new message.
  */
 export const StatementSchema: GenMessage<Statement> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 33);
+  messageDesc(file_svc_teams_v1_teams, 40);
 
 /**
  * Time of one meter at one price.
@@ -1276,7 +1605,7 @@ export type StatementLine = Message<"svc.teams.v1.StatementLine"> & {
  * Use `create(StatementLineSchema)` to create a new message.
  */
 export const StatementLineSchema: GenMessage<StatementLine> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 34);
+  messageDesc(file_svc_teams_v1_teams, 41);
 
 /**
  * Account that pays.
@@ -1304,7 +1633,7 @@ export type Payer = Message<"svc.teams.v1.Payer"> & {
  * Use `create(PayerSchema)` to create a new message.
  */
 export const PayerSchema: GenMessage<Payer> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 35);
+  messageDesc(file_svc_teams_v1_teams, 42);
 
 /**
  * Billing of one team.
@@ -1416,7 +1745,7 @@ export type TeamBilling = Message<"svc.teams.v1.TeamBilling"> & {
  * Use `create(TeamBillingSchema)` to create a new message.
  */
 export const TeamBillingSchema: GenMessage<TeamBilling> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 36);
+  messageDesc(file_svc_teams_v1_teams, 43);
 
 /**
  * Purpose of a team.
@@ -1451,6 +1780,68 @@ export enum TeamKind {
  */
 export const TeamKindSchema: GenEnum<TeamKind> = /*@__PURE__*/
   enumDesc(file_svc_teams_v1_teams, 0);
+
+/**
+ * Something that is to be set up in a team.
+ *
+ * @generated from enum svc.teams.v1.SetupStepKind
+ */
+export enum SetupStepKind {
+  /**
+   * No value is stated.
+   *
+   * @generated from enum value: SETUP_STEP_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The team's region has runners that take its work: the service's own, or those of the team.
+   *
+   * @generated from enum value: SETUP_STEP_KIND_REGION = 1;
+   */
+  REGION = 1,
+
+  /**
+   * A runner is enrolled; only where work goes to runners of the team.
+   *
+   * @generated from enum value: SETUP_STEP_KIND_RUNNER = 2;
+   */
+  RUNNER = 2,
+
+  /**
+   * One of the last 1,000 runs succeeded.
+   *
+   * @generated from enum value: SETUP_STEP_KIND_RUN = 3;
+   */
+  RUN = 3,
+
+  /**
+   * A project is made.
+   *
+   * @generated from enum value: SETUP_STEP_KIND_PROJECT = 4;
+   */
+  PROJECT = 4,
+
+  /**
+   * A build is made.
+   *
+   * @generated from enum value: SETUP_STEP_KIND_BUILD = 5;
+   */
+  BUILD = 5,
+
+  /**
+   * CI of a repository is connected.
+   *
+   * @generated from enum value: SETUP_STEP_KIND_CI_CONNECTION = 6;
+   */
+  CI_CONNECTION = 6,
+}
+
+/**
+ * Describes the enum svc.teams.v1.SetupStepKind.
+ */
+export const SetupStepKindSchema: GenEnum<SetupStepKind> = /*@__PURE__*/
+  enumDesc(file_svc_teams_v1_teams, 1);
 
 /**
  * State of a statement.
@@ -1512,7 +1903,7 @@ export enum StatementState {
  * Describes the enum svc.teams.v1.StatementState.
  */
 export const StatementStateSchema: GenEnum<StatementState> = /*@__PURE__*/
-  enumDesc(file_svc_teams_v1_teams, 1);
+  enumDesc(file_svc_teams_v1_teams, 2);
 
 /**
  * Manages teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody
@@ -1600,6 +1991,18 @@ export const TeamsService: GenService<{
     methodKind: "unary";
     input: typeof InboxRequestSchema;
     output: typeof InboxResponseSchema;
+  },
+  /**
+   * Returns what somebody wants to know first of a team: what is still to be set up, what waits for the
+   * caller, what is at work and why the rest waits, what runs where, how the runners are, and what the month
+   * has cost so far. Parts of a platform feature that is off, or that the caller may not see, are absent.
+   *
+   * @generated from rpc svc.teams.v1.TeamsService.Overview
+   */
+  overview: {
+    methodKind: "unary";
+    input: typeof OverviewRequestSchema;
+    output: typeof OverviewResponseSchema;
   },
   /**
    * Returns plan, payer, standing and statements of a team.

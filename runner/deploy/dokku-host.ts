@@ -1,0 +1,80 @@
+/** Storage, state and end of apps of Dokku go through its own commands. */
+import type { DeployPlan } from '../build/plan.ts';
+import { failureText, findProgram, runCommand } from '../executor/command.ts';
+import { volumeName } from './mounts.ts';
+
+const QUICK_MS = 60_000;
+/** Variable of an app: the environment that deployed it. */
+export const ENVIRONMENT_VARIABLE = 'SVC_DEPLOYED_ENVIRONMENT';
+/** Dokku keeps folders of apps there. */
+const STORAGE = '/var/lib/dokku/data/storage';
+
+type Storage = Pick<DeployPlan['mounts'][number], 'kind' | 'hostPath' | 'containerPath'>;
+
+const folderOf = (environment: string, { kind, hostPath }: Storage): string =>
+  kind === 'path' ? hostPath : `${STORAGE}/${volumeName(environment, hostPath)}`;
+
+/** Makes the line of it that `storage:list` prints. */
+const pairOf = (environment: string, mount: Storage): string =>
+  `${folderOf(environment, mount)}:${mount.containerPath}`;
+
+const linesOf = (listed: string): string[] => listed.split('\n').map((line) => line.trim());
+
+/**
+ * Makes the calls that bring an app the storage that it should have. What a person has mounted stays.
+ *
+ * @param listed Output of `storage:list`.
+ */
+export function changesOfStorage(
+  { app, environment = '', mounts }: DeployPlan,
+  listed: string,
+): ReadonlyArray<readonly string[]> {
+  const there = linesOf(listed);
+  const wanted = mounts.map((mount) => pairOf(environment, mount));
+  const ours = there.filter((pair) => pair.startsWith(`${STORAGE}/svc-vol-`));
+  const missing = mounts.filter((mount) => !there.includes(pairOf(environment, mount)));
+  return [
+    ...ours.filter((pair) => !wanted.includes(pair)).map((pair) => ['storage:unmount', app, pair]),
+    ...missing.flatMap((mount) => [
+      ...(mount.kind === 'volume'
+        ? [['storage:ensure-directory', volumeName(environment, mount.hostPath)]]
+        : []),
+      ['storage:mount', app, pairOf(environment, mount)],
+    ]),
+  ];
+}
+
+export interface DokkuHost {
+  /** Stops an app of an environment. It is not destroyed: what its owner has linked to it is his. */
+  stop(app: string, environment: string): Promise<void>;
+  /** Says whether an app runs, and which of this storage it has; undefined for an app that is not there. */
+  look(
+    app: string,
+    environment: string,
+    mounts: readonly Storage[],
+  ): Promise<{ readonly isRunning: boolean; readonly has: readonly Storage[] } | undefined>;
+}
+
+export function createDokkuHost(env: NodeJS.ProcessEnv): DokkuHost {
+  const dokku = async (...args: string[]) =>
+    await runCommand([findProgram('dokku') ?? 'dokku', ...args], { timeoutMs: QUICK_MS, env });
+  const isOf = async (app: string, environment: string): Promise<boolean> =>
+    (await dokku('apps:exists', app)).code === 0 &&
+    (await dokku('config:get', app, ENVIRONMENT_VARIABLE)).stdout.trim() === environment;
+  return {
+    async stop(app, environment) {
+      if (!(await isOf(app, environment))) return;
+      const stopped = await dokku('ps:stop', app);
+      if (stopped.code !== 0) throw new Error(`dokku ps:stop failed: ${failureText(stopped)}`);
+    },
+    async look(app, environment, mounts) {
+      if (!(await isOf(app, environment))) return undefined;
+      const listed = linesOf((await dokku('storage:list', app)).stdout);
+      const running = (await dokku('ps:report', app, '--running')).stdout.trim();
+      return {
+        isRunning: running === 'true' || running === 'mixed',
+        has: mounts.filter((mount) => listed.includes(pairOf(environment, mount))),
+      };
+    },
+  };
+}

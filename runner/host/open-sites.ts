@@ -1,0 +1,76 @@
+/** Opens the edge that the operator has switched on. */
+import { findProgram } from '../executor/command.ts';
+import { openEdge } from '../edge/edge.ts';
+import { errorText } from '../platform/errors.ts';
+import type { Log } from '../platform/log.ts';
+import type { WireFacts } from '../control-plane/wire.ts';
+import { createSites, type HostSites } from './sites.ts';
+
+export interface EdgeSettings {
+  readonly edge: 'none' | 'nginx';
+  readonly edgeHttpPort: number;
+  readonly edgeHttpsPort: number;
+  /** Public addresses of the machine. */
+  readonly edgeAddress: readonly string[];
+  /** `host:port` of a name server; undefined: the machine's own. */
+  readonly edgeDns: string | undefined;
+  readonly acmeDirectory: string;
+  readonly acmeContact: string | undefined;
+  readonly acmeCaFile: string | undefined;
+  readonly acmeEabFile: string | undefined;
+}
+
+export interface SitesOptions {
+  readonly dataDir: string;
+  readonly runnerId: string;
+  readonly settings: EdgeSettings;
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Log;
+}
+
+/** Without nginx, or where its ports are taken, the runner goes on without an edge, and its facts say so. */
+export async function openSites(options: SitesOptions): Promise<HostSites | undefined> {
+  const { dataDir, runnerId, settings, env, log } = options;
+  if (settings.edge === 'none') return undefined;
+  const program = findProgram('nginx');
+  if (program === undefined) {
+    log.error({}, '--edge nginx is set and this machine has no nginx: apt-get install nginx-light');
+    return undefined;
+  }
+  const { edgeDns: resolver, acmeContact: contact, acmeCaFile: caFile, acmeEabFile: eabFile } = settings;
+  try {
+    const edge = await openEdge({
+      dataDir,
+      program,
+      httpPort: settings.edgeHttpPort,
+      httpsPort: settings.edgeHttpsPort,
+      addresses: settings.edgeAddress,
+      acme: {
+        directory: settings.acmeDirectory,
+        ...(contact !== undefined && { contact }),
+        ...(caFile !== undefined && { caFile }),
+        ...(eabFile !== undefined && { eabFile }),
+      },
+      ...(resolver !== undefined && { resolver }),
+      // systemd ends what a service has started together with it.
+      ...(env['INVOCATION_ID'] !== undefined && { unit: `svc-edge-${runnerId}` }),
+      env,
+      log,
+    });
+    return createSites(edge, log);
+  } catch (error) {
+    log.error({ problem: errorText(error) }, 'the edge cannot be opened: apps are not served by their names');
+    return undefined;
+  }
+}
+
+export function edgeFacts(settings: EdgeSettings): NonNullable<NonNullable<WireFacts['host']>['edge']> {
+  return {
+    driver: 'nginx',
+    httpPort: settings.edgeHttpPort,
+    httpsPort: settings.edgeHttpsPort,
+    addresses: [...settings.edgeAddress],
+    acmeDirectory: settings.acmeDirectory,
+    solvers: ['http-01'],
+  };
+}
