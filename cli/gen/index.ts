@@ -248,6 +248,16 @@ export const groups = groupsOf({
     },
     load: () => import('./costs.ts'),
   },
+  database: {
+    area: 'apps',
+    summary: 'Database of an environment',
+    commands: {
+      create: 'Gives an environment a database, which its runner brings up at once',
+      delete: 'Takes the database from an environment',
+      get: 'Returns the database of an environment',
+    },
+    load: () => import('./database.ts'),
+  },
   domains: {
     area: 'apps',
     summary: 'Domains of environments, and HTTPS for them',
@@ -571,6 +581,16 @@ export const groups = groupsOf({
       update: 'Changes the named fields and leaves the others',
     },
     load: () => import('./teams.ts'),
+  },
+  'test-database': {
+    area: 'apps',
+    summary: 'Database for tests of builds',
+    commands: {
+      create: 'Gives builds of an environment a test database, from the next one on',
+      delete: 'Takes the test database from builds of an environment, from the next one on',
+      get: 'Returns the test database of an environment',
+    },
+    load: () => import('./test-database.ts'),
   },
   timeline: {
     area: 'connect',

@@ -20,7 +20,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'environmentId' },
     ],
-    description: 'Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent. Errors: `not_found` (404, the environment).',
+    description: 'Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent. The address of the environment\'s database is among them (`managed_by`), with the database\'s id. Errors: `not_found` (404, the environment).',
     columns: ['id', 'name', 'secret', 'value', 'updatedAt'],
   },
   set: {
@@ -33,7 +33,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'environmentId', flag: 'env', required: true },
       { name: 'secret', type: 'boolean', description: 'True if it is secret. Default: as it was, and not secret for a new one.' },
     ],
-    description: 'Sets the variable that has this name: it is made, or its value is replaced. Takes effect with the next build that is submitted. Errors: `limit_reached` (409, 500 variables or 1 MiB of values in the environment).',
+    description: 'Sets the variable that has this name: it is made, or its value is replaced. Takes effect with the next build that is submitted. Errors: `limit_reached` (409, 500 variables or 1 MiB of values in the environment), `variable_managed` (409, the database of the environment sets it).',
     bodyBytesMax: 442624,
     examples: [{ title: 'Set a secret', cli: 'variables set API_TOKEN --env env_01 --secret --value-file token.txt' }],
   },
@@ -46,7 +46,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'variables', flag: 'variable', type: 'map', required: true, sensitive: true, format: 'key=value', description: 'Values by name, at most 500, each of at most 65,536 bytes; the whole request of at most 1,048,576.' },
       { name: 'secret', type: 'boolean', description: 'True if they are secret. Default: as each was, and not secret for new ones.' },
     ],
-    description: 'Sets many variables by name, all or none. Those that are not named stay. Errors: `limit_reached` (409).',
+    description: 'Sets many variables by name, all or none. Those that are not named stay. Errors: `limit_reached` (409), `variable_managed` (409).',
     bodyBytesMax: 1048576,
   },
   update: {
@@ -60,7 +60,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'environmentId', flag: 'env', required: true },
       { name: 'secret', type: 'boolean', description: 'True if it is secret. Default: as it was.' },
     ],
-    description: 'Gives a variable a new name and value. Errors: `not_found` (404), `name_taken` (409).',
+    description: 'Gives a variable a new name and value. Errors: `not_found` (404), `name_taken` (409), `variable_managed` (409).',
     bodyBytesMax: 467264,
   },
 };

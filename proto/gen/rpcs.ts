@@ -20,6 +20,7 @@ import { BuildsService } from './svc/builds/v1/builds_pb.ts';
 import { CiService } from './svc/ci/v1/ci_pb.ts';
 import { ComplianceService } from './svc/compliance/v1/compliance_pb.ts';
 import { CostsService } from './svc/costs/v1/costs_pb.ts';
+import { DatabaseService } from './svc/databases/v1/databases_pb.ts';
 import { DispatchService } from './svc/dispatch/v1/dispatch_pb.ts';
 import { DomainsService } from './svc/domains/v1/domains_pb.ts';
 import { EnvironmentsService } from './svc/environments/v1/environments_pb.ts';
@@ -46,6 +47,7 @@ import { SpacesService } from './svc/spaces/v1/spaces_pb.ts';
 import { StorageService } from './svc/storage/v1/storage_pb.ts';
 import { TeamSharesService } from './svc/teamshares/v1/teamshares_pb.ts';
 import { TeamsService } from './svc/teams/v1/teams_pb.ts';
+import { TestDatabaseService } from './svc/databases/v1/databases_pb.ts';
 import { TimelineService } from './svc/timeline/v1/timeline_pb.ts';
 import { TrustedIdentitiesService } from './svc/trustedidentities/v1/trustedidentities_pb.ts';
 import { TrustedKeysService } from './svc/trustedkeys/v1/trustedkeys_pb.ts';
@@ -74,6 +76,8 @@ export const rpcs: readonly RpcInfo[] = rpcsOf([
   CiService,
   ComplianceService,
   CostsService,
+  DatabaseService,
+  TestDatabaseService,
   DispatchService,
   DomainsService,
   EnvironmentsService,

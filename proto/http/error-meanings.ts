@@ -32,6 +32,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   credit_remaining: 'The team has credit that was bought; it must be used or refunded first.',
   csrf_refused: 'A request with a session cookie came from a page of another site.',
   currency_unsupported: 'The installation counts in another currency; `details.currency` names it.',
+  database_exists:
+    'The environment has another database, of another type or image, or one that is still being deleted.',
   deadline_exceeded: 'The call was not done within its time.',
   edge_unavailable:
     'The runner of the environment serves no names; the message says how its operator switches that on.',
@@ -117,5 +119,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   unsupported_media_type: 'The body is of a content type, or an encoding, that is not taken.',
   username_taken: 'Another account has this user name.',
   validation_failed: 'A value of the request breaks a rule of the contract; `details.fields` names each.',
+  variable_managed:
+    'Another resource of the environment sets the variable; `details.managedBy` names it.',
   version_taken: 'The project has a release of this version, in whatever case it is written.',
 };

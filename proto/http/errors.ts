@@ -41,6 +41,7 @@ export const ERRORS = {
   credit_remaining: entry(409, Code.FailedPrecondition),
   csrf_refused: entry(403, Code.PermissionDenied),
   currency_unsupported: entry(400, Code.InvalidArgument),
+  database_exists: entry(409, Code.AlreadyExists),
   deadline_exceeded: entry(504, Code.DeadlineExceeded, true),
   edge_unavailable: entry(409, Code.FailedPrecondition),
   email_unverified: entry(403, Code.PermissionDenied),
@@ -111,6 +112,7 @@ export const ERRORS = {
   unsupported_media_type: entry(415, Code.InvalidArgument),
   username_taken: entry(409, Code.AlreadyExists),
   validation_failed: entry(400, Code.InvalidArgument),
+  variable_managed: entry(409, Code.FailedPrecondition),
   version_taken: entry(409, Code.AlreadyExists),
 } as const satisfies Record<string, ErrorEntry>;
 

@@ -19,6 +19,7 @@ import { Builds } from './builds.ts';
 import { Ci } from './ci.ts';
 import { Compliance } from './compliance.ts';
 import { Costs } from './costs.ts';
+import { Database } from './database.ts';
 import { Domains } from './domains.ts';
 import { Environments } from './environments.ts';
 import { Graph } from './graph.ts';
@@ -43,6 +44,7 @@ import { Spaces } from './spaces.ts';
 import { Storage } from './storage.ts';
 import { TeamShares } from './team-shares.ts';
 import { Teams } from './teams.ts';
+import { TestDatabase } from './test-database.ts';
 import { Timeline } from './timeline.ts';
 import { TrustedIdentities } from './trusted-identities.ts';
 import { TrustedKeys } from './trusted-keys.ts';
@@ -71,6 +73,7 @@ export { Builds } from './builds.ts';
 export { Ci } from './ci.ts';
 export { Compliance } from './compliance.ts';
 export { Costs } from './costs.ts';
+export { Database } from './database.ts';
 export { Domains } from './domains.ts';
 export { Environments } from './environments.ts';
 export { Graph } from './graph.ts';
@@ -95,6 +98,7 @@ export { Spaces } from './spaces.ts';
 export { Storage } from './storage.ts';
 export { TeamShares } from './team-shares.ts';
 export { Teams } from './teams.ts';
+export { TestDatabase } from './test-database.ts';
 export { Timeline } from './timeline.ts';
 export { TrustedIdentities } from './trusted-identities.ts';
 export { TrustedKeys } from './trusted-keys.ts';
@@ -123,6 +127,7 @@ export type { CiConnection, CiCreateConnectionParams, CiDelivery, CiDeliveryStat
 export type { Edge, EndReason, HostFacts, Isolation, Limits, LogStream, Network, Role, Scope, SelfDiagnostics } from './common.ts';
 export type { ComplianceExportParams, ComplianceListPageParams, ComplianceListParams, ComplianceListResponse, ComplianceMarkLegalReviewedParams, CompliancePackage, CompliancePackageState, CompliancePart } from './compliance.ts';
 export type { CheckoutKind, CheckoutSession, CostAnomaly, CostContributor, CostContributorKind, CostDay, CostDifference, CostExportDetail, CostForecast, CostPart, CostSummary, CostUsage, CostsCreateCreditCheckoutParams, CostsCreditBalanceResponse, CostsExportCsvParams, CostsExportJsonParams, CostsListCreditLedgerPageParams, CostsListCreditLedgerParams, CostsListCreditLedgerResponse, CostsSummaryParams, CostsVerifyResponse, CreditBlock, CreditEntry, CreditKind, ForecastMethod, Receipt, ReceiptLine } from './costs.ts';
+export type { Backup, BackupState, DatabaseCreateParams, DatabaseState, DatabaseType, HostedDatabase } from './database.ts';
 export type { CertificateState, DnsState, Domain, DomainCertificate, DomainDns, DomainState, DomainsDisableSslResponse, DomainsEnableSslResponse } from './domains.ts';
 export type { BuildType, Deploy, DeployMethod, Environment, EnvironmentsCreateParams, EnvironmentsUpdateParams, GitCredentials, WorkSelector, WorkSelectorInput } from './environments.ts';
 export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, GraphNode, NodeKind } from './graph.ts';
@@ -148,6 +153,7 @@ export type { AiMessage, AiRole, NewSpaceMember, SearchKind, SearchResult, Space
 export type { StorageMount, StorageState } from './storage.ts';
 export type { PoolShares, Share, TeamSharesSetParams } from './team-shares.ts';
 export type { Awaiting, CurrentEnvironment, CurrentWork, HealthCount, InboxItem, Invite, Member, MonthToDate, NewMember, Payer, SearchHit, SetupStep, SetupStepKind, Statement, StatementLine, StatementState, Team, TeamBilling, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsInviteMemberResponse, TeamsOverviewResponse, TeamsSearchParams, TeamsUpdateParams } from './teams.ts';
+export type { TestDatabaseCreateParams } from './test-database.ts';
 export type { EntryKind, TimelineEntry, TimelineEvent, TimelineGetParams, TimelinePage, TimelineWatchParams } from './timeline.ts';
 export type { TrustedIdentitiesAddParams, TrustedIdentity } from './trusted-identities.ts';
 export type { TrustedKey, TrustedKeysAddParams } from './trusted-keys.ts';
@@ -197,6 +203,8 @@ export interface Resources {
   readonly compliance: Compliance;
   /** What metered work costs. */
   readonly costs: Costs;
+  /** Database of an environment. */
+  readonly database: Database;
   /** Domains of environments, and HTTPS for them. */
   readonly domains: Domains;
   /** Environments of a project. */
@@ -245,6 +253,8 @@ export interface Resources {
   readonly teamShares: TeamShares;
   /** Teams, members and invitations. */
   readonly teams: Teams;
+  /** Database for tests of builds. */
+  readonly testDatabase: TestDatabase;
   /** Builds and CI runs of an environment, by commit. */
   readonly timeline: Timeline;
   /** Identities whose keyless signatures on statements count. */
@@ -285,6 +295,7 @@ export function createResources(client: Client): Resources {
     ci: new Ci(client),
     compliance: new Compliance(client),
     costs: new Costs(client),
+    database: new Database(client),
     domains: new Domains(client),
     environments: new Environments(client),
     graph: new Graph(client),
@@ -309,6 +320,7 @@ export function createResources(client: Client): Resources {
     storage: new Storage(client),
     teamShares: new TeamShares(client),
     teams: new Teams(client),
+    testDatabase: new TestDatabase(client),
     timeline: new Timeline(client),
     trustedIdentities: new TrustedIdentities(client),
     trustedKeys: new TrustedKeys(client),

@@ -16,8 +16,9 @@ export class Variables {
   }
 
   /**
-   * Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent.
-   * Errors: `not_found` (404, the environment).
+   * Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent. The
+   * address of the environment's database is among them (`managed_by`), with the database's id. Errors:
+   * `not_found` (404, the environment).
    *
    * Needs: scope `project:read`.
    */
@@ -28,7 +29,7 @@ export class Variables {
   /**
    * Sets the variable that has this name: it is made, or its value is replaced. Takes effect with the next
    * build that is submitted. Errors: `limit_reached` (409, 500 variables or 1 MiB of values in the
-   * environment).
+   * environment), `variable_managed` (409, the database of the environment sets it).
    *
    * Needs: scope `project:write`.
    *
@@ -40,7 +41,8 @@ export class Variables {
   }
 
   /**
-   * Gives a variable a new name and value. Errors: `not_found` (404), `name_taken` (409).
+   * Gives a variable a new name and value. Errors: `not_found` (404), `name_taken` (409), `variable_managed`
+   * (409).
    *
    * Needs: scope `project:write`.
    */
@@ -58,7 +60,8 @@ export class Variables {
   }
 
   /**
-   * Sets many variables by name, all or none. Those that are not named stay. Errors: `limit_reached` (409).
+   * Sets many variables by name, all or none. Those that are not named stay. Errors: `limit_reached` (409),
+   * `variable_managed` (409).
    *
    * Needs: scope `project:write`.
    */
@@ -101,4 +104,6 @@ export interface Variable {
   readonly createdAt: string;
   /** Time at which it was last set. */
   readonly updatedAt: string;
+  /** Resource that sets it in the deployed container, such as `database`; absent: it is set here. */
+  readonly managedBy?: string;
 }

@@ -1,6 +1,7 @@
 /** Projects, their environments, and what those are built of and with. */
 import type { Area } from '../kit/feature.ts';
 import { buildStepsFeature } from './buildsteps/index.ts';
+import { databasesFeature } from './databases/index.ts';
 import { domainsFeature } from './domains/index.ts';
 import { environmentsFeature } from './environments/index.ts';
 import { hostingFeature } from './hosting/index.ts';
@@ -18,6 +19,7 @@ export const apps: Area = {
     buildStepsFeature,
     hostingFeature,
     storageFeature,
+    databasesFeature,
     repositoriesFeature,
     domainsFeature,
   ],

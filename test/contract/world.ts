@@ -131,6 +131,8 @@ export async function makeWorld(platform: Platform, databaseUrl: string) {
     values (${hosted.id}, ${team.id}, ${runnerId}, 'container', 'matrix', 8080)`;
   await sql`update runners set host = '{"volumes": true, "databases": true, "mountRoots": []}' where id = ${runnerId}`;
   const mount = await sdk.storage.create(hosted.id, 'matrix', '/srv/matrix');
+  await sdk.database.create(hosted.id, 'postgres');
+  await sdk.testDatabase.create(hosted.id, 'postgres');
   const strangerKey = await stranger.sdk.apiKeys.create('stranger', all);
   await waitFor('the passport of the artifact with its promotion, and the end of all jobs', async () => {
     const { document } = await sdk.artifacts.passport(team.id, artifact.id);

@@ -20,7 +20,7 @@ import {
 import { systemScope } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
-import { declareFeature } from '../../kit/feature.ts';
+import { declareFeature, port } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, rowsOf, shown, unlessTaken, type RowOf, type Who } from '../../kit/resource/index.ts';
@@ -46,12 +46,25 @@ interface WantedVariable {
   readonly id?: string;
 }
 
+/** A variable that a feature above sets in the deployed container. */
+export interface ManagedVariable extends Pick<Message, 'id' | 'name'> {
+  /** Resource that sets it, such as `database`. */
+  readonly managedBy: string;
+  readonly createdAt: Date;
+}
+
+/** Returns those of an environment, within the teams of the call. */
+export type ManagedVariables = (who: Who, environmentId: string) => Promise<readonly ManagedVariable[]>;
+
+export const managedVariables = port<ManagedVariables>('variables that other features set');
+
 interface VariablesDeps {
   readonly guards: Guards;
   readonly secrets: Seal;
+  readonly managed: ManagedVariables;
 }
 
-function createVariables({ guards, secrets }: VariablesDeps): Handlers<Ctx> {
+function createVariables({ guards, secrets, managed }: VariablesDeps): Handlers<Ctx> {
   /** Under the environment's lock, so that limits hold and two calls with one name are one variable. */
   const begin = async (tx: Ctx, environment: Environment): Promise<void> => {
     const locked = await environmentRows.lock(tx, environment.id);
@@ -65,6 +78,7 @@ function createVariables({ guards, secrets }: VariablesDeps): Handlers<Ctx> {
     const environment = await environmentRows.find(ctx, environmentId);
     const set = await change(ctx, act('variables.set', environment), async (tx) => {
       await begin(tx, environment);
+      refuseManaged(await managed(tx, environment.id), wanted);
       const next = await nextOf(tx, environment, { secrets, wanted });
       const made: Variable[] = [];
       for (const each of next) made.push(await put(tx, environment, each));
@@ -81,7 +95,14 @@ function createVariables({ guards, secrets }: VariablesDeps): Handlers<Ctx> {
   return implement(VariablesService, {
     list: async ({ environmentId }, ctx: Ctx) => {
       const { id } = await environmentRows.find(ctx, environmentId);
-      return { variables: (await listByName(ctx, id)).map((row) => shown(VariableSchema, row)) };
+      const others = (await managed(ctx, id)).map((each) => ({
+        ...each,
+        environmentId: id,
+        secret: true,
+        updatedAt: each.createdAt,
+      }));
+      const all = [...(await listByName(ctx, id)), ...others].sort(byName);
+      return { variables: all.map((row) => shown(VariableSchema, row)) };
     },
     set: async ({ environmentId, name, value, secret }, ctx: Ctx) =>
       await setOne(ctx, environmentId, { name, value, secret }),
@@ -109,8 +130,18 @@ function createVariables({ guards, secrets }: VariablesDeps): Handlers<Ctx> {
 export const variablesFeature = declareFeature({
   name: 'variables',
   on: { environments: environmentsFeature },
-  start: ({ secrets }, { environments: { guards } }) => ({
-    services: [createVariables({ guards, secrets })],
+  start: (system, { environments: { guards } }) => ({
+    services: [
+      createVariables({
+        guards,
+        secrets: system.secrets,
+        managed: async (who, environmentId) => {
+          const all: ManagedVariable[] = [];
+          for (const of of system.filled(managedVariables)) all.push(...(await of(who, environmentId)));
+          return all;
+        },
+      }),
+    ],
   }),
 });
 
@@ -188,6 +219,17 @@ async function put(
   const row = await unlessTaken<Variable | undefined>(work, taken);
   if (row === undefined) throw new Error(`variable ${id} was not stored`);
   return row;
+}
+
+function refuseManaged(managed: readonly ManagedVariable[], wanted: readonly WantedVariable[]): void {
+  const found = managed.find(({ name }) => wanted.some((each) => each.name === name));
+  if (found === undefined) return;
+  const { name, managedBy } = found;
+  throw apiError(
+    'variable_managed',
+    `${name} is set by the ${managedBy} of the environment, in the deployed container alone`,
+    { details: { resource: rows.kind, name, managedBy } },
+  );
 }
 
 function checkValue({ name, value }: WantedVariable): void {

@@ -4,7 +4,7 @@ import type { Collection } from '../spec.ts';
 export const collection: Collection = {
   noun: 'variable',
   idField: 'variableId',
-  list: { operation: { method: 'GET', path: '/environments/{environmentId}/variables', returns: 'variables' }, id: 'variables.list', title: 'List', help: 'Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent.', kind: 'look', fields: [{ name: 'environmentId', label: 'Environment ID', help: 'Environment id.', type: 'string', isRequired: true }], columns: ['id', 'name', 'secret', 'value', 'updatedAt'] },
+  list: { operation: { method: 'GET', path: '/environments/{environmentId}/variables', returns: 'variables' }, id: 'variables.list', title: 'List', help: 'Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent. The address of the environment\'s database is among them (`managed_by`), with the database\'s id.', kind: 'look', fields: [{ name: 'environmentId', label: 'Environment ID', help: 'Environment id.', type: 'string', isRequired: true }], columns: ['id', 'name', 'secret', 'value', 'updatedAt'] },
   shown: [
     { name: 'id', label: 'ID', help: 'Variable id, `var_…`', type: 'string' },
     { name: 'environmentId', label: 'Environment ID', help: 'Environment that it belongs to', type: 'string' },
@@ -13,6 +13,7 @@ export const collection: Collection = {
     { name: 'secret', label: 'Secret', help: 'True if it is secret', type: 'boolean' },
     { name: 'createdAt', label: 'Created at', help: 'Time at which it was created', type: 'timestamp' },
     { name: 'updatedAt', label: 'Updated at', help: 'Time at which it was last set', type: 'timestamp' },
+    { name: 'managedBy', label: 'Managed by', help: 'Resource that sets it in the deployed container, such as `database`', type: 'string' },
   ],
   acts: [
     { operation: { method: 'POST', path: '/environments/{environmentId}/variables', body: '*' }, id: 'variables.set', title: 'Set variable', help: 'Sets the variable that has this name: it is made, or its value is replaced. Takes effect with the next build that is submitted.', kind: 'act', fields: [{ name: 'name', label: 'Name', help: 'Name: letters, digits and underscores, not beginning with a digit, at most 255.', type: 'string', isRequired: true }, { name: 'value', label: 'Value', help: 'Value, at most 65,536 bytes; may be empty.', type: 'string', isRequired: true, isSecret: true, rules: { maxLength: 65536 } }, { name: 'environmentId', label: 'Environment ID', help: 'Environment id.', type: 'string', isRequired: true }, { name: 'secret', label: 'Secret', help: 'True if it is secret. Default: as it was, and not secret for a new one.', type: 'boolean' }], role: 'developer' },

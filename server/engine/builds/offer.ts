@@ -22,6 +22,9 @@ import {
 } from '../registries/index.ts';
 import { BUILD_LIMITS, openBuildInput, type BuildSpec } from './spec.ts';
 
+/** What features add to an app; which database build steps have is among it. */
+type Added = object & Pick<Row<BuildOffer>, 'testDatabase'>;
+
 export interface OfferDeps extends Pick<ActsDeps, 'missingRegistry'> {
   readonly sql: SqlTag;
   readonly secrets: Pick<Secrets, 'open'>;
@@ -50,7 +53,7 @@ export function createBuildOffers({
     // Written by submission alone, from a BuildSpec.
     const spec = grant.spec as unknown as BuildSpec;
     const [owner] = await sql<
-      Array<{ teamId: string; environmentId: string; inServicePool: boolean; added: object | null }>
+      Array<{ teamId: string; environmentId: string; inServicePool: boolean; added: Added | null }>
     >`
       select b.team_id as "teamId", b.environment_id as "environmentId", p.service_pool as "inServicePool",
         (select ${addedBy(sql, hostParts())} from host_apps h where h.environment_id = b.environment_id) as added
@@ -93,6 +96,7 @@ export function createBuildOffers({
       builderImage,
       teamId,
       shared: inServicePool,
+      testDatabase: owner.added?.testDatabase,
     });
   };
 }

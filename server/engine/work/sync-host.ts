@@ -113,7 +113,7 @@ async function syncOne(
       order by h.environment_id for no key update of h
     ),
     noted as (
-      update host_apps h set observed = s.observed - 'domains' - 'mounts', observed_at = clock_timestamp() from seen s where h.environment_id = s.environment_id
+      update host_apps h set observed = s.observed - '{domains,mounts,databases}'::text[], observed_at = clock_timestamp() from seen s where h.environment_id = s.environment_id
     ),
     ${notes}
     removed as (
