@@ -49,6 +49,7 @@ async function server() {
   await program('server', [
     'main.ts',
     'connect/providers/definitions/reader.worker.ts',
+    'apps/templates/document/read-document.worker.ts',
     'delivery/artifacts/sbom/read-sbom.worker.ts',
     'delivery/attestations/large.worker.ts',
     'delivery/policies/engine/policy.worker.ts',

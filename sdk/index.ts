@@ -7,6 +7,7 @@
  */
 import { Client, type ClientOptions } from './core/client.ts';
 import { DeployingEnvironments } from './deploy-and-wait.ts';
+import { DeployingProjects } from './deploy-template.ts';
 import { createResources, type Resources } from './gen/index.ts';
 import { ReportingCi } from './report-and-wait.ts';
 import { createSpaceHandle, type SpaceHandle } from './space.ts';
@@ -43,6 +44,7 @@ export { nearest } from './core/suggest.ts';
 export { SDK_VERSION } from './core/version.ts';
 export { DeployingEnvironments } from './deploy-and-wait.ts';
 export type { EnvironmentsDeployAndWaitParams } from './deploy-and-wait.ts';
+export { DeployingProjects } from './deploy-template.ts';
 export { ReportingCi } from './report-and-wait.ts';
 export type { CiReportAndWaitParams } from './report-and-wait.ts';
 export { majorText } from './amounts.ts';
@@ -61,6 +63,8 @@ export type SvcSDKOptions = ClientOptions;
  * The object that `createSvcSDK` makes: one property per resource, and handles that are bound to one object.
  */
 export interface SvcSDK extends Resources {
+  /** Projects, and `deployTemplate`. */
+  readonly projects: DeployingProjects;
   /** Environments of a project, and `deployAndWait`. */
   readonly environments: DeployingEnvironments;
   /** External CI, and `reportAndWait`. */
@@ -74,6 +78,13 @@ export function createSvcSDK(options: SvcSDKOptions = {}): SvcSDK {
   const client = new Client(options);
   const resources = createResources(client);
   const environments = new DeployingEnvironments(client, resources.builds);
+  const projects = new DeployingProjects(client, resources.templates);
   const ci = new ReportingCi(client);
-  return { ...resources, environments, ci, space: (spaceId) => createSpaceHandle(resources, spaceId) };
+  return {
+    ...resources,
+    projects,
+    environments,
+    ci,
+    space: (spaceId) => createSpaceHandle(resources, spaceId),
+  };
 }

@@ -27,7 +27,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'runner.group', description: 'Name of a runner group.' },
       { name: 'runner.labels', flag: 'runner-label', type: 'map', format: 'key=value', description: 'Labels that the runner must have, at most 8.' },
     ],
-    description: 'Submits a build of a commit, or of the head of the environment\'s branch. Durable when the call answers. Errors: `environment_incomplete` (409, no repository, or nowhere to put the image: neither the team nor the installation has a registry), `limit_reached` (409, queued builds of the environment, or different selections of runners), `policy_denied` (403, also where it deploys by itself and a policy refuses the deploy), `role_insufficient` (403, other runners than the environment\'s, which approvals or an enforced policy guard).',
+    description: 'Submits a build of a commit, or of the head of the environment\'s branch. Durable when the call answers. Errors: `environment_incomplete` (409: no repository, nowhere to put the image as neither the team nor the installation has a registry, or variables that its template requires are not set, by their names in `details.missingVariables`), `limit_reached` (409, queued builds of the environment, or different selections of runners), `policy_denied` (403, also where it deploys by itself and a policy refuses the deploy), `role_insufficient` (403, other runners than the environment\'s, which approvals or an enforced policy guard).',
     bodyBytesMax: 125216,
     examples: [{ title: 'Build the head of the branch', cli: 'builds create env_01' }],
   },

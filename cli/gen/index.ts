@@ -582,6 +582,22 @@ export const groups = groupsOf({
     },
     load: () => import('./teams.ts'),
   },
+  templates: {
+    area: 'apps',
+    summary: 'Recipes for environments',
+    commands: {
+      create: 'Creates a template of a repository, which is then read as by `resync`',
+      'create-from-environment': 'Creates a template of an environment',
+      delete: 'Deletes a template with its revisions',
+      deploy: 'Makes an environment from the newest revision of a template, all of it or nothing',
+      get: 'Returns one template',
+      list: 'Lists all templates of the caller\'s teams and public ones, newest first, 50 a page',
+      'replace-services': 'Replaces the services of a template, which a resync leaves alone from then on',
+      resync: 'Has the repository read in the background, once however often it is asked',
+      update: 'Changes the named fields, which a resync leaves alone from then on',
+    },
+    load: () => import('./templates.ts'),
+  },
   'test-database': {
     area: 'apps',
     summary: 'Database for tests of builds',

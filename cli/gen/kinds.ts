@@ -281,6 +281,15 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     list: { method: 'GET', path: '/teams', returns: 'teams' },
     page: '/teams/{id}',
   },
+  templates: {
+    word: 'template',
+    prefix: 'tpl',
+    id: 'id',
+    names: ['slug', 'name'],
+    fields: ['templateId'],
+    list: { method: 'GET', path: '/templates', items: 'templates' },
+    page: '/teams/{teamId}/templates/{id}',
+  },
   'trusted-identities': {
     word: 'trusted identity',
     prefix: 'tid',

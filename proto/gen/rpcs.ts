@@ -47,6 +47,7 @@ import { SpacesService } from './svc/spaces/v1/spaces_pb.ts';
 import { StorageService } from './svc/storage/v1/storage_pb.ts';
 import { TeamSharesService } from './svc/teamshares/v1/teamshares_pb.ts';
 import { TeamsService } from './svc/teams/v1/teams_pb.ts';
+import { TemplatesService } from './svc/templates/v1/templates_pb.ts';
 import { TestDatabaseService } from './svc/databases/v1/databases_pb.ts';
 import { TimelineService } from './svc/timeline/v1/timeline_pb.ts';
 import { TrustedIdentitiesService } from './svc/trustedidentities/v1/trustedidentities_pb.ts';
@@ -106,6 +107,7 @@ export const rpcs: readonly RpcInfo[] = rpcsOf([
   AdminTeamsService,
   TeamsService,
   TeamSharesService,
+  TemplatesService,
   TimelineService,
   TrustedIdentitiesService,
   TrustedKeysService,

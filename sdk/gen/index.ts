@@ -44,6 +44,7 @@ import { Spaces } from './spaces.ts';
 import { Storage } from './storage.ts';
 import { TeamShares } from './team-shares.ts';
 import { Teams } from './teams.ts';
+import { Templates } from './templates.ts';
 import { TestDatabase } from './test-database.ts';
 import { Timeline } from './timeline.ts';
 import { TrustedIdentities } from './trusted-identities.ts';
@@ -98,6 +99,7 @@ export { Spaces } from './spaces.ts';
 export { Storage } from './storage.ts';
 export { TeamShares } from './team-shares.ts';
 export { Teams } from './teams.ts';
+export { Templates } from './templates.ts';
 export { TestDatabase } from './test-database.ts';
 export { Timeline } from './timeline.ts';
 export { TrustedIdentities } from './trusted-identities.ts';
@@ -153,6 +155,7 @@ export type { AiMessage, AiRole, NewSpaceMember, SearchKind, SearchResult, Space
 export type { StorageMount, StorageState } from './storage.ts';
 export type { PoolShares, Share, TeamSharesSetParams } from './team-shares.ts';
 export type { Awaiting, CurrentEnvironment, CurrentWork, HealthCount, InboxItem, Invite, Member, MonthToDate, NewMember, Payer, SearchHit, SetupStep, SetupStepKind, Statement, StatementLine, StatementState, Team, TeamBilling, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsInviteMemberResponse, TeamsOverviewResponse, TeamsSearchParams, TeamsUpdateParams } from './teams.ts';
+export type { Template, TemplateAlphabet, TemplateFormat, TemplateGenerate, TemplateService, TemplateServiceInput, TemplateServiceKind, TemplateSyncState, TemplateVariable, TemplateVisibility, TemplatesCreateFromEnvironmentParams, TemplatesCreateParams, TemplatesDeployParams, TemplatesDeployResponse, TemplatesListPageParams, TemplatesListParams, TemplatesListResponse, TemplatesUpdateParams } from './templates.ts';
 export type { TestDatabaseCreateParams } from './test-database.ts';
 export type { EntryKind, TimelineEntry, TimelineEvent, TimelineGetParams, TimelinePage, TimelineWatchParams } from './timeline.ts';
 export type { TrustedIdentitiesAddParams, TrustedIdentity } from './trusted-identities.ts';
@@ -253,6 +256,8 @@ export interface Resources {
   readonly teamShares: TeamShares;
   /** Teams, members and invitations. */
   readonly teams: Teams;
+  /** Recipes for environments. */
+  readonly templates: Templates;
   /** Database for tests of builds. */
   readonly testDatabase: TestDatabase;
   /** Builds and CI runs of an environment, by commit. */
@@ -320,6 +325,7 @@ export function createResources(client: Client): Resources {
     storage: new Storage(client),
     teamShares: new TeamShares(client),
     teams: new Teams(client),
+    templates: new Templates(client),
     testDatabase: new TestDatabase(client),
     timeline: new Timeline(client),
     trustedIdentities: new TrustedIdentities(client),

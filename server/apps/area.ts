@@ -8,6 +8,7 @@ import { hostingFeature } from './hosting/index.ts';
 import { projectsFeature } from './projects/index.ts';
 import { repositoriesFeature } from './repositories/index.ts';
 import { storageFeature } from './storage/index.ts';
+import { templatesFeature } from './templates/index.ts';
 import { variablesFeature } from './variables/index.ts';
 
 export const apps: Area = {
@@ -22,5 +23,6 @@ export const apps: Area = {
     databasesFeature,
     repositoriesFeature,
     domainsFeature,
+    templatesFeature,
   ],
 };

@@ -36,13 +36,9 @@ function createBuildSteps(guards: Guards): Handlers<Ctx> {
     },
     add: async ({ environmentId, command }, ctx: Ctx) => {
       const environment = await environmentRows.find(ctx, environmentId);
-      const { id, teamId } = environment;
-      const where = eq(buildSteps.environmentId, id);
       const added = await change(ctx, act('build_step.added', environment), async (tx) => {
         await begin(tx, environment);
-        await rows.atMost(tx, { teamId, max: STEPS_MAX, of: 'environment', where });
-        const position = (await listBuildSteps(tx, id)).length + 1;
-        return await rows.insert(tx, { teamId, environmentId: id, command, position });
+        return await addBuildStep(tx, environment, command);
       });
       return shown(BuildStepSchema, added);
     },
@@ -80,6 +76,18 @@ export const buildStepsFeature = declareFeature({
   on: { environments: environmentsFeature },
   start: (_system, { environments: { guards } }) => ({ services: [createBuildSteps(guards)] }),
 });
+
+/** Adds the last one. The caller's transaction holds the environment's lock, or has made it. */
+export async function addBuildStep(
+  tx: Ctx,
+  { id: environmentId, teamId }: Environment,
+  command: string,
+): Promise<Step> {
+  const where = eq(buildSteps.environmentId, environmentId);
+  await rows.atMost(tx, { teamId, max: STEPS_MAX, of: 'environment', where });
+  const position = (await listBuildSteps(tx, environmentId)).length + 1;
+  return await rows.insert(tx, { teamId, environmentId, command, position });
+}
 
 /** Returns steps in the order in which they run. */
 export async function listBuildSteps(who: Who, environmentId: string): Promise<readonly Step[]> {

@@ -134,6 +134,11 @@ async function newest(who: Who, environmentId: string, kind: Kind): Promise<Data
   return all.find(isLive) ?? all[0];
 }
 
+/** Returns the databases that live, at most one of each kind. */
+export async function liveDatabases(who: Who, environmentId: string): Promise<readonly Database[]> {
+  return (await rows.list(who, { where: sql`${databases.environmentId} = ${environmentId}` })).filter(isLive);
+}
+
 function imageOf({ type, image, imageVersion }: WantedDatabase): Pick<Database, 'image' | 'imageVersion'> {
   const defaults = DATABASES[type];
   return { image: image ?? defaults.image, imageVersion: imageVersion ?? defaults.version };

@@ -64,45 +64,46 @@ export interface EnvironmentsDeps {
 }
 
 export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
-  const { guards, environmentsPerProjectMax } = deps;
   const answer = async (environment: Environment) =>
-    show(environment, await deps.missingRegistry(environment.teamId));
+    shownEnvironment(environment, await deps.missingRegistry(environment.teamId));
   return implement(EnvironmentsService, {
     list: async ({ projectId }, ctx: Ctx) => {
       const { id } = await projectRows.find(ctx, projectId);
       const where = eq(environments.projectId, id);
       const rows = await environmentRows.list(ctx, { where, by: environments.name });
-      return { environments: rows.map((row) => show(row)) };
+      return { environments: rows.map((row) => shownEnvironment(row)) };
     },
     get: async ({ environmentId }, ctx: Ctx) => await answer(await environmentRows.find(ctx, environmentId)),
-    create: async (request, ctx: Ctx) => {
-      const { id: projectId, teamId } = await projectRows.find(ctx, request.projectId);
-      const now = ctx.clock.now();
-      const id = newId('env', now.getTime());
-      const { name } = request;
-      const set = {
-        ...environmentRows.changes(CreateRequestSchema, request),
-        ...convertedColumns(deps, id, request),
-      };
-      const row = { ...set, id, teamId, projectId, name, updatedAt: now };
-      const created = (made: Environment) => ({ ...details(made), after: recorded(made) });
-      const made = await change(ctx, { action: 'environment.created', details: created }, async (tx) => {
-        await projectRows.lock(tx, projectId);
-        const where = eq(environments.projectId, projectId);
-        const limit = { teamId, max: environmentsPerProjectMax, of: 'project', where };
-        await environmentRows.atMost(tx, limit);
-        await refuseTakenApp(tx, row);
-        await refuseGuardedPort(tx, guards, row);
-        return await unlessNameTaken(name, environmentRows.insert(tx, row));
-      });
-      return await answer(made);
-    },
+    create: async (request, ctx: Ctx) => await answer(await create(deps, ctx, request)),
     update: async (request, ctx: Ctx) => await answer(await update(deps, ctx, request)),
     delete: async ({ environmentId }, ctx: Ctx) => {
       await environmentRows.find(ctx, environmentId);
       await remove(deps, ctx, environmentId);
       return {};
     },
+  });
+}
+
+async function create(deps: EnvironmentsDeps, ctx: Ctx, request: CreateRequest): Promise<Environment> {
+  const { guards, environmentsPerProjectMax } = deps;
+  const { id: projectId, teamId } = await projectRows.find(ctx, request.projectId);
+  const now = ctx.clock.now();
+  const id = newId('env', now.getTime());
+  const { name } = request;
+  const set = {
+    ...environmentRows.changes(CreateRequestSchema, request),
+    ...convertedColumns(deps, id, request),
+  };
+  const row = { ...set, id, teamId, projectId, name, updatedAt: now };
+  const created = (made: Environment) => ({ ...details(made), after: recorded(made) });
+  return await change(ctx, { action: 'environment.created', details: created }, async (tx) => {
+    await projectRows.lock(tx, projectId);
+    const where = eq(environments.projectId, projectId);
+    const limit = { teamId, max: environmentsPerProjectMax, of: 'project', where };
+    await environmentRows.atMost(tx, limit);
+    await refuseTakenApp(tx, row);
+    await refuseGuardedPort(tx, guards, row);
+    return await unlessNameTaken(name, environmentRows.insert(tx, row));
   });
 }
 
@@ -220,7 +221,8 @@ const unlessNameTaken = async <T>(name: string, work: Promise<T>): Promise<T> =>
     value: name,
   });
 
-function show({ deploy, ...row }: Environment, notice?: string): EnvironmentMessage {
+/** @param notice Why its builds cannot succeed. */
+export function shownEnvironment({ deploy, ...row }: Environment, notice?: string): EnvironmentMessage {
   return shown(EnvironmentSchema, {
     ...row,
     notice,
@@ -245,6 +247,8 @@ export const environmentsFeature = declareFeature({
     return {
       guards,
       missingRegistry,
+      /** Creates one, with its entry in the ledger, within the caller's transaction if there is one. */
+      create: async (ctx: Ctx, request: CreateRequest) => await create(deps, ctx, request),
       services: [createEnvironments(deps)],
       fills: [
         findsByName(described(environments, 'project:read', environments.name)),

@@ -15,6 +15,8 @@ import { change, rowsOf, shown, type RowOf } from '../../kit/resource/index.ts';
 import { projects } from './schema.ts';
 import { nextFreeSlug } from './slug.ts';
 
+export { slugOf } from './slug.ts';
+
 export const projectRows = rowsOf(projects);
 export type Project = RowOf<typeof projects>;
 

@@ -5,7 +5,7 @@
  * pending_deploy <──> refused    pending_deploy ──> mounted ──deleted──> detaching ──next deploy──> retained
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
-import { and, eq, inArray, not, sql } from 'drizzle-orm';
+import { and, eq, inArray, not, notInArray, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import { containerPathProblem, hostPathProblem, isWithin } from '@svc/proto/hosting/mount-paths.ts';
@@ -20,7 +20,15 @@ import { workFeature, type WorkSettings } from '../../engine/work/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, fill } from '../../kit/feature.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { change, lockTeam, rowsOf, shown, unlessTaken, type RowOf } from '../../kit/resource/index.ts';
+import {
+  change,
+  lockTeam,
+  rowsOf,
+  shown,
+  unlessTaken,
+  type RowOf,
+  type Who,
+} from '../../kit/resource/index.ts';
 import { wrongField } from '../../kit/wrong-field.ts';
 import {
   environmentRows,
@@ -76,7 +84,7 @@ export function createStorage({ guards, settings }: StorageDeps): Handlers<Ctx> 
         const there = await mountAt(tx, environmentId, hostPath);
         if (there !== undefined && isSame(there, paths)) return there;
         return await change(tx, { action: 'storage.mounted', details }, async (inner) =>
-          put(inner, settings, { environment, paths, there }),
+          putMount(inner, settings, { environment, paths, there }),
         );
       });
       return shown(StorageMountSchema, mount);
@@ -115,6 +123,15 @@ function checkPaths(paths: Paths): void {
       });
 }
 
+/** Returns what the next deploy brings, by the path in the container. */
+export async function wantedMounts(who: Who, environmentId: string): Promise<readonly Mount[]> {
+  const where = and(
+    eq(storageMounts.environmentId, environmentId),
+    notInArray(storageMounts.state, ['detaching', 'retained']),
+  );
+  return await rows.list(who, { where, by: storageMounts.containerPath });
+}
+
 async function mountAt(tx: Ctx, environmentId: string, hostPath: string): Promise<Mount | undefined> {
   const where = and(eq(storageMounts.environmentId, environmentId), eq(storageMounts.hostPath, hostPath));
   const [found] = await rows.list(tx, { where });
@@ -125,10 +142,15 @@ interface Putting {
   readonly environment: Environment;
   readonly paths: Paths;
   /** It has the same host path, and was deleted or is wanted elsewhere in the container. */
-  readonly there: Mount | undefined;
+  readonly there?: Mount | undefined;
 }
 
-async function put(tx: Ctx, settings: WorkSettings, { environment, paths, there }: Putting): Promise<Mount> {
+/** Adds it within the caller's transaction, which holds the environment's lock, or has made it. */
+export async function putMount(
+  tx: Ctx,
+  settings: WorkSettings,
+  { environment, paths, there }: Putting,
+): Promise<Mount> {
   const { id: environmentId, teamId } = environment;
   const { hostPath, containerPath } = paths;
   const choice = { environment, ability: 'volumes', what: 'storage' } as const;

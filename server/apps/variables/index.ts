@@ -37,7 +37,7 @@ type Stored = Pick<Variable, 'id' | 'name' | 'value' | 'sealed' | 'bytes'>;
 type ChangedVariable = Stored & { readonly isNew: boolean };
 type Seal = Pick<Secrets, 'seal'>;
 
-interface WantedVariable {
+export interface WantedVariable {
   readonly name: string;
   readonly value: string;
   /** Undefined leaves it as it was. */
@@ -79,10 +79,7 @@ function createVariables({ guards, secrets, managed }: VariablesDeps): Handlers<
     const set = await change(ctx, act('variables.set', environment), async (tx) => {
       await begin(tx, environment);
       refuseManaged(await managed(tx, environment.id), wanted);
-      const next = await nextOf(tx, environment, { secrets, wanted });
-      const made: Variable[] = [];
-      for (const each of next) made.push(await put(tx, environment, each));
-      return made;
+      return await setVariables(tx, environment, { secrets, wanted });
     });
     return set.map((row) => shown(VariableSchema, row));
   };
@@ -130,19 +127,30 @@ function createVariables({ guards, secrets, managed }: VariablesDeps): Handlers<
 export const variablesFeature = declareFeature({
   name: 'variables',
   on: { environments: environmentsFeature },
-  start: (system, { environments: { guards } }) => ({
-    services: [
-      createVariables({
-        guards,
-        secrets: system.secrets,
-        managed: async (who, environmentId) => {
-          const all: ManagedVariable[] = [];
-          for (const of of system.filled(managedVariables)) all.push(...(await of(who, environmentId)));
-          return all;
-        },
-      }),
-    ],
-  }),
+  start: (system, { environments: { guards } }) => {
+    const managed: ManagedVariables = async (who, environmentId) => {
+      const all: ManagedVariable[] = [];
+      for (const of of system.filled(managedVariables)) all.push(...(await of(who, environmentId)));
+      return all;
+    };
+    return {
+      services: [createVariables({ guards, secrets: system.secrets, managed })],
+      /** Returns those of the names that an environment has not, nor will have from another feature. */
+      unset: async (
+        who: Who,
+        environmentId: string,
+        names: readonly string[],
+      ): Promise<readonly string[]> => {
+        if (names.length === 0) return names;
+        const [own, others] = await Promise.all([
+          listByName(who, environmentId),
+          managed(who, environmentId),
+        ]);
+        const set = new Set([...own, ...others].map(({ name }) => name));
+        return names.filter((name) => !set.has(name));
+      },
+    };
+  },
 });
 
 /** Reads what a build finds. It is for the build's spec, which is encrypted as a whole. */
@@ -184,13 +192,35 @@ const byName = (a: { readonly name: string }, b: { readonly name: string }): num
 
 const sealedAt = (id: string): string => `variables.sealed:${id}`;
 
-/**
- * Returns what becomes of the environment's variables, all or none. The caller holds the environment's lock.
- */
+/** Returns names of an environment's variables, and which of them are secret. By name. */
+export async function variableNames(
+  who: Who,
+  environmentId: string,
+): Promise<ReadonlyArray<Pick<Variable, 'name' | 'secret'>>> {
+  return (await listByName(who, environmentId)).map(({ name, secret }) => ({ name, secret }));
+}
+
+interface Setting {
+  readonly secrets: Seal;
+  readonly wanted: readonly WantedVariable[];
+}
+
+/** Sets all or none. The caller's transaction holds the environment's lock, or has made it. */
+export async function setVariables(
+  tx: Ctx,
+  environment: Environment,
+  setting: Setting,
+): Promise<readonly Variable[]> {
+  const made: Variable[] = [];
+  for (const each of await nextOf(tx, environment, setting)) made.push(await put(tx, environment, each));
+  return made;
+}
+
+/** Returns what becomes of the environment's variables. */
 async function nextOf(
   tx: Ctx,
   environment: Environment,
-  { secrets, wanted }: { readonly secrets: Seal; readonly wanted: readonly WantedVariable[] },
+  { secrets, wanted }: Setting,
 ): Promise<readonly ChangedVariable[]> {
   const before = await listByName(tx, environment.id);
   const next = wanted.map((each): ChangedVariable => {

@@ -6,6 +6,7 @@ import { recordAct } from '../../kit/ledger/index.ts';
 import { environmentRows, type Deploy, type Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
+import type { Who } from '../../kit/resource/index.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { cancel, type Placement, type Wake } from '../work/index.ts';
@@ -21,9 +22,13 @@ export interface DeployDeps extends SubmitItemDeps {
   readonly localRegistry: string;
 }
 
+/** Returns names of variables that the environment must have before it is built and does not have. */
+export type MissingVariables = (who: Who, environment: Environment) => Promise<readonly string[]>;
+
 export interface ActsDeps extends DeployDeps {
   /** Why images of a team's builds have nowhere to go. Undefined: they have. */
   readonly missingRegistry: (teamId: string) => Promise<string | undefined>;
+  readonly missingVariables: MissingVariables;
   readonly queue: WorkQueue;
   readonly wake: Wake;
   wakeRelay(): void;
@@ -62,6 +67,20 @@ function dockerfileOf({
   };
 }
 
+async function refuseMissingVariables(
+  { missingVariables: missing }: Pick<ActsDeps, 'missingVariables'>,
+  ctx: Ctx,
+  environment: Environment,
+): Promise<void> {
+  const missingVariables = await missing(ctx, environment);
+  if (missingVariables.length === 0) return;
+  throw apiError(
+    'environment_incomplete',
+    `variables that the environment was made to need are not set: ${missingVariables.join(', ')}; set them with variables.set`,
+    { details: { missingVariables } },
+  );
+}
+
 export async function createBuild(
   deps: ActsDeps,
   ctx: Ctx,
@@ -87,6 +106,7 @@ export async function createBuild(
   }
   const missing = await deps.missingRegistry(environment.teamId);
   if (missing !== undefined) throw apiError('environment_incomplete', missing);
+  await refuseMissingVariables(deps, ctx, environment);
   const build = { ...fresh(ctx, environment), approval: approvalOf({ ...environment, deploy }) };
   const { id } = build;
   // It is not known that the branch has a commit that was named: that is no word of the environment, by which

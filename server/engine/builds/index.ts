@@ -45,6 +45,7 @@ import {
   type ActsDeps,
   type ImageDeploy,
   type ImageDeployed,
+  type MissingVariables,
 } from './acts.ts';
 import { placementIn } from './submit-item.ts';
 import type { BuildGate } from './gate.ts';
@@ -55,6 +56,7 @@ import { followBuild } from './stream.ts';
 export type { AskedOfGate, BuildGate, Override, Promoted } from './gate.ts';
 export { findBuilds, stateOf } from './row.ts';
 export type { BuildRow } from './row.ts';
+export type { MissingVariables } from './acts.ts';
 
 export interface BuildsDeps extends ActsDeps {
   readonly guards: Guards;
@@ -176,6 +178,8 @@ export type DeployImage = (ctx: Ctx, image: ImageDeploy) => Promise<ImageDeploye
 
 /** Policies fill it. */
 export const buildGate = port<BuildGate>('gate of builds');
+/** Features that make environments fill it. */
+export const missingVariablesOf = port<MissingVariables>('missing variables of an environment');
 
 export const buildsFeature = declareFeature({
   name: 'builds',
@@ -199,8 +203,21 @@ export const buildsFeature = declareFeature({
     const { guards, missingRegistry } = environments;
     const { localRegistry } = registries;
     const gate: BuildGate = async (ctx, asked) => await filledOnce(system, buildGate)(ctx, asked);
-    const deps = { ...system, ...engine, gate, localRegistry, missingRegistry };
+    const missingVariables: MissingVariables = async (who, environment) => {
+      const missing: string[] = [];
+      for (const missingOf of system.filled(missingVariablesOf))
+        missing.push(...(await missingOf(who, environment)));
+      return missing;
+    };
+    const deps = { ...system, ...engine, gate, localRegistry, missingRegistry, missingVariables };
     return {
+      /** Submits the head of the environment's branch. */
+      submit: async (ctx: Ctx, environment: Environment) => {
+        const placement = placementIn(environment);
+        const of = { environment, commit: undefined, placement, override: undefined };
+        const buildId = await createBuild(deps, ctx, of);
+        return toMessage(await readBuild(ctx, { environmentId: environment.id, buildId }));
+      },
       deployImage: async (ctx: Ctx, image: ImageDeploy) => await deployImage(deps, ctx, image),
       services: [createBuilds({ ...deps, guards, traceViewerUrl })],
       fills: [

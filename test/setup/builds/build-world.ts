@@ -48,6 +48,7 @@ export async function createBuildWorld(overrides: Parameters<typeof createWorld>
     secrets,
     localRegistry: '127.0.0.1:5000',
     missingRegistry: async () => undefined,
+    missingVariables: async () => [],
     wake,
     guards: createGuards(() => []),
     traceViewerUrl: 'https://traces.example.com/t/{traceId}',

@@ -9,6 +9,7 @@ import {
   type SubscriptionDeps,
 } from '../../../server/connect/connections/webhook/subscribe.ts';
 import { listJob, planJob, type RepositoryDeps } from '../../../server/apps/repositories/jobs.ts';
+import { resyncJob } from '../../../server/apps/templates/resync.ts';
 import { discoverJob } from '../../../server/connect/discovery/handler.ts';
 import { pollJob } from '../../../server/connect/runs/health.ts';
 import { createWorker, type JobKind } from '../../../server/kit/jobs/index.ts';
@@ -35,7 +36,15 @@ export const PUBLIC_URL = 'https://svc.example.com';
 function ciJobKinds(deps: SubscriptionDeps & Pick<RepositoryDeps, 'secrets'>): readonly JobKind[] {
   const poll = pollJob({ ...deps, follow: wantCommitStatus });
   const ofHooks = [subscribeJob(deps), unsubscribeJob(deps)];
-  return [discoverJob(deps), ...ofHooks, commitStatusJob(deps), poll, planJob(deps), listJob(deps)];
+  return [
+    discoverJob(deps),
+    ...ofHooks,
+    commitStatusJob(deps),
+    poll,
+    planJob(deps),
+    listJob(deps),
+    resyncJob(deps),
+  ];
 }
 
 /** One for the tests of a file, whose fields are there once the hooks before the tests have run. */
@@ -50,10 +59,16 @@ export function ownBackground(options?: BackgroundOptions): Background {
 export interface BackgroundOptions {
   /** The server itself goes by the clock that `later` moves. Default: by the real one. */
   readonly hasOneClock?: boolean;
+  /** The server is known by its own address alone, which runners sign. Default: by `PUBLIC_URL`. */
+  readonly takesRunners?: boolean;
 }
 
-export async function startBackground({ hasOneClock = false }: BackgroundOptions = {}) {
-  const env = { SVC_ROLES: 'api', WEBHOOKS_ALLOW_PRIVATE: 'true', PUBLIC_URLS: PUBLIC_URL };
+export async function startBackground({ hasOneClock = false, takesRunners = false }: BackgroundOptions = {}) {
+  const env = {
+    SVC_ROLES: 'api',
+    WEBHOOKS_ALLOW_PRIVATE: 'true',
+    ...(!takesRunners && { PUBLIC_URLS: PUBLIC_URL }),
+  };
   let aheadMs = 0;
   const clock: Clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
   const server = await startTestServer({ env, ...(hasOneClock && { clock }) });

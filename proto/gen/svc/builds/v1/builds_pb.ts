@@ -1139,8 +1139,9 @@ export const BuildsService: GenService<{
   },
   /**
    * Submits a build of a commit, or of the head of the environment's branch. Durable when the call answers.
-   * Errors: `environment_incomplete` (409, no repository, or nowhere to put the image: neither the team nor
-   * the installation has a registry), `limit_reached` (409, queued builds of the environment, or different
+   * Errors: `environment_incomplete` (409: no repository, nowhere to put the image as neither the team nor
+   * the installation has a registry, or variables that its template requires are not set, by their names in
+   * `details.missingVariables`), `limit_reached` (409, queued builds of the environment, or different
    * selections of runners), `policy_denied` (403, also where it deploys by itself and a policy refuses the
    * deploy), `role_insufficient` (403, other runners than the environment's, which approvals or an enforced
    * policy guard).

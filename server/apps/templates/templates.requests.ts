@@ -1,0 +1,52 @@
+/** The tests of the contract send these requests, one for each RPC. */
+import { environment, nothing, once, type Requests } from '../../../test/contract/requests.ts';
+import { EMPTY } from './recipe.ts';
+
+const repository = 'https://git.example.com/acme/app';
+
+/** One by hand, so that nothing waits for a host that is not there. */
+const template = once(async ({ sql, teamId }) => {
+  const templateId = 'tpl_00000000000000000000000001';
+  const recipe = JSON.stringify({ ...EMPTY, name: 'matrix' });
+  await sql`
+    insert into templates (id, team_id, slug, visibility, repository, recipe, base, revision, sync_state, kept, warnings, created_at, updated_at)
+    values (${templateId}, ${teamId}, 'matrix', 'team', ${repository}, ${recipe}::text::jsonb, ${recipe}::text::jsonb, 1, 'none', '[]', '[]', now(), now())`;
+  return { templateId };
+});
+
+/** It gives nothing to anybody, and changes nothing that is guarded. */
+const NOTHING = { gives: 'nothing', guards: 'nothing' } as const;
+const service = 'svc.templates.v1.TemplatesService';
+
+export const requests: Requests = {
+  [`${service}/Create`]: {
+    ...NOTHING,
+    fields: ({ teamId }) => ({ name: 'a', slug: 'by-matrix', repository, visibility: 'team', teamId }),
+  },
+  [`${service}/CreateFromEnvironment`]: {
+    ...NOTHING,
+    statements: 13,
+    fields: (world) => ({ ...environment(world), name: 'of the matrix' }),
+  },
+  [`${service}/Delete`]: { ...NOTHING, fields: template, last: 1 },
+  [`${service}/Deploy`]: {
+    ...NOTHING,
+    statements: 40,
+    fields: async (world) => ({
+      ...(await template(world)),
+      projectId: world.projectId,
+      name: 'deployed-by-matrix',
+    }),
+  },
+  [`${service}/Get`]: { gives: 'nothing', fields: template },
+  [`${service}/List`]: { gives: 'nothing', fields: nothing },
+  [`${service}/ReplaceServices`]: {
+    ...NOTHING,
+    fields: async (world) => ({ ...(await template(world)), services: [] }),
+  },
+  [`${service}/Resync`]: { ...NOTHING, fields: template },
+  [`${service}/Update`]: {
+    ...NOTHING,
+    fields: async (world) => ({ ...(await template(world)), buildCommand: 'true' }),
+  },
+};
