@@ -23,7 +23,8 @@ export class DeployingProjects extends Projects {
    * Needs: scope `project:write`.
    *
    * @example Deploy with values of your own
-   * await sdk.projects.deployTemplate('prj_01', 'web-shop', 'production', { variables: { SHOP_NAME: 'Acme' } });
+   * const values = { variables: { SHOP_NAME: 'Acme' } };
+   * await sdk.projects.deployTemplate('prj_01', 'web-shop', 'production', values);
    */
   deployTemplate(
     projectId: string,

@@ -189,6 +189,31 @@ describe.runIf(await has('postgres'))('the operations of SPEC 4.6', () => {
     expect(await sdk.storage.list(own)).toEqual([]);
   });
 
+  it('templates', async () => {
+    const repository = 'https://git.example.com/acme/shop';
+    const wanted = { name: 'Shop', slug: `shop-${projectId.slice(-8)}`, repository, teamId } as const;
+    const made = await sdk.templates.create({ ...wanted, visibility: 'team' });
+    const of = await sdk.templates.createFromEnvironment(environmentId, { name: 'Ours', slug: 'ours' });
+    expect((await sdk.templates.list()).map(({ id }) => id)).toEqual([of.id, made.id]);
+    expect(await sdk.templates.update(made.id, { name: 'Store', buildCommand: 'make' })).toMatchObject({
+      name: 'Store',
+      buildCommand: 'make',
+    });
+    const services = [
+      { name: 'data', kind: 'storage', hostPath: 'data', containerPath: '/srv/data' },
+    ] as const;
+    expect((await sdk.templates.replaceServices(made.id, [...services])).services).toEqual(services);
+    expect((await sdk.templates.resync(made.id)).syncState).toBe('pending');
+    expect((await sdk.templates.get(made.id)).revision).toBe(3);
+    const { environment, build } = await sdk.projects.deployTemplate(projectId, made.id);
+    expect(environment).toMatchObject({ name: made.slug, projectId });
+    expect(build?.state).toBe('queued');
+    const deployed = await sdk.templates.deploy(projectId, of.id, 'deployed');
+    expect(deployed).toMatchObject({ environment: { name: 'deployed' }, missingVariables: [] });
+    await sdk.templates.delete(made.id);
+    expect(await refused(sdk.templates.get(made.id))).toBe('404 not_found');
+  });
+
   it('variables, build steps, webhooks', async () => {
     const one = await sdk.variables.set(environmentId, 'ONE', '1');
     await sdk.variables.update(environmentId, one.id, 'ONE', '2');

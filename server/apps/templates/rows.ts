@@ -2,6 +2,7 @@
  * Templates are found for callers: those of their teams, and public ones of others, which nobody but their
  * team changes. Each change of the content is a revision.
  */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import { and, desc, eq, lt, or, sql, type SQL } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Database } from '../../base/db/index.ts';
@@ -84,7 +85,7 @@ function isOfSeveral(slug: string, found: readonly Template[]): Error {
   );
 }
 
-/** Returns those of the caller's teams and public ones, or those of one team. */
+/** Returns a page of the templates of the caller's teams and of public ones, or of those of one team. */
 export async function pageOfTemplates(
   ctx: Ctx,
   request: PageRequest & { readonly teamId?: string | undefined },

@@ -1,4 +1,4 @@
-/** Templates over the real doors: made, read of repositories on loopback, and deployed by others. */
+/** Templates are made over the real doors, read of repositories on loopback, and deployed by others. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createSvcSDK, type SvcSDK, type Template } from '@svc/sdk';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
@@ -119,7 +119,7 @@ describe.skipIf(!(await has('postgres')))('templates', () => {
       { name: 'MAIL_FROM', required: false, format: 'email' },
     ]);
     expect(JSON.stringify(template)).not.toContain(TOKEN);
-    // One commit: its branch, its root, its file.
+    // It asks for the branch, for the root of its commit and for the file.
     expect(forge.asked).toHaveLength(3);
     expect(await resynced(template)).toMatchObject({ revision: 2, updatedAt: template.updatedAt });
   });
