@@ -226,6 +226,10 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Shows address, account, team, project and environment in use, and where each comes from',
     load: async () => (await import('./place/status.ts')).command,
   },
+  'templates deploy': {
+    summary: 'Makes an environment from a template, and asks for what is missing',
+    load: async () => (await import('./templates/deploy.ts')).deploy,
+  },
   timeline: {
     summary: "Shows one page of an environment's timeline",
     load: async () => (await import('./timeline/show.ts')).show,

@@ -1,11 +1,6 @@
 /** Projects, with what deploys a template in one of them. */
-import type { ApiPromise, CallOptions, Client } from './core/client.ts';
-import {
-  Projects,
-  type Templates,
-  type TemplatesDeployParams,
-  type TemplatesDeployResponse,
-} from './gen/index.ts';
+import type { Client } from './core/client.ts';
+import { Projects, type Templates } from './gen/index.ts';
 
 /** Projects, and `deployTemplate`. */
 export class DeployingProjects extends Projects {
@@ -26,13 +21,7 @@ export class DeployingProjects extends Projects {
    * const values = { variables: { SHOP_NAME: 'Acme' } };
    * await sdk.projects.deployTemplate('prj_01', 'web-shop', 'production', values);
    */
-  deployTemplate(
-    projectId: string,
-    templateId: string,
-    name?: string,
-    params?: TemplatesDeployParams & CallOptions,
-    options?: CallOptions,
-  ): ApiPromise<TemplatesDeployResponse> {
-    return this.#templates.deploy(projectId, templateId, name, params, options);
+  deployTemplate(...asked: Parameters<Templates['deploy']>): ReturnType<Templates['deploy']> {
+    return this.#templates.deploy(...asked);
   }
 }

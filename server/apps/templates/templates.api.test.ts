@@ -1,8 +1,8 @@
 /** Templates are made over the real doors, read of repositories on loopback, and deployed by others. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createSvcSDK, type SvcSDK, type Template } from '@svc/sdk';
-import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
-import { scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+
+import { scriptedRunner, type ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { refusedWith } from '../../../test/setup/delivery/refused-with.ts';
 import { ownBackground } from '../../../test/setup/forges/background.ts';
 import { fakeRepository, type FakeFile } from '../../../test/setup/forges/fake-repository.ts';

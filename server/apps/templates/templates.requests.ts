@@ -35,7 +35,7 @@ export const requests: Requests = {
   [`${service}/Delete`]: { ...NOTHING, fields: template, last: 1 },
   [`${service}/Deploy`]: {
     ...NOTHING,
-    statements: 12,
+    statements: 18,
     fields: async (world) => ({
       ...(await template(world)),
       projectId: world.projectId,
