@@ -1,20 +1,27 @@
-import { describe, expect, it, vi } from 'vitest';
-import { Client } from './core/client.ts';
-import { DeployingProjects } from './deploy-template.ts';
-import { createSvcSDK, Templates } from './index.ts';
+import { describe, expect, it } from 'vitest';
+import { useFakeServer } from './core/testing/fake-server.ts';
+import { createSvcSDK } from './index.ts';
+
+const server = useFakeServer();
+const sdk = () => createSvcSDK({ baseUrl: server.baseUrl, maxRetries: 0 });
+const deployed = { environment: { id: 'env_1' }, missingVariables: ['A'] };
 
 describe('deployTemplate', () => {
-  it('is the deploy of templates, with project, template, name and values in their places', async () => {
-    const client = new Client();
-    const templates = new Templates(client);
-    const deploy = vi.spyOn(templates, 'deploy').mockReturnValue('answered' as never);
-    const projects = new DeployingProjects(client, templates);
-    const values = { variables: { A: 'b' } };
-    expect(await projects.deployTemplate('prj_1', 'tpl_1', 'shop', values)).toBe('answered');
-    expect(deploy).toHaveBeenCalledExactlyOnceWith('prj_1', 'tpl_1', 'shop', values);
+  it('sends project, template, name and values, and answers what was made', async () => {
+    server.reply({ status: 201, body: deployed });
+    const values = { variables: { A: 'b' }, idempotencyKey: 'once' };
+    expect(await sdk().projects.deployTemplate('prj_1', 'tpl_1', 'shop', values)).toEqual(deployed);
+    expect(server.seen[0]).toMatchObject({
+      method: 'POST',
+      target: '/projects/prj_1/deploy-template',
+      body: JSON.stringify({ templateId: 'tpl_1', name: 'shop', variables: { A: 'b' } }),
+      headers: { 'idempotency-key': 'once' },
+    });
   });
 
-  it('stands among the projects of the SDK', () => {
-    expect(createSvcSDK().projects).toBeInstanceOf(DeployingProjects);
+  it('does without name and values', async () => {
+    server.reply({ status: 201, body: deployed });
+    await sdk().projects.deployTemplate('prj_1', 'tpl_1');
+    expect(server.seen[0]?.body).toBe(JSON.stringify({ templateId: 'tpl_1' }));
   });
 });

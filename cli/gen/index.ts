@@ -592,6 +592,7 @@ export const groups = groupsOf({
       deploy: 'Makes an environment from the newest revision of a template, all of it or nothing',
       get: 'Returns one template',
       list: 'Lists all templates of the caller\'s teams and public ones, newest first, 50 a page',
+      'of-environment': 'Tells which template an environment was made from, and which of the variables that it requires are not set',
       'replace-services': 'Replaces the services of a template, which a resync leaves alone from then on',
       resync: 'Has the repository read in the background, once however often it is asked',
       update: 'Changes the named fields, which a resync leaves alone from then on',

@@ -75,6 +75,13 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     description: 'Lists all templates of the caller\'s teams and public ones, newest first, 50 a page. Their variables and services are left out. Errors: `not_found` (404, the team).',
     columns: ['id', 'slug', 'name', 'visibility', 'repository', 'revision', 'syncState'],
   },
+  'of-environment': {
+    operation: { method: 'GET', path: '/environments/{environmentId}/template' },
+    positionals: [
+      { name: 'environmentId' },
+    ],
+    description: 'Tells which template an environment was made from, and which of the variables that it requires are not set. Errors: `not_found` (404, the environment, or it was made otherwise).',
+  },
   'replace-services': {
     operation: { method: 'PUT', path: '/templates/{templateId}/services', body: '*' },
     positionals: [

@@ -155,7 +155,7 @@ export type { AiMessage, AiRole, NewSpaceMember, SearchKind, SearchResult, Space
 export type { StorageMount, StorageState } from './storage.ts';
 export type { PoolShares, Share, TeamSharesSetParams } from './team-shares.ts';
 export type { Awaiting, CurrentEnvironment, CurrentWork, HealthCount, InboxItem, Invite, Member, MonthToDate, NewMember, Payer, SearchHit, SetupStep, SetupStepKind, Statement, StatementLine, StatementState, Team, TeamBilling, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsInviteMemberResponse, TeamsOverviewResponse, TeamsSearchParams, TeamsUpdateParams } from './teams.ts';
-export type { Template, TemplateAlphabet, TemplateFormat, TemplateGenerate, TemplateService, TemplateServiceInput, TemplateServiceKind, TemplateSyncState, TemplateVariable, TemplateVisibility, TemplatesCreateFromEnvironmentParams, TemplatesCreateParams, TemplatesDeployParams, TemplatesDeployResponse, TemplatesListPageParams, TemplatesListParams, TemplatesListResponse, TemplatesUpdateParams } from './templates.ts';
+export type { Template, TemplateAlphabet, TemplateFormat, TemplateGenerate, TemplateOfEnvironment, TemplateService, TemplateServiceInput, TemplateServiceKind, TemplateSyncState, TemplateVariable, TemplateVisibility, TemplatesCreateFromEnvironmentParams, TemplatesCreateParams, TemplatesDeployParams, TemplatesDeployResponse, TemplatesListPageParams, TemplatesListParams, TemplatesListResponse, TemplatesUpdateParams } from './templates.ts';
 export type { TestDatabaseCreateParams } from './test-database.ts';
 export type { EntryKind, TimelineEntry, TimelineEvent, TimelineGetParams, TimelinePage, TimelineWatchParams } from './timeline.ts';
 export type { TrustedIdentitiesAddParams, TrustedIdentity } from './trusted-identities.ts';

@@ -54,6 +54,16 @@ export class Templates {
   }
 
   /**
+   * Tells which template an environment was made from, and which of the variables that it requires are not
+   * set. Errors: `not_found` (404, the environment, or it was made otherwise).
+   *
+   * Needs: scope `project:read`.
+   */
+  ofEnvironment(environmentId: string, options?: CallOptions): ApiPromise<TemplateOfEnvironment> {
+    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/template' }, { environmentId }, options);
+  }
+
+  /**
    * Creates a template of a repository, which is then read as by `resync`. Errors: `not_found` (404, the
    * team), `role_insufficient` (403, a public one), `name_taken` (409, the slug in the team, or among public
    * templates), `limit_reached` (409, 200 in the team), `validation_failed` (400, the repository's address
@@ -314,6 +324,20 @@ export interface TemplateGenerate {
   readonly bytes: number;
   /** Characters that it is written in. */
   readonly alphabet: TemplateAlphabet;
+}
+
+/** The template that an environment was made from. */
+export interface TemplateOfEnvironment {
+  /** Environment id. */
+  readonly environmentId: string;
+  /** Template id. The template may be deleted. */
+  readonly templateId: string;
+  /** Revision that the environment was made from. */
+  readonly revision: number;
+  /** Newest revision of the template; absent: it is deleted, or the caller does not see it any more. */
+  readonly newestRevision?: number;
+  /** Names of required variables that are to be set before the next build, ordered by name. */
+  readonly missingVariables: readonly string[];
 }
 
 /** A service that an environment of the template has. */

@@ -2,8 +2,8 @@
  * An environment is made from a template in one transaction: whatever is refused, such as storage without a
  * machine for it, leaves nothing behind.
  */
-// No TeamScope: given the row, or the team, that the call was authorised for.
 import { create } from '@bufbuild/protobuf';
+import { and, eq } from 'drizzle-orm';
 import {
   BuildTypeSchema,
   CreateRequestSchema,
@@ -16,7 +16,7 @@ import type { Secrets } from '../../base/secrets.ts';
 import type { WorkSettings } from '../../engine/work/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { recordAct } from '../../kit/ledger/index.ts';
-import { enumNumber, type Who } from '../../kit/resource/index.ts';
+import { enumNumber, inTeams, type Who } from '../../kit/resource/index.ts';
 import { wrongField } from '../../kit/wrong-field.ts';
 import { addBuildStep } from '../buildsteps/index.ts';
 import { putDatabase } from '../databases/index.ts';
@@ -133,9 +133,13 @@ async function putService(
   }
 }
 
-/** Returns names of variables that the environment's template requires; none where it was made otherwise. */
-export async function requiredOf({ db }: Who, environmentId: string): Promise<readonly string[]> {
-  const [row] = await db.sql<Array<{ required: readonly string[] }>>`
-    select required from template_environments where environment_id = ${environmentId}`;
-  return row?.required ?? [];
+export type Origin = typeof templateEnvironments.$inferSelect;
+
+/** Returns undefined for an environment that was made otherwise. */
+export async function originOf({ db, teams }: Who, environmentId: string): Promise<Origin | undefined> {
+  const isIt = and(
+    eq(templateEnvironments.environmentId, environmentId),
+    inTeams(templateEnvironments, teams),
+  );
+  return (await db.orm.select().from(templateEnvironments).where(isIt))[0];
 }

@@ -4,6 +4,7 @@
  */
 import { implement, type Handlers, type Implementation } from '@svc/proto/http/implement.ts';
 import {
+  TemplateOfEnvironmentSchema,
   TemplateSchema,
   TemplateServiceSchema,
   TemplatesService,
@@ -17,7 +18,8 @@ import { buildsFeature, missingVariablesOf, type MissingVariables } from '../../
 import { workFeature } from '../../engine/work/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, fill } from '../../kit/feature.ts';
-import { change, enumWord, given, shown, type Changes } from '../../kit/resource/index.ts';
+import { change, enumWord, given, shown, type Changes, type Who } from '../../kit/resource/index.ts';
+import { notFound } from '../../kit/not-found.ts';
 import { described, findsByName } from '../../kit/search.ts';
 import { teamOf } from '../../kit/team-of.ts';
 import { wrongField } from '../../kit/wrong-field.ts';
@@ -27,7 +29,7 @@ import { environmentRows, environmentsFeature, shownEnvironment } from '../envir
 import { projectRows, projectsFeature, slugOf } from '../projects/index.ts';
 import { storageFeature } from '../storage/index.ts';
 import { variablesFeature } from '../variables/index.ts';
-import { deploy, requiredOf, type DeployDeps } from './deploy.ts';
+import { deploy, originOf, type DeployDeps } from './deploy.ts';
 import { takenFrom } from './from-environment.ts';
 import { differing, EMPTY, type Recipe, type RecipeService } from './recipe.ts';
 import { hasCredentials } from './repository.ts';
@@ -39,6 +41,7 @@ import {
   pageOfTemplates,
   refusePublic,
   revise,
+  seenTemplate,
   templateRows,
   templateToChange,
   type Template,
@@ -51,7 +54,14 @@ const details = ({ slug, visibility, revision }: Template) => ({ slug, visibilit
 
 type Calls = Implementation<typeof TemplatesService, Ctx>;
 
-export function createTemplates(deps: DeployDeps): Handlers<Ctx> {
+/** Returns those of the names that an environment does not have. */
+type Unset = (who: Who, environmentId: string, names: readonly string[]) => Promise<readonly string[]>;
+
+interface TemplatesDeps extends DeployDeps {
+  readonly unset: Unset;
+}
+
+export function createTemplates(deps: TemplatesDeps): Handlers<Ctx> {
   return implement(TemplatesService, {
     ...createCalls(),
     ...changeCalls(),
@@ -60,6 +70,17 @@ export function createTemplates(deps: DeployDeps): Handlers<Ctx> {
       return { ...page, templates: items.map((row) => show(ctx, row, { variables: [], services: [] })) };
     },
     get: async ({ templateId }, ctx: Ctx) => show(ctx, await findTemplate(ctx, templateId)),
+    ofEnvironment: async ({ environmentId }, ctx: Ctx) => {
+      const { id } = await environmentRows.find(ctx, environmentId);
+      const origin = await originOf(ctx, id);
+      if (origin === undefined) throw notFound(templateRows.kind);
+      const [template, missing] = await Promise.all([
+        seenTemplate(ctx, origin.templateId),
+        deps.unset(ctx, id, origin.required),
+      ]);
+      const more = { newestRevision: template?.revision, missingVariables: missing.toSorted() };
+      return shown(TemplateOfEnvironmentSchema, origin, more);
+    },
     deploy: async (request, ctx: Ctx) => {
       await projectRows.find(ctx, request.projectId);
       const template = await findTemplate(ctx, request.templateId);
@@ -215,9 +236,11 @@ export const templatesFeature = declareFeature({
   start: (system, { environments, builds, variables, work: { engine } }) => {
     const { secrets } = system;
     const missing: MissingVariables = async (who, { id }) =>
-      await variables.unset(who, id, await requiredOf(who, id));
+      await variables.unset(who, id, (await originOf(who, id))?.required ?? []);
+    const { unset } = variables;
+    const deps = { secrets, settings: engine.settings, environments, builds, unset };
     return {
-      services: [createTemplates({ secrets, settings: engine.settings, environments, builds })],
+      services: [createTemplates(deps)],
       jobs: [resyncJob(system)],
       fills: [
         findsByName(described(templates, 'project:read', templates.name)),

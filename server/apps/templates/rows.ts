@@ -37,12 +37,16 @@ const select = ({ orm }: Database, where: SQL | undefined) => orm.select().from(
 
 /** Finds one that the caller sees; the first of its team, by a slug. */
 export async function findTemplate(who: Who, idOrSlug: string): Promise<Template> {
+  const found = await seenTemplate(who, idOrSlug);
+  if (found === undefined) throw notFound(templateRows.kind);
+  return found;
+}
+
+export async function seenTemplate(who: Who, idOrSlug: string): Promise<Template | undefined> {
   const own = await ownTemplate(who, idOrSlug);
   if (own !== undefined) return own;
   const named = eq(isId(idOrSlug) ? templates.id : templates.slug, idOrSlug);
-  const [found] = await select(who.db, and(named, isPublic));
-  if (found === undefined) throw notFound(templateRows.kind);
-  return found;
+  return (await select(who.db, and(named, isPublic)))[0];
 }
 
 /** Finds one that the caller may change, since it is of a team of his. */

@@ -256,7 +256,10 @@ describe.skipIf(!(await has('postgres')))('templates', () => {
     const refused = await background.call(`POST /environments/${environmentId}/builds`, {});
     expect([refused.status, refused.code]).toEqual([409, 'environment_incomplete']);
     expect(refused.body).toMatchObject({ error: { details: { missingVariables: ['SHOP_NAME'] } } });
+    const origin = { environmentId, templateId: template.id, revision: 2, missingVariables: ['SHOP_NAME'] };
+    expect(await sdk.templates.ofEnvironment(environmentId)).toEqual({ ...origin, newestRevision: 2 });
     await sdk.templates.delete(template.id);
+    expect(await sdk.templates.ofEnvironment(environmentId)).toEqual(origin);
     expect(await refusedWith(sdk.builds.create(environmentId))).toMatch(/^409 environment_incomplete /);
     await sdk.variables.set(environmentId, 'SHOP_NAME', 'Acme');
     const begun = await sdk.builds.create(environmentId);

@@ -5,7 +5,7 @@ import { EMPTY } from './recipe.ts';
 const repository = 'https://git.example.com/acme/app';
 
 /**
- * It is made by hand, so that nothing waits for a host that is not there. It lacks a variable: an open build
+ * The row is made by hand, so that nothing waits for a host that is not there. It lacks a variable: an open build
  * would keep from being deleted what the matrix deletes.
  */
 const template = once(async ({ sql, teamId }) => {
@@ -16,6 +16,16 @@ const template = once(async ({ sql, teamId }) => {
     insert into templates (id, team_id, slug, visibility, repository, recipe, base, revision, sync_state, kept, warnings, created_at, updated_at)
     values (${templateId}, ${teamId}, 'matrix', 'team', ${repository}, ${recipe}::text::jsonb, ${recipe}::text::jsonb, 1, 'none', '[]', '[]', now(), now())`;
   return { templateId };
+});
+
+/** The row is made by hand for the same reason. */
+const made = once(async (world) => {
+  const { templateId } = await template(world);
+  const { sql, teamId, environmentId } = world;
+  await sql`
+    insert into template_environments (environment_id, team_id, template_id, revision, required)
+    values (${environmentId}, ${teamId}, ${templateId}, 1, '{}')`;
+  return { environmentId };
 });
 
 /** It gives nothing to anybody, and changes nothing that is guarded. */
@@ -44,6 +54,7 @@ export const requests: Requests = {
   },
   [`${service}/Get`]: { gives: 'nothing', fields: template },
   [`${service}/List`]: { gives: 'nothing', fields: nothing },
+  [`${service}/OfEnvironment`]: { gives: 'nothing', fields: made },
   [`${service}/ReplaceServices`]: {
     ...NOTHING,
     fields: async (world) => ({ ...(await template(world)), services: [] }),
