@@ -53,7 +53,7 @@ async function deployTemplate(context: ContextOf<typeof ARGS>): Promise<void> {
   await output.progress(describe(answer));
 }
 
-/** Asks for them one by one, in the order of the template. */
+/** Returns what a person types, who is asked for one after the other. */
 async function missingValues(context: Context, given: Values): Promise<Values> {
   const { input, io, globals, signal } = context;
   const templates = new Templates(await context.client());
@@ -79,7 +79,7 @@ const isMissing = (
   given: Values,
 ): boolean => required && fallback === undefined && generate === undefined && !Object.hasOwn(given, name);
 
-/** What a template says of a variable is anybody's text. */
+/** The text of a template is anybody's, and is shown as such. */
 async function askFor(
   io: Context['io'],
   { name, description = '', secret = false, format }: TemplateVariable,

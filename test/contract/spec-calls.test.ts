@@ -214,6 +214,20 @@ describe.runIf(await has('postgres'))('the operations of SPEC 4.6', () => {
     expect(await refused(sdk.templates.get(made.id))).toBe('404 not_found');
   });
 
+  it('databases', async () => {
+    const deploy = { kind: 'container', app: 'with-database' } as const;
+    const { id: own } = await sdk.environments.create(projectId, { name: 'with-database', deploy });
+    expect(await refused(sdk.database.create(own, 'postgres'))).toBe('409 host_unavailable');
+    await runner.call('heartbeat', { facts: { ...FACTS, host: { databases: true } } });
+    for (const each of [sdk.database, sdk.testDatabase]) {
+      const made = await each.create(own, 'postgres', { imageVersion: '16' });
+      expect(await each.get(own)).toEqual(made);
+      await each.delete(own);
+    }
+    expect(await sdk.database.get(own)).toMatchObject({ state: 'deleting' });
+    expect(await refused(sdk.testDatabase.get(own))).toBe('404 not_found');
+  });
+
   it('variables, build steps, webhooks', async () => {
     const one = await sdk.variables.set(environmentId, 'ONE', '1');
     await sdk.variables.update(environmentId, one.id, 'ONE', '2');

@@ -177,7 +177,7 @@ type Hosted = Pick<
   'id' | 'provider' | 'repositoryHost' | 'repositoryPath' | 'forge' | 'apiUrl' | 'token' | 'quietUntil'
 >;
 
-interface Asked {
+interface AskedHost {
   readonly teamId: string;
   readonly name: RepositoryName;
   readonly signal: AbortSignal;

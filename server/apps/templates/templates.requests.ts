@@ -5,8 +5,8 @@ import { EMPTY } from './recipe.ts';
 const repository = 'https://git.example.com/acme/app';
 
 /**
- * The row is made by hand, so that nothing waits for a host that is not there. It lacks a variable: an open build
- * would keep from being deleted what the matrix deletes.
+ * The row is made by hand, so that nothing waits for a host that is not there. It lacks a variable: an open
+ * build would keep from being deleted what the matrix deletes.
  */
 const template = once(async ({ sql, teamId }) => {
   const templateId = 'tpl_00000000000000000000000001';

@@ -1212,8 +1212,8 @@ export const TemplatesService: GenService<{
     output: typeof TemplateSchema;
   },
   /**
-   * Tells which template an environment was made from, and which of the variables that it requires are not set.
-   * Errors: `not_found` (404, the environment, or it was made otherwise).
+   * Tells which template an environment was made from, and which of the variables that it requires are not
+   * set. Errors: `not_found` (404, the environment, or it was made otherwise).
    *
    * @generated from rpc svc.templates.v1.TemplatesService.OfEnvironment
    */
