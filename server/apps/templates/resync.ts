@@ -189,7 +189,7 @@ interface AskedHost {
  */
 async function apiOf(
   { db, clock, fetch, secrets }: ResyncDeps,
-  { teamId, name, signal }: Asked,
+  { teamId, name, signal }: AskedHost,
 ): Promise<ForgeApi> {
   const { host: repositoryHost, path: repositoryPath, key } = name;
   const [connection] = await db.sql<readonly Hosted[]>`
