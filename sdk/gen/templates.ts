@@ -137,7 +137,7 @@ export class Templates {
    *
    * Needs: scope `project:write`.
    */
-  replaceServices(templateId: string, services: readonly TemplateServiceInput[], options?: CallOptions): ApiPromise<Template> {
+  replaceServices(templateId: string, services: readonly TemplateService[], options?: CallOptions): ApiPromise<Template> {
     return this.#client.call({ method: 'PUT', path: '/templates/{templateId}/services', body: '*' }, { templateId, services }, options);
   }
 
@@ -359,27 +359,6 @@ export interface TemplateService {
   readonly hostPath?: string;
   /** Absolute path in the container of storage, at most 255 characters. */
   readonly containerPath?: string;
-}
-
-/** A service that an environment of the template has. */
-export interface TemplateServiceInput {
-  /** Name, unique in the template. */
-  name?: string;
-  /** Kind. One of each of the databases at most. */
-  kind?: TemplateServiceKind;
-  /** Type of a database. */
-  databaseType?: DatabaseType;
-  /**
-   * Image of a database, without a tag, which machines of the service do not run. Default: the official one
-   * of its type.
-   */
-  image?: string;
-  /** Version of a database, as a tag of its image. Default: that of new databases of its type. */
-  imageVersion?: string;
-  /** Name of the data of storage, such as `uploads`, at most 63 characters; never a path of a machine. */
-  hostPath?: string;
-  /** Absolute path in the container of storage, at most 255 characters. */
-  containerPath?: string;
 }
 
 /**
