@@ -43,6 +43,7 @@ const GOOD = [
   'running',
   'succeeded',
   'success',
+  'synced',
   'verified',
 ];
 const BAD = [

@@ -39,6 +39,13 @@ export const PAGES: readonly ConsolePage[] = [
     load: async () => (await import('./places/projects-page.tsx')).ProjectsPage,
   },
   {
+    at: 'team',
+    segments: ['templates'],
+    title: 'Templates',
+    area: 'apps',
+    load: async () => (await import('./templates/templates-page.tsx')).TemplatesPage,
+  },
+  {
     at: 'project',
     segments: [],
     title: 'Overview',
