@@ -33,7 +33,7 @@ const APART = [
   'runner/daemon/**/*.test.ts',
   'runner/build/{abuse,*-abuse,daemon-*}.test.ts',
   'runner/deploy/abuse.test.ts',
-  'runner/host/daemon-*.test.ts',
+  'runner/{host,database}/daemon-*.test.ts',
   'runner/network/egress.test.ts',
   'runner/executor/{abuse,engine*,executor*,namespaces*,podman*}.test.ts',
 ];

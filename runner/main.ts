@@ -28,6 +28,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'what is deployed on this machine, by whichever of its runners',
     load: async () => (await import('./commands/hosting.ts')).hosting,
   },
+  database: {
+    summary: 'databases on this machine: list, shell, backup, restore',
+    load: async () => (await import('./commands/database.ts')).database,
+  },
   service: {
     summary: 'a systemd unit for this machine: print or install',
     load: async () => (await import('./commands/service.ts')).service,

@@ -39,6 +39,7 @@ function start(
     executor: { start: () => Promise.reject(new Error('no steps here')) },
     env,
     caFile: undefined,
+    testDatabases: undefined,
     deployAddress: '127.0.0.1',
     deployLimits: { memoryMb: 64, cpus: 1, pids: 64 },
     log: collectedLog(),

@@ -35,6 +35,7 @@ import { checkDockerfile } from './references.ts';
 import { catalogueImage } from './sbom/image-catalogue.ts';
 import { sbomReport } from './sbom/report.ts';
 import { runSteps } from './steps.ts';
+import type { TestDatabase, TestDatabases } from './test-database.ts';
 import { destroyWorkspace, makeWorkspace, workspaceOf, type BuildHost } from './workspace.ts';
 
 const GRACE_MS = 5_000;
@@ -45,6 +46,8 @@ export interface BuildOptions {
   /** Contains image builds on this machine. */
   builder: Builder;
   deployers: Pick<Deployers, 'of' | 'admit'>;
+  /** Absent where this machine brings up no databases. */
+  testDatabases: TestDatabases | undefined;
   env: NodeJS.ProcessEnv;
   caFile: string | undefined;
   deployAddress: string;
@@ -72,6 +75,7 @@ class Build {
   #phaseBegunMs = 0;
   #isOnImage = false;
   #admission: Admission | undefined;
+  #testDatabase: Promise<TestDatabase | undefined> | undefined;
 
   constructor(plan: BuildPlan, options: BuildOptions & { start: StartContext; control: BuildControl }) {
     const { start, control } = options;
@@ -213,7 +217,8 @@ class Build {
   async #make(tag: string, { buildPath, dockerfile, context: copied }: SourcePlan): Promise<void> {
     const context = this.#context;
     const deadlineMs = this.#begunMs + this.#plan.limits.timeoutSeconds * 1_000;
-    await runSteps(context, this.#options.executor, deadlineMs);
+    const database = await this.#openTestDatabase();
+    await runSteps(context, this.#options.executor, { deadlineMs, database });
     const pack = findProgram('pack');
     const recipe = await detectRecipe({
       clone: context.workspace.clone,
@@ -235,6 +240,19 @@ class Build {
       await checkSyntax(this.#options.host.engine.engine, text);
       await buildImage(context, recipe, tag);
     }
+  }
+
+  async #openTestDatabase(): Promise<TestDatabase | undefined> {
+    const { testDatabase, steps } = this.#plan;
+    if (testDatabase === undefined || steps.length === 0) return undefined;
+    const { testDatabases } = this.#options;
+    if (testDatabases === undefined)
+      throw new BuildFailed(
+        'the build has a test database, and this machine brings up none: start its runner with --databases',
+      );
+    await this.#context.writeLine(`test database ${testDatabase.image}`);
+    this.#testDatabase = testDatabases.open(this.#plan, this.#context.contained !== undefined);
+    return await this.#control.race(this.#testDatabase);
   }
 
   /** Announces the phase and waits until the control plane knows; the build may be stopped instead. */
@@ -292,6 +310,8 @@ class Build {
   async #clean(well: boolean): Promise<void> {
     const { host, builder, log } = this.#options;
     const { contained } = this.#context;
+    const database = await this.#testDatabase?.catch(() => undefined);
+    await database?.close();
     try {
       if (contained === undefined) await this.#forgetImage();
       await destroyWorkspace(contained === undefined ? host.engine : undefined, this.#context.workspace);

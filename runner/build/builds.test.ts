@@ -27,6 +27,7 @@ esac`,
   const log = collectedLog();
   await openBuilds({
     deployers: testDeployers(engine, dataDir, { log }),
+    databases: undefined,
     executor: { name: 'podman', buildEngine: engine } as Executor,
     settings: { ...runSettings(parseFlags([], [], {}), { buildSlots: 0 }), ca: '' },
     dataDir,

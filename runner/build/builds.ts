@@ -14,6 +14,7 @@ import { startBuild } from './build.ts';
 import type { AppLimits, Deployers } from './deployer.ts';
 import { endpointOfUrl, type Endpoint } from '../network/egress.ts';
 import { planOf, secretsOfBuild } from './plan.ts';
+import type { TestDatabases } from './test-database.ts';
 import { machinePaths, sweepWorkspaces, workspaceOf, type BuildHost } from './workspace.ts';
 
 export interface Builds {
@@ -42,9 +43,17 @@ export interface BuildSettings {
   ca: string | undefined;
 }
 
+export interface DatabasesOfBuilds {
+  tests: TestDatabases;
+  /** Password of a database of an app. */
+  passwordOf: (id: string) => string;
+}
+
 export interface BuildsOptions {
   executor: Executor;
   deployers: Deployers;
+  /** Absent where this machine brings up no databases. */
+  databases: DatabasesOfBuilds | undefined;
   settings: BuildSettings;
   dataDir: string;
   runnerId: string;
@@ -59,11 +68,14 @@ export interface BuildsOptions {
  * of an earlier process left.
  */
 export async function openBuilds(options: BuildsOptions): Promise<Builds | undefined> {
-  const { executor, deployers, settings, log, dataDir, runnerId } = options;
+  const { executor, deployers, databases, settings, log, dataDir, runnerId } = options;
   const { buildEngine: engine } = executor;
   const host = { dataDir, runnerId, engine };
   await sweepBuilds(host, log);
   // The sweep comes first: processes of an earlier daemon must not change the apps meanwhile.
+  await databases?.tests.sweep().catch((error: unknown) => {
+    log.error({ problem: errorText(error) }, 'test databases of earlier builds are not removed');
+  });
   await deployers.restore();
   if (engine === undefined) {
     log.info({ executor: executor.name }, 'taking no builds: they need podman or docker on this machine');
@@ -93,6 +105,7 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
       kind: 'build',
       secretsOf: (offer) => [
         ...secretsOfBuild(offer),
+        ...(databases === undefined ? [] : passwordsOf(databases, offer)),
         // A stranger who builds here is not told how the machine is set up.
         ...(offer.shared === true ? machinePaths(host, workspaceOf(host, offer.id, offer.epoch)) : []),
       ],
@@ -104,6 +117,7 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
           executor,
           builder,
           deployers,
+          testDatabases: databases?.tests,
           env: options.env,
           caFile,
           deployAddress: settings.deployAddress,
@@ -141,4 +155,13 @@ async function sweepBuilds(host: BuildHost, log: Log): Promise<void> {
   } catch (error) {
     log.error({ problem: errorText(error) }, 'what builds of an earlier process left cannot be removed');
   }
+}
+
+/** What a build may print of its databases: an app that does not come up says what it was given. */
+function passwordsOf({ tests, passwordOf }: DatabasesOfBuilds, offer: BuildOffer): string[] {
+  const { deploy, testDatabase } = offer;
+  return [
+    ...(deploy?.databases ?? []).map(({ id }) => passwordOf(id)),
+    ...(testDatabase === undefined ? [] : tests.secretsOf(offer)),
+  ];
 }

@@ -3,6 +3,8 @@
  * it, and the daemon passes it in.
  */
 import type { BuildContext } from './context.ts';
+import type { AppNetworks } from '../network/app-network.ts';
+import type { DatabasePlan } from './database-plan.ts';
 import type { Mount } from './mount-plan.ts';
 import type { DeployPlan } from './plan.ts';
 import type { SandboxLimits } from '../executor/executor.ts';
@@ -29,6 +31,8 @@ export interface DeployRequest {
   network?: AppNetwork | undefined;
   /** Brings the storage of the app; the machine's deployers add it. */
   mounts?: AppMounts;
+  /** Brings up the database of the app; the machine's deployers add it. */
+  databases?: AppDatabases | undefined;
   /**
    * The new container has taken its place: resolves when whoever is led to the app is led there. Rejects: the
    * earlier one has to serve on.
@@ -44,6 +48,24 @@ export interface AppMounts {
   problemOf(mount: Mount): Promise<string | undefined>;
   /** Removes the volume of data of an environment. One that is not there is removed. */
   remove(environment: string, hostPath: string): Promise<void>;
+}
+
+/** Databases of apps on this machine. */
+export interface AppDatabases {
+  /**
+   * Resolves when the app's database answers on the network of the app, with what a container needs to reach
+   * it; undefined: it has none. Throws BuildFailed when it does not answer in time.
+   */
+  bring(environment: string, app: string, plans: readonly DatabasePlan[]): Promise<AppDatabase | undefined>;
+  /** The deploy has ended. */
+  leave(environment: string): void;
+}
+
+export interface AppDatabase {
+  /** Arguments of a container. */
+  readonly args: readonly string[];
+  /** Variables of the deployed container, and of nothing else. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** A network of its own for an app. */
@@ -87,6 +109,7 @@ export interface Deployers {
    */
   restore(): Promise<void>;
   readonly mounts: AppMounts | undefined;
+  readonly networks: AppNetworks | undefined;
   /** The containers of an app were removed: its network goes, too. Never rejects. */
   left(app: string): Promise<void>;
   /** Runs every few seconds: apps keep their rules, and those that have ended start again. Never rejects. */

@@ -4,6 +4,7 @@
  * read as nothing else than its kind.
  */
 import { checkImage, checkLimits, InvalidSpecError, quote } from '../executor/spec.ts';
+import { readDatabases, type DatabasePlan } from './database-plan.ts';
 import { readMounts, type Mount } from './mount-plan.ts';
 import type {
   BuildOffer,
@@ -86,6 +87,7 @@ export interface DeployPlan {
   /** The environment that the app belongs to; absent from a control plane that does not send it. */
   environment?: string;
   mounts: readonly Mount[];
+  databases: readonly DatabasePlan[];
 }
 
 export interface BuildPlan {
@@ -103,6 +105,8 @@ export interface BuildPlan {
   image?: ImagePlan;
   deploy?: DeployPlan;
   deployImage?: string;
+  /** Its steps have one of their own. */
+  testDatabase?: DatabasePlan;
   limits: { timeoutSeconds: number; memoryMb: number; cpus: number; outputBytes: number };
   builderImage: string;
 }
@@ -149,6 +153,7 @@ export function planOf(offer: BuildOffer, options: PlanOptions): BuildPlan {
     ...(offer.image === undefined ? {} : { image: imageOf(offer.image, deployImage !== undefined) }),
     ...(offer.deploy === undefined ? {} : { deploy: deployOf(offer.deploy) }),
     ...(deployImage === undefined ? {} : { deployImage }),
+    ...testedWith(offer),
     limits: limitsOf(offer),
     builderImage,
   };
@@ -291,7 +296,18 @@ function deployOf(deploy: WireDeployTarget): DeployPlan {
   if ('problem' in mounts) throw new InvalidSpecError(`deploy.mounts: ${mounts.problem}`);
   if (mounts.length > 0 && environmentId === '')
     throw new InvalidSpecError('deploy.mounts is set without deploy.environmentId, whose data it is');
-  return { kind, app, containerPort, hostPort, ...set('environment', environmentId), mounts };
+  const databases = readDatabases(deploy.databases);
+  if ('problem' in databases) throw new InvalidSpecError(`deploy.databases: ${databases.problem}`);
+  if (databases.length > 0 && environmentId === '')
+    throw new InvalidSpecError('deploy.databases is set without deploy.environmentId, whose data it is');
+  return { kind, app, containerPort, hostPort, ...set('environment', environmentId), mounts, databases };
+}
+
+function testedWith({ testDatabase }: BuildOffer): Pick<BuildPlan, 'testDatabase'> {
+  if (testDatabase === undefined) return {};
+  const read = readDatabases([testDatabase]);
+  if ('problem' in read) throw new InvalidSpecError(`testDatabase: ${read.problem}`);
+  return read[0] === undefined ? {} : { testDatabase: read[0] };
 }
 
 function limitsOf(offer: BuildOffer): BuildPlan['limits'] {

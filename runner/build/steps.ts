@@ -8,6 +8,7 @@ import type { Executor } from '../executor/executor.ts';
 import type { BuildContext } from './context.ts';
 import { BuildFailed, MachineFailed } from './failure.ts';
 import { stepNetwork } from './step-network.ts';
+import type { TestDatabase } from './test-database.ts';
 
 /** Time limit of a step beyond the build's own deadline, which normally ends it. */
 const NET_SECONDS = 60;
@@ -18,7 +19,7 @@ const SHOWN = 200;
 export async function runSteps(
   context: BuildContext,
   executor: Pick<Executor, 'start'>,
-  deadlineMs: number,
+  { deadlineMs, database }: { deadlineMs: number; database: TestDatabase | undefined },
 ): Promise<void> {
   const { plan, control } = context;
   for (const [at, step] of plan.steps.entries()) {
@@ -35,8 +36,9 @@ export async function runSteps(
           ...(context.caFile === undefined ? {} : caEnv(CA_BUNDLE_IN_CONTAINER)),
           ...plan.variables,
           ...plan.secrets,
+          ...database?.env,
         },
-        network: stepNetwork(context),
+        network: stepNetwork(context, database),
         clone: {
           folder: context.workspace.clone,
           user: userOf(context),

@@ -10,6 +10,7 @@ import { errorText } from '../platform/errors.ts';
 import type { CommandIo } from './command-io.ts';
 import { flagsHelp, readFlags, type FlagSpec } from './flags.ts';
 import { DATA_DIR_FLAG } from './settings.ts';
+import { table } from './table.ts';
 
 const FLAGS: readonly FlagSpec[] = [
   DATA_DIR_FLAG,
@@ -115,17 +116,4 @@ function volumeRows(volumes: readonly Volume[], own: string | undefined): string
       runnerOf(each.runner, own),
     ]),
   ];
-}
-
-function table(rows: readonly string[][]): string {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
 }

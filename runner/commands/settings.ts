@@ -52,6 +52,17 @@ const SETTINGS = {
   allowMount: folders(
     "folders, between commas, below which environments of the team may mount paths of this machine into their apps; the service's pool does not honour it",
   ),
+  databases: onOff(
+    'bring up databases beside apps, and test databases of builds: containers on the networks of their apps; needs podman',
+  ),
+  backupDir: optional(
+    'folder of the backups of databases, which are made every day',
+    { value: 'dir', fallback: 'backups, in the data folder' },
+    (given, flag) => {
+      if (!given.startsWith('/')) throw wrong(flag, given, 'an absolute path of a folder');
+      return given;
+    },
+  ),
   edge: choice(
     'serve deployed apps under their names, by an nginx of its own that goes on while the runner restarts',
     EDGES,

@@ -6,12 +6,15 @@
  */
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { AppState, MountKind } from '@svc/proto/gen/svc/hosting/v1/hosting_pb.ts';
+import type { BackupState, DatabaseType } from '@svc/proto/gen/svc/databases/v1/databases_pb.ts';
 import type { BuildType } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type * as runner from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 
 type Enums = {
   BuildType: typeof BuildType;
   AppState: typeof AppState;
+  BackupState: typeof BackupState;
+  DatabaseType: typeof DatabaseType;
   MountKind: typeof MountKind;
 } & Pick<
   typeof runner,
@@ -100,6 +103,8 @@ export type ReportReply = Wire<runner.ReportResponse>;
 export type SyncHostRequest = Wire<runner.SyncHostRequest>;
 export type SyncHostReply = Wire<runner.SyncHostResponse>;
 export type WireHostApp = Wire<runner.HostApp>;
+export type WireHostDatabase = Wire<runner.HostDatabase>;
+export type WireObservedDatabase = Wire<runner.ObservedDatabase>;
 export type WireHostMount = Wire<runner.HostMount>;
 export type WireObservedDomain = Wire<runner.ObservedDomain>;
 export type WireObservedApp = Wire<runner.ObservedApp>;

@@ -12,6 +12,7 @@ import { errorText } from '../platform/errors.ts';
 import type { Executor } from '../executor/executor.ts';
 import type { HostSync } from '../host/host.ts';
 import type { HostSites } from '../host/sites.ts';
+import type { MachineDatabases } from '../database/databases.ts';
 import type { Heartbeat } from '../control-plane/heartbeat.ts';
 import type { Counters } from './counters.ts';
 import type { DataPaths, RunnerConfig } from '../disk/identity.ts';
@@ -68,6 +69,7 @@ export interface DaemonParts {
   deployers: Deployers;
   /** Undefined where no edge is switched on. */
   sites: HostSites | undefined;
+  databases: MachineDatabases | undefined;
   /** Undefined where no engine brings apps up. */
   host: HostSync | undefined;
   /** Undefined when this runner takes no builds. */

@@ -14,6 +14,7 @@ import { mkdir } from 'node:fs/promises';
 import { unknownExemptions } from '@svc/proto/proxy/proxy.ts';
 import { createApi } from '../control-plane/api.ts';
 import { openBuilds } from '../build/builds.ts';
+import { openDatabases } from '../database/open-databases.ts';
 import { createDeployers } from '../deploy/deployers.ts';
 import { createDokkuHost } from '../deploy/dokku-host.ts';
 import { createClockOffset, monotonicMs, pause } from '../platform/clock.ts';
@@ -132,17 +133,20 @@ async function openDisk(options: DaemonOptions, paths: DataPaths) {
   const sites =
     executor.buildEngine &&
     (await openSites({ dataDir: paths.dataDir, runnerId, settings, env: options.env, log }));
+  const databases = openDatabases({ executor, settings, dataDir: paths.dataDir, runnerId, log });
   const deployers = createDeployers({
     executor,
     settings,
     dataDir: paths.dataDir,
     runnerId,
     switchTo: sites?.switchTo,
+    databases: databases?.begin,
     log,
   });
   const builds = await openBuilds({
     executor,
     deployers,
+    databases: databases && { tests: databases.tests(), passwordOf: databases.passwordOf },
     settings,
     dataDir: paths.dataDir,
     runnerId,
@@ -161,6 +165,7 @@ async function openDisk(options: DaemonOptions, paths: DataPaths) {
     runs,
     machineBoot,
     sites,
+    databases: databases?.machine(),
     deployers,
     builds,
     deadBuilds: left.builds,
@@ -217,7 +222,7 @@ async function openParts({
   };
   const onFatal = (refusal: FinalRefusal) => stopForGood(options, shutdown, refusal);
   const { executor, journal, outbox, machineBoot } = disk;
-  const facts = factsOf(executor, settings, disk.sites !== undefined);
+  const facts = factsOf(executor, settings, disk);
   const presence = createPresence({
     log,
     onChange: () => void noteState(parts),
@@ -284,7 +289,11 @@ async function openParts({
   return parts;
 }
 
-function factsOf(executor: Executor, settings: DaemonOptions['settings'], hasEdge: boolean): WireFacts {
+function factsOf(
+  executor: Executor,
+  settings: DaemonOptions['settings'],
+  { sites, databases }: Pick<DaemonParts, 'sites' | 'databases'>,
+): WireFacts {
   const hosts = executor.buildEngine !== undefined;
   return {
     version: VERSION,
@@ -296,7 +305,8 @@ function factsOf(executor: Executor, settings: DaemonOptions['settings'], hasEdg
       host: {
         volumes: true,
         mountRoots: [...settings.allowMount],
-        ...(hasEdge && { edge: edgeFacts(settings) }),
+        databases: databases !== undefined,
+        ...(sites !== undefined && { edge: edgeFacts(settings) }),
       },
     }),
   };
@@ -307,13 +317,14 @@ function openHost({
   executor: { buildEngine },
   deployers,
   sites,
+  databases,
   api,
   bootId,
   options: { config, env, log },
   paths,
 }: Pick<
   DaemonParts,
-  'executor' | 'deployers' | 'sites' | 'api' | 'bootId' | 'options' | 'paths'
+  'executor' | 'deployers' | 'sites' | 'databases' | 'api' | 'bootId' | 'options' | 'paths'
 >): DaemonParts['host'] {
   if (buildEngine === undefined || deployers.mounts === undefined) return undefined;
   return createHost({
@@ -325,6 +336,7 @@ function openHost({
     dokku: createDokkuHost(env),
     mounts: deployers.mounts,
     sites,
+    databases,
     onLeft: async (app) => await deployers.left(app),
     log,
   });

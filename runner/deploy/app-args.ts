@@ -2,8 +2,11 @@
  * What an app gets as runs and builds do: users of its own, the system-call filter of runs, and a network of
  * its own (network/app-network.ts).
  */
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import type { AppLimits } from '../build/deployer.ts';
 import type { Engine } from '../executor/engine.ts';
+import { taskProcessesMax } from '../executor/engine-setup.ts';
 import { RANGE_IDS } from '../executor/user-range.ts';
 
 /** Marks the apps that the runner starts again when they have ended (app-keeper.ts). */
@@ -18,6 +21,25 @@ export function isolationArgs(engine: Engine, network: readonly string[] = [], h
     ...usersArgs(engine, hasUsers),
     ...(engine.seccompPath === undefined ? [] : [`--security-opt=seccomp=${resolve(engine.seccompPath)}`]),
     ...network,
+  ];
+}
+
+/** A daemon's own raised limits can make the runtime fail. */
+const OPEN_FILES_MAX = 16_384;
+
+/** Makes the arguments that bound what a container uses, its log among it. */
+export async function limitArgs({ memoryMb, cpus, pids }: AppLimits): Promise<string[]> {
+  const files = Math.min(await taskProcessesMax(), OPEN_FILES_MAX);
+  return [
+    `--memory=${memoryMb}m`,
+    `--memory-swap=${memoryMb}m`,
+    // docker refuses more than the machine has.
+    `--cpus=${Math.min(cpus, availableParallelism())}`,
+    `--pids-limit=${pids}`,
+    `--ulimit=nofile=${files}:${files}`,
+    `--ulimit=nproc=${files}:${files}`,
+    '--log-driver=json-file',
+    '--log-opt=max-size=10m',
   ];
 }
 

@@ -29,6 +29,9 @@ export const STOP_SECONDS = 10;
  */
 export const environmentLabel = 'svc.environment';
 
+/** Database that the container is; those of apps do not have it. */
+export const databaseLabel = 'svc.database';
+
 /** Build that made the container, with its epoch. */
 export const workLabel = 'svc.work';
 

@@ -10,14 +10,12 @@
  *
  */
 import { createConnection } from 'node:net';
-import { availableParallelism } from 'node:os';
 import { call, engineEnv, type BuildContext } from '../build/context.ts';
 import { BuildFailed, MachineFailed } from '../build/failure.ts';
 import { lastLines } from '../build/process.ts';
 import { writeSecret } from '../build/workspace.ts';
 import { monotonicMs, pause } from '../platform/clock.ts';
 import { engineArgv } from '../executor/engine.ts';
-import { taskProcessesMax } from '../executor/engine-setup.ts';
 import { appLabel, runnerLabel } from '../network/engine-networks.ts';
 import {
   appNames,
@@ -36,7 +34,7 @@ import {
 } from './app-containers.ts';
 import type { Deployed, Deployer, DeployRequest } from '../build/deployer.ts';
 import { freePort } from './free-port.ts';
-import { isolationArgs } from './app-args.ts';
+import { isolationArgs, limitArgs } from './app-args.ts';
 import { ownedByAnother } from './app-owner.ts';
 import { bringImage } from './bring-image.ts';
 
@@ -48,7 +46,6 @@ const STAY_UP_MS = 15_000;
 const LOOK_MS = 200;
 const CONNECT_MS = 1_000;
 const LOG_LINES = 20;
-const OPEN_FILES_MAX = 16_384;
 /** Variables that the engine's own client reads. */
 const OF_THE_CLIENT =
   /^(?:PATH|HOME|TMPDIR|USER|LD_.*|XDG_.*|DOCKER_.*|CONTAINERS?_.*|_CONTAINERS.*|STORAGE_.*|REGISTRY_.*|BUILDAH_.*|GODEBUG|SSL_CERT_.*|.*_PROXY|.*_proxy)$/;
@@ -72,6 +69,7 @@ export const containerDeployer: Deployer = {
       throw error;
     } finally {
       await request.network?.leave(request.target.app);
+      request.databases?.leave(request.target.environment ?? '');
     }
   },
 };
@@ -124,10 +122,9 @@ async function run(
   options: { name: string; hostPort: number },
 ): Promise<void> {
   const { engine } = context.engine;
-  const { limits } = request;
   const { app, containerPort, environment } = request.target;
-  const files = Math.min(await taskProcessesMax(), OPEN_FILES_MAX);
-  const variables = await variablesOf(context, request.env);
+  const database = await request.databases?.bring(environment ?? '', app, request.target.databases);
+  const variables = await variablesOf(context, { ...request.env, ...database?.env });
   const network = await request.network?.enter(app);
   const mounts = (await request.mounts?.args(environment ?? '', request.target.mounts)) ?? [];
   const hostPort = options.hostPort === 0 ? await freePort(request.bindAddress) : options.hostPort;
@@ -146,20 +143,12 @@ async function run(
     // The capability allows a port below 1024; an app that needs another user sets it in its image (USER).
     '--cap-drop=ALL',
     '--cap-add=NET_BIND_SERVICE',
-    `--memory=${limits.memoryMb}m`,
-    `--memory-swap=${limits.memoryMb}m`,
-    // docker refuses more than the machine has.
-    `--cpus=${Math.min(limits.cpus, availableParallelism())}`,
-    `--pids-limit=${limits.pids}`,
+    ...(await limitArgs(request.limits)),
     `--stop-timeout=${STOP_SECONDS}`,
-    // A daemon's own raised limits can make the runtime fail.
-    `--ulimit=nofile=${files}:${files}`,
-    `--ulimit=nproc=${files}:${files}`,
-    '--log-driver=json-file',
-    '--log-opt=max-size=10m',
     '--pull=never',
     ...isolationArgs(engine, network, mounts.length > 0),
     ...mounts,
+    ...(database?.args ?? []),
     ...(engine.name === 'podman' ? ['--http-proxy=false', '--cgroups=enabled'] : []),
     ...variables.flags,
     request.image,

@@ -1,6 +1,6 @@
 /** The ways in which this runner brings an image up on its machine, and what an app gets there. */
 import { BuildFailed, MachineFailed } from '../build/failure.ts';
-import type { Admission, AppMounts, Deployer, Deployers } from '../build/deployer.ts';
+import type { Admission, AppDatabases, AppMounts, Deployer, Deployers } from '../build/deployer.ts';
 import type { Executor } from '../executor/executor.ts';
 import { createAppNetworks, type AppNetworks, type Site } from '../network/app-network.ts';
 import type { Endpoint } from '../network/egress.ts';
@@ -35,11 +35,15 @@ export interface DeployersOptions {
     appNetwork: 'contained' | 'open';
     /** Folders below which apps may mount paths. */
     allowMount: readonly string[];
+    /** No app mounts anything of it. */
+    backupDir?: string | undefined;
   };
   dataDir: string;
   runnerId: string;
   /** Leads the names of an environment to an address of its app; absent where nobody does. */
   switchTo?: ((environment: string, address: string) => Promise<void>) | undefined;
+  /** Makes the databases of apps with these parts; absent where this machine brings up none. */
+  databases?: ((parts: { networks: AppNetworks; mounts: AppMounts }) => AppDatabases) | undefined;
   log: Log;
   /** Replaced in tests. */
   site?: Site;
@@ -50,6 +54,7 @@ export function createDeployers(options: DeployersOptions): Deployers {
   if (buildEngine === undefined)
     return {
       mounts: undefined,
+      networks: undefined,
       of: (kind) => DEPLOYERS[kind],
       admit: () => Promise.reject(new MachineFailed('this machine has no container engine')),
       notReady: () => [],
@@ -63,7 +68,8 @@ export function createDeployers(options: DeployersOptions): Deployers {
 class EngineDeployers implements Deployers {
   readonly #options: DeployersOptions;
   readonly #buildEngine: NonNullable<Executor['buildEngine']>;
-  readonly #networks: AppNetworks;
+  readonly networks: AppNetworks;
+  readonly #databases: AppDatabases | undefined;
   readonly mounts: AppMounts;
   readonly #keeper: Keeper;
   /** Apps whose containers are being changed. */
@@ -80,7 +86,7 @@ class EngineDeployers implements Deployers {
     const { engine } = buildEngine;
     this.#options = options;
     this.#buildEngine = buildEngine;
-    this.#networks = createAppNetworks({
+    this.networks = createAppNetworks({
       engine,
       runnerId,
       dataDir,
@@ -92,9 +98,10 @@ class EngineDeployers implements Deployers {
       engine,
       runnerId,
       roots: settings.allowMount,
-      kept: [dataDir, ...ENGINE_FOLDERS],
+      kept: [dataDir, ...(settings.backupDir === undefined ? [] : [settings.backupDir]), ...ENGINE_FOLDERS],
       ranges: createUserRanges(engine, dataDir),
     });
+    this.#databases = options.databases?.({ networks: this.networks, mounts: this.mounts });
     this.#keeper = createKeeper({ engine, runnerId, isBusy: (app) => this.#busy.has(app), log });
   }
 
@@ -111,6 +118,7 @@ class EngineDeployers implements Deployers {
           return await DEPLOYERS[kind].deploy(context, {
             ...request,
             mounts: this.mounts,
+            databases: this.#databases,
             ...(environment !== undefined &&
               switchTo !== undefined && {
                 switched: async (address: string) => await switchTo(environment, address),
@@ -123,7 +131,14 @@ class EngineDeployers implements Deployers {
     };
   }
 
-  async admit({ kind, mounts }: Pick<DeployPlan, 'kind' | 'mounts'>, shared: boolean): Promise<Admission> {
+  async admit(
+    { kind, mounts, databases }: Pick<DeployPlan, 'kind' | 'mounts' | 'databases'>,
+    shared: boolean,
+  ): Promise<Admission> {
+    if (databases.some(({ remove }) => !remove) && (this.#databases === undefined || kind !== 'container'))
+      throw new BuildFailed(
+        'the environment has a database, and this machine brings up none: start its runner with --databases',
+      );
     for (const mount of mounts) {
       // A folder that its operator lists would be there for every team.
       const foreign =
@@ -149,11 +164,11 @@ class EngineDeployers implements Deployers {
         `warning: ${stateOf(isolation)}: an app can reach ${isolation.filtered === true ? 'this machine through a hole of the engine' : 'this machine and its site'}`,
       );
     if (!isolation.contained && isolation.filtered === undefined) return { warnings };
-    if (!(await this.#networks.resolvesNames()))
+    if (!(await this.networks.resolvesNames()))
       warnings.push(
         'warning: every name server of this machine is on its loopback, so apps can resolve no names',
       );
-    return { network: this.#networks, warnings };
+    return { network: this.networks, warnings };
   }
 
   notReady(): string[] {
@@ -195,7 +210,7 @@ class EngineDeployers implements Deployers {
 
   async left(app: string): Promise<void> {
     // docker makes no networks of ours.
-    if (this.#buildEngine.engine.name === 'podman') await this.#networks.leave(app);
+    if (this.#buildEngine.engine.name === 'podman') await this.networks.leave(app);
   }
 
   async check(): Promise<void> {
@@ -209,7 +224,7 @@ class EngineDeployers implements Deployers {
     this.#engineAtMs = monotonicMs();
     await this.#note(async () => {
       const apps = await this.#keeper.startEnded();
-      await this.#networks.sweep(apps);
+      await this.networks.sweep(apps);
       this.#hasApps = apps.size > 0 || this.#busy.size > 0;
     });
   }
@@ -217,7 +232,7 @@ class EngineDeployers implements Deployers {
   async #holdRules(): Promise<boolean> {
     // docker makes no networks of ours.
     if (this.#buildEngine.engine.name !== 'podman') return true;
-    return await this.#note(async () => await this.#networks.check());
+    return await this.#note(async () => await this.networks.check());
   }
 
   /** Logs a problem once, until it has gone. */

@@ -13,6 +13,7 @@ const target = {
   containerPort: 80,
   hostPort: 0,
   environment: 'env_1',
+  databases: [],
   mounts: [uploads, path],
 } as const;
 

@@ -5,7 +5,7 @@
 import { failureText } from '../executor/command.ts';
 import { runEngine, type Engine } from '../executor/engine.ts';
 import { appLabel, runnerLabel } from '../network/engine-networks.ts';
-import { appNames, environmentLabel, hostOf, workLabel } from './app-containers.ts';
+import { appNames, databaseLabel, environmentLabel, hostOf, workLabel } from './app-containers.ts';
 import { mountsLabel, volumeLabel } from './mounts.ts';
 
 const CALL_MS = 30_000;
@@ -68,9 +68,14 @@ export async function hostedApps(engine: Engine): Promise<HostedApp[]> {
   const lines = inspected.stdout.split('\n').filter((line) => line.startsWith('['));
   if (lines.length === 0 && inspected.code !== 0)
     throw new Error(`${engine.name} cannot show apps: ${failureText(inspected)}`);
-  return lines
-    .map((line) => hostedApp(JSON.parse(line) as Inspected))
-    .sort((a, b) => (a.container < b.container ? -1 : 1));
+  return (
+    lines
+      .map((line) => JSON.parse(line) as Inspected)
+      // Its database carries the app's label, too.
+      .filter(([, , , , , labels]) => labels[databaseLabel] === undefined)
+      .map(hostedApp)
+      .sort((a, b) => (a.container < b.container ? -1 : 1))
+  );
 }
 
 function hostedApp([name, state, image, createdAt, startedAt, labels, ports]: Inspected): HostedApp {

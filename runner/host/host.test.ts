@@ -48,6 +48,7 @@ describe('what a runner says of its machine', () => {
         remove: async () => await Promise.resolve(),
       },
       sites: undefined,
+      databases: undefined,
       onLeft: async () => await Promise.resolve(),
       log: LOG,
     });

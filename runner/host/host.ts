@@ -14,6 +14,8 @@ import type { Engine } from '../executor/engine.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
+import { databaseOf } from '@svc/proto/hosting/databases.ts';
+import type { MachineDatabases } from '../database/databases.ts';
 import { bury } from './bury.ts';
 import { openDocuments, type Documents } from './documents.ts';
 import { observe, observeDokku } from './observe.ts';
@@ -40,6 +42,8 @@ export interface HostOptions {
   mounts: Pick<AppMounts, 'problemOf' | 'remove'>;
   /** Undefined where no edge is switched on. */
   sites: HostSites | undefined;
+  /** Undefined where databases are not switched on. */
+  databases: MachineDatabases | undefined;
   /** An app has left the machine: what it had beside its containers goes. Never rejects. */
   onLeft: (app: string) => Promise<void>;
   log: Log;
@@ -109,20 +113,21 @@ class Host {
 
   /** An engine that does not answer is reported elsewhere; what was seen last stays. */
   async #look(): Promise<void> {
-    if (monotonicMs() < this.#lookAtMs) return;
+    const { engine, runnerId, mounts, sites, databases } = this.#options;
+    if (monotonicMs() < this.#lookAtMs && databases?.hasNews() !== true) return;
     this.#lookAtMs = monotonicMs() + LOOK_MS;
-    const { engine, runnerId, mounts, sites } = this.#options;
     const since = sites?.mark() ?? 0;
     const hosted = this.documents.all.size === 0 ? [] : await hostedApps(engine).catch(() => undefined);
     if (hosted === undefined) return;
     const own = hosted.filter(({ runner }) => runner === runnerId);
     const all = [...this.documents.all.values()];
     await sites?.take(all, own, since);
+    await databases?.look(all, own);
     if (monotonicMs() >= this.#dokkuAtMs) {
       this.#dokkuAtMs = monotonicMs() + DOKKU_MS;
       this.#ofDokku = await observeDokku(all, this.#options.dokku);
     }
-    this.#observed = [...(await observe(all, own, { mounts, sites })), ...this.#ofDokku];
+    this.#observed = [...(await observe(all, own, { mounts, sites, databases })), ...this.#ofDokku];
   }
 
   #changed(): WireObservedApp[] {
@@ -174,13 +179,17 @@ class Host {
 
   /** One that cannot be carried out now comes again. */
   async #bury(tombstone: WireTombstone): Promise<void> {
-    const { engine, log, onLeft } = this.#options;
+    const { engine, log, databases, onLeft } = this.#options;
     const { id, app, environmentId, volume } = tombstone;
+    const database = volume === undefined ? undefined : databaseOf(volume);
     try {
       await bury(engine, tombstone, this.#options);
+      if (database !== undefined) await databases?.forget(database);
       // The environment may have another app by now, whose document stays.
-      if (volume === undefined && this.documents.all.get(environmentId)?.app === app)
+      if (volume === undefined && this.documents.all.get(environmentId)?.app === app) {
+        await databases?.stop(environmentId);
         await this.documents.change([], [environmentId]);
+      }
       this.#told.delete(environmentId);
       if (volume === undefined) await onLeft(app);
       this.#removed.add(id);

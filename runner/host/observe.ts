@@ -1,6 +1,7 @@
 /** Says how the apps of the documents are on this machine. */
 import type { DokkuHost } from '../deploy/dokku-host.ts';
 import type { HostedApp } from '../deploy/hosted.ts';
+import type { MachineDatabases } from '../database/databases.ts';
 import type { AppMounts } from '../build/deployer.ts';
 import type { HostSites } from './sites.ts';
 import { readMounts } from '../build/mount-plan.ts';
@@ -16,7 +17,15 @@ const stateOf = (state: string): NonNullable<WireObservedApp['state']> =>
 export async function observe(
   documents: Iterable<WireHostApp>,
   hosted: readonly HostedApp[],
-  { mounts, sites }: { mounts: Pick<AppMounts, 'problemOf'>; sites: Pick<HostSites, 'observed'> | undefined },
+  {
+    mounts,
+    sites,
+    databases,
+  }: {
+    mounts: Pick<AppMounts, 'problemOf'>;
+    sites: Pick<HostSites, 'observed'> | undefined;
+    databases: Pick<MachineDatabases, 'observed'> | undefined;
+  },
 ): Promise<WireObservedApp[]> {
   const serving = new Map(
     hosted.filter(({ role }) => role === 'serves').map((app) => [`${app.environment} ${app.app}`, app]),
@@ -26,7 +35,9 @@ export async function observe(
     .map(async ({ environmentId, revision, app, mounts: wanted = [] }): Promise<WireObservedApp> => {
       const found = serving.get(`${environmentId} ${app}`);
       const domains = sites?.observed(environmentId) ?? [];
+      const stored = databases?.observed(environmentId) ?? [];
       const parts = {
+        ...(stored.length > 0 && { databases: stored }),
         ...(await observeMounts(wanted, found?.mounts ?? [], mounts)),
         ...(domains.length > 0 && { domains }),
       };

@@ -16,7 +16,7 @@ import { readResolvers, resolversIn } from './resolvers.ts';
 describe('rulesOf()', () => {
   const rules = rulesOf({
     owner: 'abc',
-    networks: ['198.19.0.0/28'],
+    networks: [{ subnet: '198.19.0.0/28', bridge: 'bridge7' }],
     resolvers: ['10.0.0.53'],
     allowed: [{ address: '10.0.0.9', port: 5432 }],
   });
@@ -56,6 +56,7 @@ describe('rulesOf()', () => {
   it('lets exceptions pass before anything is dropped, and replies before them', () => {
     const at = (part: string) => rules.findIndex((rule) => rule.includes(part));
     const order = [
+      '-s 198.19.0.0/28 -d 198.19.0.0/28 -i bridge7 -m addrtype ! --dst-type LOCAL -j RETURN',
       '-s 198.19.0.0/28 -g SVC-abc-APP',
       '-d 198.19.0.0/28 -j DROP',
       '--ctstate ESTABLISHED --ctdir REPLY -j RETURN',

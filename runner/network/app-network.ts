@@ -21,6 +21,7 @@ import type { Endpoint } from './egress.ts';
 import {
   appLabel,
   createNetwork,
+  databaseAddress,
   listNetworks,
   removeNetwork,
   runnerLabel,
@@ -57,6 +58,13 @@ export function createAppNetworks(options: AppNetworksOptions) {
      * it. It stays until `leave`.
      */
     enter: async (app: string) => await networks.inTurn(async () => await networks.enter(app)),
+    /** The same for the database of the app, which has an address of its own there. */
+    enterDatabase: async (app: string) =>
+      await networks.inTurn(async () => {
+        const args = await networks.enter(app);
+        const address = networks.databaseAddress(app);
+        return { address, args: [...args, `--ip=${address}`] };
+      }),
     /** Ends what `enter` began: a network without containers goes. Never rejects. */
     leave: async (app: string) => await networks.inTurn(async () => await networks.leave(app)),
     /** Puts back rules that are missing, and looks up again what they hold. */
@@ -121,6 +129,13 @@ class Networks {
     ];
   }
 
+  /** The app is entered. */
+  databaseAddress(app: string): string {
+    const network = this.#networks?.get(app);
+    if (network === undefined) throw new Error(`${app} has no network`);
+    return databaseAddress(network);
+  }
+
   async leave(app: string): Promise<void> {
     this.#entered.delete(app);
     try {
@@ -180,7 +195,7 @@ class Networks {
     await this.#writeResolvers(resolvers.text);
     const rules: AppRules = {
       owner: this.#owner,
-      networks: [...(this.#networks?.values() ?? [])].map(({ subnet }) => subnet).sort(),
+      networks: [...(this.#networks?.values() ?? [])].sort((a, b) => (a.subnet < b.subnet ? -1 : 1)),
       resolvers: resolvers.addresses,
       allowed: await this.#allowed.read(),
     };

@@ -15,8 +15,8 @@ const DNS_PORT = 53;
 export interface AppRules {
   /** Tells the chains of runners on one machine apart; at most 12 characters. */
   owner: string;
-  /** The networks of apps, in CIDR notation. */
-  networks: readonly string[];
+  /** The networks of apps, in CIDR notation, and their bridges. */
+  networks: ReadonlyArray<{ readonly subnet: string; readonly bridge: string }>;
   /** Servers that apps ask for names, at any address. */
   resolvers: readonly string[];
   /** The operator's exceptions. */
@@ -53,11 +53,18 @@ export function rulesOf({ owner, networks, resolvers, allowed }: AppRules): stri
     '-m addrtype --dst-type LOCAL -j DROP',
     ...NON_PUBLIC_NETWORKS.map((network) => `-d ${network} -j DROP`),
   ];
+  const subnets = networks.map(({ subnet }) => subnet);
   return [
+    // An app and its database are alone in their network, but for this machine's own address there. Some
+    // kernels filter what stays within a bridge, too.
+    ...networks.map(
+      ({ subnet, bridge }) =>
+        `-A ${pick} -s ${subnet} -d ${subnet} -i ${bridge} -m addrtype ! --dst-type LOCAL -j RETURN`,
+    ),
     // With `-g`, RETURN leads back to PREROUTING.
-    ...networks.map((network) => `-A ${pick} -s ${network} -g ${decide}`),
+    ...subnets.map((network) => `-A ${pick} -s ${network} -g ${decide}`),
     // Others that this machine forwards for reach no app but by its published port.
-    ...networks.map((network) => `-A ${pick} -d ${network} -j DROP`),
+    ...subnets.map((network) => `-A ${pick} -d ${network} -j DROP`),
     ...decisions.map((decision) => `-A ${decide} ${decision}`),
   ];
 }

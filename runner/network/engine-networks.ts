@@ -25,20 +25,30 @@ export interface EngineNetwork {
   app: string;
   /** The subnet is in CIDR notation. */
   subnet: string;
+  /** Name of its bridge on this machine. */
+  bridge: string;
 }
 
 interface Listed {
   name: string;
+  network_interface?: string;
   subnets?: { subnet: string }[];
   labels?: Record<string, string>;
 }
 
 export async function listNetworks(engine: Engine, runnerId: string): Promise<EngineNetwork[]> {
-  return (await listAll(engine)).flatMap(({ name, subnets, labels }) => {
+  return (await listAll(engine)).flatMap(({ name, subnets, labels, network_interface: bridge }) => {
     const [app, subnet] = [labels?.[appLabel], subnets?.[0]?.subnet];
-    if (labels?.[runnerLabel] !== runnerId || app === undefined || subnet === undefined) return [];
-    return [{ name, app, subnet }];
+    if (labels?.[runnerLabel] !== runnerId) return [];
+    if (app === undefined || subnet === undefined || bridge === undefined) return [];
+    return [{ name, app, subnet, bridge }];
   });
+}
+
+/** The last address of a network: its database has it, and engines give it to others last. */
+export function databaseAddress({ subnet }: Pick<EngineNetwork, 'subnet'>): string {
+  const [first = ''] = subnet.split('/');
+  return first.replace(/\d+$/, (last) => String(Number(last) + SUBNET_SIZE - 2));
 }
 
 export async function createNetwork(
@@ -54,7 +64,11 @@ export async function createNetwork(
     if (subnet === undefined) break;
     const labels = [`--label=${runnerLabel}=${runnerId}`, `--label=${appLabel}=${app}`];
     const made = await call(engine, 'create', '--disable-dns', `--subnet=${subnet}`, ...labels, name);
-    if (made.code === 0) return { name, app, subnet };
+    if (made.code === 0) {
+      const found = (await listNetworks(engine, runnerId)).find((each) => each.name === name);
+      if (found === undefined) throw new Error(`the network ${name} was made, and is not listed`);
+      return found;
+    }
     failure = failureText(made);
     if (!/subnet/i.test(failure)) break;
     taken.add(subnet);

@@ -42,6 +42,7 @@ const RUNNER_FOLDERS = [
   'work',
   'build',
   'deploy',
+  'database',
   'host',
   'daemon',
   'doctor',
