@@ -43,10 +43,17 @@ export interface Deployed {
   readonly missing: readonly string[];
 }
 
+export interface Deploying {
+  readonly template: Template;
+  readonly request: DeployRequest;
+  /** Why a build cannot succeed; undefined: nothing is known of that kind. */
+  readonly notice: string | undefined;
+}
+
 export async function deploy(
   deps: DeployDeps,
   ctx: Ctx,
-  { template, request }: { readonly template: Template; readonly request: DeployRequest },
+  { template, request, notice }: Deploying,
 ): Promise<Deployed> {
   const { recipe, revision, slug, id: templateId } = template;
   const { wanted, missing } = valuesOf(recipe, request.variables);
@@ -61,9 +68,13 @@ export async function deploy(
     await db.orm
       .insert(templateEnvironments)
       .values({ environmentId, teamId, templateId, revision, required });
-    const details = { templateId, slug, revision, variables: wanted.map(({ name }) => name), missing };
+    const names = {
+      variables: wanted.map(({ name }) => name),
+      services: recipe.services.map(({ name }) => name),
+    };
+    const details = { templateId, slug, revision, ...names, missing };
     const act = { chain: teamId, action: 'template.deployed', target: environmentId, details };
-    const isWhole = missing.length === 0 && (await deps.environments.missingRegistry(teamId)) === undefined;
+    const isWhole = missing.length === 0 && notice === undefined;
     const build = isWhole ? await deps.builds.submit(tx, environment) : undefined;
     await recordAct(db, ctx, act);
     return { environment, build, missing };

@@ -82,10 +82,10 @@ export function createTemplates(deps: TemplatesDeps): Handlers<Ctx> {
       return shown(TemplateOfEnvironmentSchema, origin, more);
     },
     deploy: async (request, ctx: Ctx) => {
-      await projectRows.find(ctx, request.projectId);
+      const { teamId } = await projectRows.find(ctx, request.projectId);
       const template = await findTemplate(ctx, request.templateId);
-      const { environment, build, missing } = await deploy(deps, ctx, { template, request });
-      const notice = await deps.environments.missingRegistry(environment.teamId);
+      const notice = await deps.environments.missingRegistry(teamId);
+      const { environment, build, missing } = await deploy(deps, ctx, { template, request, notice });
       return {
         environment: shownEnvironment(environment, notice),
         ...(build && { build }),

@@ -42,6 +42,7 @@ describe('recipeProblem()', () => {
   it.each<[string, Partial<Recipe>]>([
     ['buildPath holds ".."', { buildPath: 'a/../../etc' }],
     ['dockerfile holds ".."', { dockerfile: '../Dockerfile' }],
+    ['buildCommand has 9000 characters', { buildCommand: 'x'.repeat(9_000) }],
     ['services[0].hostPath is a path of a machine', { services: [storage('/etc')] }],
     ['services[0].hostPath expected', { services: [storage('a,source=/etc')] }],
     [

@@ -66,6 +66,8 @@ export const FIELDS = Object.keys(EMPTY) as readonly Field[];
 
 export const VARIABLES_MAX = 100;
 export const SERVICES_MAX = 10;
+/** Characters of a build step, which the command becomes. */
+const COMMAND_MAX = 8_192;
 /** Bytes of a file, and of a recipe as JSON. */
 export const BYTES_MAX = 131_072;
 
@@ -106,6 +108,9 @@ export function recipeProblem(recipe: Recipe): RecipeProblem | undefined {
   );
   if (climbs !== undefined)
     return { field: climbs, message: 'holds "..", expected a path of the repository' };
+  const { length } = recipe.buildCommand;
+  if (length > COMMAND_MAX)
+    return { field: 'buildCommand', message: `has ${length} characters, at most ${COMMAND_MAX} are allowed` };
   return (
     tooMany(recipe) ??
     doubled('variables', variables) ??

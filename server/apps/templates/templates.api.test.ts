@@ -426,6 +426,33 @@ describe.skipIf(!(await has('postgres')))('templates', () => {
     expect(await refusedWith(create({ slug: own.slug }))).toMatch(/^409 name_taken /);
   });
 
+  it('keep a hundred revisions, and those that environments were made from', async () => {
+    const { id } = await create();
+    const { environment } = await sdk.templates.deploy(projectId, id, 'of-the-first');
+    await sdk.templates.update(id, { buildCommand: 'make' });
+    const { sql } = background.server.db;
+    await sql`update templates set revision = 150 where id = ${id}`;
+    await sdk.templates.update(id, { buildCommand: 'make all' });
+    const rows =
+      await sql`select revision from template_revisions where template_id = ${id} order by revision`;
+    expect(rows).toEqual([{ revision: 1 }, { revision: 151 }]);
+    expect(await sdk.templates.ofEnvironment(environment?.id ?? '')).toMatchObject({
+      revision: 1,
+      newestRevision: 151,
+    });
+  });
+
+  it('are at most two hundred in a team', async () => {
+    const { token, teamId: theirTeam } = await stranger(background.server);
+    const first = await create({}, as(token));
+    await background.server.db.sql`
+      insert into templates (id, team_id, slug, visibility, repository, recipe, base, revision, sync_state, kept, warnings, created_at, updated_at)
+      select t.id || n, t.team_id, 'many-' || n, 'team', t.repository, t.recipe, t.base, 1, 'none', '[]', '[]', now(), now()
+      from templates t, generate_series(1, 199) n where t.id = ${first.id}`;
+    expect(await refusedWith(create({}, as(token)))).toMatch(/^409 limit_reached /);
+    expect(await as(token).templates.list({ teamId: theirTeam, limit: 500 })).toHaveLength(200);
+  });
+
   it('are published, and changed when they are public, by admins alone', async () => {
     const open = await create({ visibility: 'public' });
     const { token } = await join(background.server, background.server.first.apiKey, {

@@ -1,4 +1,4 @@
-/** This page lists templates of a team and public ones, and deploys them with the values that they ask for. */
+/** This page lists templates of a team and public ones, and deploys them with values for their variables. */
 import { useSignal, type Signal } from '@preact/signals';
 import type { Template } from '@svc/sdk';
 import { Button } from '../../button.tsx';
