@@ -28,7 +28,7 @@ import { workFeature, type WorkSettings } from '../../engine/work/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, fill } from '../../kit/feature.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { change, enumWord, rowsOf, shown, type RowOf, type Who } from '../../kit/resource/index.ts';
+import { change, enumWord, lockTeam, rowsOf, shown, type RowOf, type Who } from '../../kit/resource/index.ts';
 import { wrongField } from '../../kit/wrong-field.ts';
 import {
   environmentRows,
@@ -171,6 +171,8 @@ export async function putDatabase(
       'host_unavailable',
       'the environment is deployed by Dokku, whose apps have networks of their own: use a database plugin of Dokku',
     );
+  // The team's lock comes before those of the machine, as where an environment is made with its database.
+  await lockTeam(tx, teamId);
   const choice = { environment, ability: 'databases', what: 'a database' } as const;
   const runner = await chooseHostRunner(tx.db.sql, settings, choice);
   if (runner.shared && wanted.image !== undefined)

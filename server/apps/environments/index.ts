@@ -74,7 +74,7 @@ export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
       return { environments: rows.map((row) => shownEnvironment(row)) };
     },
     get: async ({ environmentId }, ctx: Ctx) => await answer(await environmentRows.find(ctx, environmentId)),
-    create: async (request, ctx: Ctx) => await answer(await create(deps, ctx, request)),
+    create: async (request, ctx: Ctx) => await answer(await create(deps, ctx, { request })),
     update: async (request, ctx: Ctx) => await answer(await update(deps, ctx, request)),
     delete: async ({ environmentId }, ctx: Ctx) => {
       await environmentRows.find(ctx, environmentId);
@@ -84,7 +84,19 @@ export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
   });
 }
 
-async function create(deps: EnvironmentsDeps, ctx: Ctx, request: CreateRequest): Promise<Environment> {
+/** Adds to an environment what it has from the beginning. */
+export type Furnish = (tx: Ctx, environment: Environment) => Promise<void>;
+
+interface Creating {
+  readonly request: CreateRequest;
+  readonly furnish?: Furnish;
+}
+
+async function create(
+  deps: EnvironmentsDeps,
+  ctx: Ctx,
+  { request, furnish }: Creating,
+): Promise<Environment> {
   const { guards, environmentsPerProjectMax } = deps;
   const { id: projectId, teamId } = await projectRows.find(ctx, request.projectId);
   const now = ctx.clock.now();
@@ -103,7 +115,9 @@ async function create(deps: EnvironmentsDeps, ctx: Ctx, request: CreateRequest):
     await environmentRows.atMost(tx, limit);
     await refuseTakenApp(tx, row);
     await refuseGuardedPort(tx, guards, row);
-    return await unlessNameTaken(name, environmentRows.insert(tx, row));
+    const made = await unlessNameTaken(name, environmentRows.insert(tx, row));
+    await furnish?.(tx, made);
+    return made;
   });
 }
 
@@ -247,8 +261,11 @@ export const environmentsFeature = declareFeature({
     return {
       guards,
       missingRegistry,
-      /** Creates one, with its entry in the ledger, within the caller's transaction if there is one. */
-      create: async (ctx: Ctx, request: CreateRequest) => await create(deps, ctx, request),
+      /**
+       * Creates one with all that it has from the beginning, in one transaction. Its entry in the ledger comes
+       * last: others wait for the ledger while they hold the locks that the rest takes.
+       */
+      create: async (ctx: Ctx, creating: Creating) => await create(deps, ctx, creating),
       services: [createEnvironments(deps)],
       fills: [
         findsByName(described(environments, 'project:read', environments.name)),

@@ -153,6 +153,10 @@ export async function putMount(
 ): Promise<Mount> {
   const { id: environmentId, teamId } = environment;
   const { hostPath, containerPath } = paths;
+  const where = eq(storageMounts.environmentId, environmentId);
+  // The team's lock comes before those of the machine, as where an environment is made with its storage.
+  if (there === undefined) await rows.atMost(tx, { teamId, max: MOUNTS_MAX, of: 'environment', where });
+  else await lockTeam(tx, teamId);
   const choice = { environment, ability: 'volumes', what: 'storage' } as const;
   const runner = await chooseHostRunner(tx.db.sql, settings, choice);
   const kind = hostPath.startsWith('/') ? 'path' : 'volume';
@@ -163,8 +167,6 @@ export async function putMount(
   if (there !== undefined && there.state !== 'detaching' && there.state !== 'retained')
     throw taken('hostPath', hostPath);
   await hostChanged(tx, environmentId);
-  const where = eq(storageMounts.environmentId, environmentId);
-  if (there === undefined) await rows.atMost(tx, { teamId, max: MOUNTS_MAX, of: 'environment', where });
   const work =
     there === undefined
       ? rows.insert(tx, { teamId, environmentId, hostPath, containerPath, kind })
@@ -207,14 +209,13 @@ function refuseForeignPath({ name, shared, host }: HostRunner, hostPath: string)
 
 /**
  * Whoever writes to a folder can put a link in the place of one below it, which the next container would
- * follow to anywhere on the machine. Two calls at once are decided under the team's lock.
+ * follow to anywhere on the machine. Two calls at once are decided under the team's lock, which is held.
  */
 async function refuseNestedPath(
   tx: Ctx,
   runner: HostRunner,
   { environmentId, teamId, hostPath }: Pick<Mount, 'environmentId' | 'teamId' | 'hostPath'>,
 ): Promise<void> {
-  await lockTeam(tx, teamId);
   const { hostPath: path } = storageMounts;
   const own = and(eq(storageMounts.environmentId, environmentId), eq(path, hostPath));
   const [other] = await rows.list(tx, {

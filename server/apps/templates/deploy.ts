@@ -57,28 +57,46 @@ export async function deploy(
 ): Promise<Deployed> {
   const { recipe, revision, slug, id: templateId } = template;
   const { wanted, missing } = valuesOf(recipe, request.variables);
+  const names = {
+    variables: wanted.map(({ name }) => name),
+    services: recipe.services.map(({ name }) => name),
+  };
+  const details = { templateId, slug, revision, ...names, missing };
   return await ctx.db.transact(async (db) => {
     const tx = { ...ctx, db };
-    const environment = await deps.environments.create(tx, environmentOf(template, request));
-    const { id: environmentId, teamId } = environment;
-    if (recipe.buildCommand !== '') await addBuildStep(tx, environment, recipe.buildCommand);
-    await setVariables(tx, environment, { secrets: deps.secrets, wanted });
-    for (const service of recipe.services) await putService(deps, tx, { environment, service });
-    const required = recipe.variables.filter((each) => each.required).map(({ name }) => name);
-    await db.orm
-      .insert(templateEnvironments)
-      .values({ environmentId, teamId, templateId, revision, required });
-    const names = {
-      variables: wanted.map(({ name }) => name),
-      services: recipe.services.map(({ name }) => name),
-    };
-    const details = { templateId, slug, revision, ...names, missing };
-    const act = { chain: teamId, action: 'template.deployed', target: environmentId, details };
-    const isWhole = missing.length === 0 && notice === undefined;
-    const build = isWhole ? await deps.builds.submit(tx, environment) : undefined;
-    await recordAct(db, ctx, act);
-    return { environment, build, missing };
+    const first: { build?: Build } = {};
+    const environment = await deps.environments.create(tx, {
+      request: environmentOf(template, request),
+      furnish: async (inner, made) => {
+        await furnish(deps, inner, { environment: made, template, wanted });
+        if (missing.length === 0 && notice === undefined) first.build = await deps.builds.submit(inner, made);
+      },
+    });
+    const { id: target, teamId: chain } = environment;
+    await recordAct(db, ctx, { chain, action: 'template.deployed', target, details });
+    return { environment, build: first.build, missing };
   });
+}
+
+interface Furnishing {
+  readonly environment: Environment;
+  readonly template: Template;
+  readonly wanted: readonly WantedVariable[];
+}
+
+async function furnish(
+  deps: DeployDeps,
+  tx: Ctx,
+  { environment, template: { id: templateId, revision, recipe }, wanted }: Furnishing,
+): Promise<void> {
+  const { id: environmentId, teamId } = environment;
+  if (recipe.buildCommand !== '') await addBuildStep(tx, environment, recipe.buildCommand);
+  await setVariables(tx, environment, { secrets: deps.secrets, wanted });
+  for (const service of recipe.services) await putService(deps, tx, { environment, service });
+  const required = recipe.variables.filter((each) => each.required).map(({ name }) => name);
+  await tx.db.orm
+    .insert(templateEnvironments)
+    .values({ environmentId, teamId, templateId, revision, required });
 }
 
 function environmentOf({ recipe, repository, branch, slug }: Template, { projectId, name }: DeployRequest) {

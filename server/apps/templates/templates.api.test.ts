@@ -290,6 +290,24 @@ describe.skipIf(!(await has('postgres')))('templates', () => {
     expect(await deploy('taken')).toMatch(/^409 name_taken /);
   });
 
+  it('are deployed at once, beside others who ask for storage on the same machine', async () => {
+    const { template } = await fromFiles({ 'svc.template.yaml': SHOP });
+    const deploy = { kind: 'container' } as const;
+    const others = await Promise.all(
+      ['a', 'b', 'c'].map(async (name) =>
+        sdk.environments.create(projectId, { name: `beside-${name}`, deploy }),
+      ),
+    );
+    const variables = { SHOP_NAME: 'Acme' };
+    const ended = await Promise.all([
+      ...['a', 'b', 'c'].map(async (name) =>
+        sdk.templates.deploy(projectId, template.id, `at-once-${name}`, { variables }),
+      ),
+      ...others.map(async ({ id }) => sdk.storage.create(id, 'uploads', '/srv/uploads')),
+    ]);
+    expect(ended).toHaveLength(6);
+  });
+
   it('are read of Heroku’s app.json, with warnings, and of no other program’s', async () => {
     const app = {
       name: 'Old shop',
