@@ -637,7 +637,7 @@ export const groups = groupsOf({
     summary: 'Variables of environments',
     commands: {
       delete: 'Deletes the variable that has this id',
-      list: 'Lists variables of an environment, ordered by name, at most 500',
+      list: 'Lists variables of an environment, ordered by name, at most 500, and the address of its database (`managed_by`), with the database\'s id',
       set: 'Sets the variable that has this name',
       'set-many': 'Sets many variables by name, all or none',
       update: 'Gives a variable a new name and value',

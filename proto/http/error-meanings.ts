@@ -119,7 +119,6 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   unsupported_media_type: 'The body is of a content type, or an encoding, that is not taken.',
   username_taken: 'Another account has this user name.',
   validation_failed: 'A value of the request breaks a rule of the contract; `details.fields` names each.',
-  variable_managed:
-    'Another resource of the environment sets the variable; `details.managedBy` names it.',
+  variable_managed: 'Another resource of the environment sets the variable; `details.managedBy` names it.',
   version_taken: 'The project has a release of this version, in whatever case it is written.',
 };

@@ -5,8 +5,12 @@
  * zero value.
  */
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import type { AppState, MountKind } from '@svc/proto/gen/svc/hosting/v1/hosting_pb.ts';
-import type { BackupState, DatabaseType } from '@svc/proto/gen/svc/databases/v1/databases_pb.ts';
+import type {
+  AppState,
+  BackupState,
+  DatabaseType,
+  MountKind,
+} from '@svc/proto/gen/svc/hosting/v1/hosting_pb.ts';
 import type { BuildType } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type * as runner from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 

@@ -1,6 +1,6 @@
 /**
- * A real daemon with podman brings up PostgreSQL for an app: reached by its app alone, kept through deploys and
- * the death of its container, backed up, restored, removed when it is told so.
+ * A real daemon with podman brings up PostgreSQL for an app, which alone reaches it. It is kept through
+ * deploys and the death of its container, backed up, restored, and removed when the daemon is told so.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

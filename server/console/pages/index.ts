@@ -65,6 +65,13 @@ export const PAGES: readonly ConsolePage[] = [
     load: async () => (await import('./places/build-steps-page.tsx')).BuildStepsPage,
   },
   {
+    at: 'environment',
+    segments: ['database'],
+    title: 'Database',
+    area: 'apps',
+    load: async () => (await import('./places/database-page.tsx')).DatabasePage,
+  },
+  {
     at: 'team',
     segments: ['runners'],
     title: 'Runners',
