@@ -29,6 +29,10 @@ import { domainsPart } from './serving.ts';
 import { showDomain } from './show.ts';
 import { edgeAdvice, needsProof, type Domain } from './standing.ts';
 
+export type { Place } from './facts.ts';
+export { hasEdge } from './serving.ts';
+export { edgeAdvice } from './standing.ts';
+
 const OF_ENVIRONMENT_MAX = 50;
 const OF_TEAM_MAX = 500;
 const PAUSE_MS = 10_000;
