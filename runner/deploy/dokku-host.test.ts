@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { testContext } from '../../test/setup/runner/build-context.ts';
 import { usePath } from '../../test/setup/runner/programs.ts';
+import type { WireHostApp } from '../control-plane/wire.ts';
 import { changesOfStorage, createDokkuHost } from './dokku-host.ts';
 import { volumeName } from './mounts.ts';
 
@@ -44,5 +45,27 @@ describe('storage of an app of Dokku', () => {
     expect(context.calls('dokku').map(([name]) => name)).not.toContain('ps:stop');
     await dokku.stop('web', 'env_1');
     expect(context.calls('dokku').at(-1)).toEqual(['ps:stop', 'web']);
+  });
+
+  it('has its logs printed by Dokku, those of other environments’ apps by nobody', async () => {
+    const context = await testContext();
+    context.fake('dokku', 'case "$1" in config:get) echo env_1;; esac');
+    usePath(String(context.env['PATH']));
+    const documents = ['env_1', 'env_2'].map((environmentId): WireHostApp => ({
+      environmentId,
+      revision: 1,
+      app: 'web',
+      kind: 'dokku',
+    }));
+    const logs = createDokkuHost(process.env).logs(() => [
+      ...documents,
+      { ...documents[0]!, kind: 'container' },
+    ]);
+    expect(await logs.take()).toBeUndefined();
+    const asked = context.calls('dokku').filter(([name = '']) => name.startsWith('nginx:'));
+    expect(asked).toEqual([
+      ['nginx:access-logs', 'web'],
+      ['nginx:error-logs', 'web'],
+    ]);
   });
 });

@@ -1,6 +1,9 @@
 /** Storage, state and end of apps of Dokku go through its own commands. */
 import type { DeployPlan } from '../build/plan.ts';
+import { systemClock } from '@svc/proto/process/clock.ts';
+import type { WireHostApp } from '../control-plane/wire.ts';
 import { failureText, findProgram, runCommand } from '../executor/command.ts';
+import { createDokkuLogs } from './dokku-logs.ts';
 import { volumeName } from './mounts.ts';
 
 const QUICK_MS = 60_000;
@@ -53,6 +56,8 @@ export interface DokkuHost {
     environment: string,
     mounts: readonly Storage[],
   ): Promise<{ readonly isRunning: boolean; readonly has: readonly Storage[] } | undefined>;
+  /** Reads what nginx has logged of the apps of these documents that are Dokku's. */
+  logs(documents: () => Iterable<WireHostApp>): ReturnType<typeof createDokkuLogs>;
 }
 
 export function createDokkuHost(env: NodeJS.ProcessEnv): DokkuHost {
@@ -76,5 +81,19 @@ export function createDokkuHost(env: NodeJS.ProcessEnv): DokkuHost {
         has: mounts.filter((mount) => listed.includes(pairOf(environment, mount))),
       };
     },
+    logs: (documents) =>
+      createDokkuLogs(
+        async ({ app, environmentId }) => {
+          if (!(await isOf(app, environmentId))) return undefined;
+          const [access, error] = [
+            await dokku('nginx:access-logs', app),
+            await dokku('nginx:error-logs', app),
+          ];
+          const isRead = access.code === 0 && error.code === 0;
+          return isRead ? { access: access.stdout, error: error.stdout } : undefined;
+        },
+        () => [...documents()].filter(({ kind }) => kind === 'dokku'),
+        systemClock,
+      ),
   };
 }

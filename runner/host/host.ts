@@ -15,6 +15,7 @@ import { monotonicMs } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { bury } from './bury.ts';
+import { createLogTeller } from './tell-logs.ts';
 import { openDocuments, type Documents } from './documents.ts';
 import { observe, observeDokku } from './observe.ts';
 import type { HostSites } from './sites.ts';
@@ -75,10 +76,14 @@ class Host {
   #dokkuAtMs = Number.NEGATIVE_INFINITY;
   #ofDokku: readonly WireObservedApp[] = [];
   #checking: Promise<void> | undefined;
+  readonly #tellLogs: () => Promise<void>;
 
   constructor(options: HostOptions) {
     this.#options = options;
     this.documents = openDocuments(options.dataDir, options.log);
+    const ofDokku = options.dokku.logs(() => this.documents.all.values());
+    const sources = [...(options.sites === undefined ? [] : [options.sites.logs]), ofDokku];
+    this.#tellLogs = createLogTeller({ ...options, sources });
   }
 
   wanted(revision: number): void {
@@ -94,6 +99,7 @@ class Host {
   async #check(): Promise<void> {
     try {
       void this.#options.sites?.tick();
+      void this.#tellLogs();
       await this.#look();
       while (this.#isDue() && (await this.#sync()));
     } catch (error) {

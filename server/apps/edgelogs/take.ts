@@ -6,8 +6,11 @@
  * there.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
-import { NginxLogLineSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
-import type { NginxLogLine, NginxMinute } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import {
+  NginxLogLineSchema,
+  type NginxLogLine,
+  type NginxMinute,
+} from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { SqlTag } from '../../base/db/index.ts';
 import { fewRows } from '../../base/sql.ts';
@@ -95,14 +98,20 @@ const storedLine = (line: NginxLogLine): object =>
     ]),
   );
 
-function storedMinute({ minute, p50Ms, p95Ms, $typeName: _, ...counted }: NginxMinute): object {
-  return {
-    ...counted,
-    bytes: Math.round(counted.bytes),
-    minute: minute && timestampDate(minute),
-    p50_ms: p50Ms,
-    p95_ms: p95Ms,
-  };
+function storedMinute({
+  minute,
+  requests,
+  s2xx,
+  s3xx,
+  s4xx,
+  s5xx,
+  p50Ms,
+  p95Ms,
+  bytes,
+}: NginxMinute): object {
+  const classes = { s2xx, s3xx, s4xx, s5xx };
+  const at = minute && timestampDate(minute);
+  return { minute: at, requests, ...classes, p50_ms: p50Ms, p95_ms: p95Ms, bytes: Math.round(bytes) };
 }
 
 async function takeTogether(
