@@ -42,7 +42,6 @@ describe('svc logs nginx', () => {
     api.on(
       `GET ${PATH}/access`,
       page([access('/1')], '1'),
-      page([], '1'),
       ...Array.from({ length: 4 }, () => ({
         ...apiError(503, 'unavailable', 'restarting'),
         headers: { 'retry-after-ms': '1' },

@@ -69,7 +69,7 @@ function refuseWithout({ target, kind, runnerId, hasEdge }: Source): void {
       : target === null
         ? 'the environment has no deploy target; set one, then build'
         : 'nothing is deployed there yet; build it first';
-  throw apiError('edge_unavailable', `nobody tells of requests of the environment: ${why}`, {
+  throw apiError('edge_unavailable', `nothing tells what the app is asked: ${why}`, {
     details: { resource: 'edge', ...(runnerId !== null && { runnerId }) },
   });
 }
