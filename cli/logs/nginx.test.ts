@@ -28,7 +28,7 @@ describe('svc logs nginx', () => {
     const { code, out, err } = await svc(api, 'logs nginx --env env_1 --lines 5');
     expect([code, out, err]).toEqual([
       0,
-      `${at} 203.0.113.0 GET a.acme.dev/x 200 612 B 12 ms curl/8\n`,
+      `${at} 200 GET a.acme.dev/x 12 ms 612 B 203.0.113.0 curl/8\n`,
       '3 lines are left out here\n',
     ]);
     expect(api.asked[0]?.target).toBe(`${PATH}/access?lines=5`);

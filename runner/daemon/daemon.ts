@@ -161,6 +161,7 @@ async function openDisk(options: DaemonOptions, paths: DataPaths) {
     runs,
     machineBoot,
     sites,
+    edge: await edgeFacts(settings, { hasSites: sites !== undefined, env: options.env }),
     deployers,
     builds,
     deadBuilds: left.builds,
@@ -217,7 +218,7 @@ async function openParts({
   };
   const onFatal = (refusal: FinalRefusal) => stopForGood(options, shutdown, refusal);
   const { executor, journal, outbox, machineBoot } = disk;
-  const facts = factsOf(executor, settings, disk.sites !== undefined);
+  const facts = factsOf(executor, settings, disk.edge);
   const presence = createPresence({
     log,
     onChange: () => void noteState(parts),
@@ -284,7 +285,11 @@ async function openParts({
   return parts;
 }
 
-function factsOf(executor: Executor, settings: DaemonOptions['settings'], hasEdge: boolean): WireFacts {
+function factsOf(
+  executor: Executor,
+  settings: DaemonOptions['settings'],
+  edge: Awaited<ReturnType<typeof edgeFacts>>,
+): WireFacts {
   const hosts = executor.buildEngine !== undefined;
   return {
     version: VERSION,
@@ -296,7 +301,7 @@ function factsOf(executor: Executor, settings: DaemonOptions['settings'], hasEdg
       host: {
         volumes: true,
         mountRoots: [...settings.allowMount],
-        ...(hasEdge && { edge: edgeFacts(settings) }),
+        ...(edge !== undefined && { edge }),
       },
     }),
   };
@@ -322,7 +327,7 @@ function openHost({
     runnerId: config.runnerId,
     dataDir: paths.dataDir,
     engine: buildEngine.engine,
-    dokku: createDokkuHost(env),
+    dokku: createDokkuHost(env, { dataDir: paths.dataDir, log }),
     mounts: deployers.mounts,
     sites,
     onLeft: async (app) => await deployers.left(app),

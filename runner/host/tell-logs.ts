@@ -17,9 +17,9 @@ const UNSERVED_MS = 300_000;
 /** As much as a call may carry. */
 const LOGS_MAX = 16;
 const MINUTES_MAX = 60;
-const BODY_BYTES_MAX = 250_000;
+const BODY_BYTES_MAX = 64_000;
 /** Lines of one log; of longer ones some are left out. */
-const LINES_BYTES_MAX = 150_000;
+const LINES_BYTES_MAX = 50_000;
 
 /** A place from which lines come. */
 export interface LogSource {

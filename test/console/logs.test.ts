@@ -36,7 +36,7 @@ describe.skipIf(!(await isConsoleHere()))('the logs of an app', () => {
     await seedLogs(sql, { environmentId: id, teamId });
     await page.reload();
     const log = page.locator('.log');
-    await seen(log, 'GET shop.acme.dev/search?… 200');
+    await seen(log, '200 GET shop.acme.dev/search?…');
     await seen(page.locator('.panel'), /requests, 45 failures/);
     await page.getByRole('slider', { name: 'Requests of the last hour by minute and answer' }).waitFor();
 
@@ -51,14 +51,14 @@ describe.skipIf(!(await isConsoleHere()))('the logs of an app', () => {
     await sql`
       insert into edge_log_segments (environment_id, kind, position, count, bytes_until, dropped, lines)
       values (${id}, 'access', 40, 1, 100000, 7, ${sql.json([line] as never)})`;
-    await seen(log, /7 lines are left out here\s*\d+\s*GET shop.acme.dev\/new 200/);
+    await seen(log, /7 lines are left out here\s*\d+\s*200 GET shop.acme.dev\/new/);
 
     await page.getByRole('link', { name: 'Errors' }).click();
     await seen(log, 'error: connect() failed (111: Connection refused)');
     expect(new URL(page.url()).searchParams.get('log')).toBe('error');
     for (const [view, options] of VIEWS) {
       const tab = await fleet.open(address, fleet.owner, options);
-      await seen(tab.page.locator('.log'), 'GET shop.acme.dev/new 200');
+      await seen(tab.page.locator('.log'), '200 GET shop.acme.dev/new');
       await passes(tab.page, `logs, ${view}`);
       await tab.close();
     }

@@ -275,6 +275,14 @@ describe.skipIf(!(await has('postgres')))('domains', () => {
       insert into host_apps (environment_id, team_id, runner_id, kind, app, container_port)
       values (${dokku.id}, ${w.teamId}, ${runner.runnerId}, 'dokku', 'app', 80)`;
     expect(await refused(sdk.domains.enableSsl(dokku.id))).toBe('409 edge_unavailable');
+    expect(await sdk.domains.create(dokku.id, `d.${name}`)).toMatchObject({ state: 'external' });
+    await edge({ ...EDGE, driver: 'dokku', solvers: [] });
+    expect(await told(dokku)).toMatchObject({ kind: 'dokku', domains: [{ name: `d.${name}` }] });
+    const unissued = sdk.domains.enableSsl(dokku.id);
+    expect(await refused(unissued)).toBe('409 edge_unavailable');
+    expect(await unissued.then(String, String)).toContain('no plugin letsencrypt');
+    await edge({ ...EDGE, driver: 'dokku' });
+    expect(await sdk.domains.enableSsl(dokku.id)).toMatchObject({ domains: [{ ssl: true }] });
   });
 
   it('are shown as their runner says, and nobody else’s word counts', async () => {

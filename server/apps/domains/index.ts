@@ -27,7 +27,7 @@ import { followProofs } from './followers.ts';
 import { domains } from './schema.ts';
 import { domainsPart } from './serving.ts';
 import { showDomain } from './show.ts';
-import { edgeAdvice, needsProof, type Domain } from './standing.ts';
+import { edgeAdvice, issuerAdvice, needsProof, type Domain } from './standing.ts';
 
 export type { Place } from './facts.ts';
 export { hasEdge } from './serving.ts';
@@ -185,16 +185,17 @@ async function refuseWaiting(
 }
 
 function refuseWithoutEdge(facts: Facts): void {
-  const { target, runnerId, hasEdge } = facts;
+  const { target, runnerId, hasEdge, hasIssuer } = facts;
   if (runnerId === null && target === null)
     throw apiError(
       'environment_incomplete',
       'the environment has no deploy target, its domains are served by nobody; set one with environments.update',
     );
-  if (runnerId !== null && !hasEdge)
-    throw apiError('edge_unavailable', `domains cannot be served by HTTPS: ${edgeAdvice(facts)}`, {
-      details: { resource: 'edge', runnerId },
-    });
+  if (runnerId === null || (hasEdge && hasIssuer)) return;
+  const why = hasEdge ? issuerAdvice(facts) : edgeAdvice(facts);
+  throw apiError('edge_unavailable', `domains cannot be served by HTTPS: ${why}`, {
+    details: { resource: hasEdge ? 'certificates' : 'edge', runnerId },
+  });
 }
 
 export const domainsFeature = declareFeature({
