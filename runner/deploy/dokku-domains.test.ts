@@ -117,6 +117,7 @@ describe('names of an app of Dokku', () => {
     const [failed] = await r.serve(names);
     expect(failed).toMatchObject({
       certificateState: 'failed',
+      certificateFailures: 1,
       problem: expect.stringContaining('no challenge was found') as string,
       nextAttemptAt: '2026-01-01T00:15:00.000Z',
     });

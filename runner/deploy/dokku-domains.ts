@@ -164,7 +164,7 @@ type Certificate = ReturnType<typeof certificateOf> | undefined;
 function observed(
   { name, ssl = false }: Domains[number],
   certificate: Certificate,
-  { state, problem, detail, nextAtMs }: ReturnType<ReturnType<typeof openRecords>['get']>,
+  { state, failures, problem, detail, nextAtMs }: ReturnType<ReturnType<typeof openRecords>['get']>,
 ): WireObservedDomain {
   const known = { name, dnsState: 'unknown' };
   if (!ssl) return { ...known, certificateState: 'none' };
@@ -186,6 +186,7 @@ function observed(
   return {
     ...known,
     certificateState: 'failed',
+    certificateFailures: failures,
     problem: `${problem}: ${detail}`.slice(0, PROBLEM_CHARS_MAX),
     ...(nextAtMs !== undefined && { nextAttemptAt: new Date(nextAtMs).toISOString() }),
   };

@@ -106,7 +106,7 @@ function upstreamOf(address: string): Upstream | undefined {
 const TEXT_MAX = 500;
 
 function observedDomain({ name, dns, certificate, problem }: SiteStatus): WireObservedDomain {
-  const { state, nextAttemptAt, notBefore, notAfter, issuer, serial, detail } = certificate;
+  const { state, failures, nextAttemptAt, notBefore, notAfter, issuer, serial, detail } = certificate;
   const sentence = problem ?? [certificate.problem, detail].filter((each) => each !== undefined).join(' ');
   return {
     name,
@@ -114,6 +114,7 @@ function observedDomain({ name, dns, certificate, problem }: SiteStatus): WireOb
     dnsExpected: dns.expected.slice(0, 16),
     dnsSeen: dns.seen.slice(0, 16),
     certificateState: state,
+    ...(failures !== undefined && { certificateFailures: failures }),
     ...(sentence !== '' && { problem: sentence.slice(0, TEXT_MAX) }),
     ...(nextAttemptAt !== undefined && { nextAttemptAt }),
     ...(notBefore !== undefined && { notBefore }),

@@ -51,7 +51,7 @@ export function createLogTeller({ api, bootId, sources, log }: LogTellerOptions)
     } catch (error) {
       const { verdict, unserved } = failureOf(error);
       if (unserved === true) atMs = monotonicMs() + UNSERVED_MS;
-      // What is refused for good must not hold up what comes after it.
+      // It must not hold up what comes after it.
       else if (verdict === 'refused')
         log.warn({ problem: errorText(error) }, 'what was logged of apps is refused, and given up');
       else throw error;

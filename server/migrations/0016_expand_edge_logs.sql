@@ -41,6 +41,8 @@ CREATE TABLE "edge_minutes" (
 );
 
 --> statement-breakpoint
+ALTER TABLE "domains" ADD COLUMN "certificate_failing_since" timestamp with time zone;
+--> statement-breakpoint
 ALTER TABLE "edge_log_segments" ADD CONSTRAINT "edge_log_segments_log_fk" FOREIGN KEY ("environment_id","kind") REFERENCES "public"."edge_logs"("environment_id","kind") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "edge_logs" ADD CONSTRAINT "edge_logs_environment_fk" FOREIGN KEY ("team_id","environment_id") REFERENCES "public"."environments"("team_id","id") ON DELETE cascade ON UPDATE no action;

@@ -25,7 +25,7 @@ import { settings } from './domains.settings.ts';
 import { holdPlace, poolOf, readFacts, type Facts } from './facts.ts';
 import { followProofs } from './followers.ts';
 import { domains } from './schema.ts';
-import { domainsPart } from './serving.ts';
+import { CERTIFICATE_FAILED, domainsPart } from './serving.ts';
 import { showDomain } from './show.ts';
 import { edgeAdvice, issuerAdvice, needsProof, type Domain } from './standing.ts';
 
@@ -207,6 +207,14 @@ export const domainsFeature = declareFeature({
     verifiedDomains: verifiedDomainsFeature,
   },
   settings,
+  events: {
+    [CERTIFICATE_FAILED]: {
+      when: 'A certificate of a domain cannot be got for the third time, or its renewal fails in its last 7 days.',
+      scope: 'project:read',
+      notifies: true,
+      delivered: true,
+    },
+  },
   start: (system, { environments: { guards }, verifiedDomains: { proofs } }, { allowTestDomains }) => {
     const reserved = () => system.publicUrls().map((url) => new URL(url).hostname);
     const rules = () => ({ allowTestDomains, reserved: reserved() });

@@ -1,4 +1,4 @@
-/** This page shows what the app of an environment was asked: requests by minute, and the lines of both logs. */
+/** This page shows what the app of an environment was asked: requests by minute, and both logs. */
 import { SvcApiError, type Environment, type NginxLogKind } from '@svc/sdk';
 import { explain } from '../../api.ts';
 import { useRead } from '../../cache.ts';
@@ -22,7 +22,7 @@ export function LogsPage({ place: { environment } }: PageProps) {
   return environment === undefined ? null : <Logs key={environment.id} environment={environment} />;
 }
 
-/** Resolves with a sentence instead where nothing tells of requests. */
+/** Where nothing tells of requests, it resolves with the reason. */
 async function readMinutes(id: string) {
   try {
     return await environments.nginxMinutes(id);
