@@ -22,7 +22,7 @@ export function LogsPage({ place: { environment } }: PageProps) {
   return environment === undefined ? null : <Logs key={environment.id} environment={environment} />;
 }
 
-/** Where nothing tells of requests, it resolves with the reason. */
+/** It resolves with the reason where nothing tells of requests. */
 async function readMinutes(id: string) {
   try {
     return await environments.nginxMinutes(id);
