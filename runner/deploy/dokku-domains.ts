@@ -18,6 +18,8 @@ export const CERTIFICATE_VARIABLE = 'SVC_DEPLOYED_CERTIFICATE';
 export const PLUGIN_MISSING =
   'Dokku on the machine has no plugin letsencrypt: its operator installs it and starts the runner again';
 const ISSUE_MS = 300_000;
+/** A daemon that starts waits for it. */
+const PLUGIN_MS = 10_000;
 const PROBLEM_CHARS_MAX = 500;
 
 export type Dokku = (args: readonly string[], timeoutMs?: number) => Promise<CommandResult>;
@@ -156,7 +158,7 @@ const issuable = (domains: Domains): string[] =>
   domains.map(({ name }) => name).filter((name) => !name.startsWith('*.'));
 
 export async function hasLetsencrypt(dokku: Dokku): Promise<boolean> {
-  return (await dokku(['plugin:installed', 'letsencrypt'])).code === 0;
+  return (await dokku(['plugin:installed', 'letsencrypt'], PLUGIN_MS)).code === 0;
 }
 
 type Certificate = ReturnType<typeof certificateOf> | undefined;

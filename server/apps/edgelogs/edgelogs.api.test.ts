@@ -172,9 +172,16 @@ describe.skipIf(!(await has('postgres')))('logs of machines', () => {
   it('move no cursor, and are refused where they are longer than the contract lets them be', async () => {
     await told({ seq: 1, lines: [lineOf('/\u001b[31m\u202ea\u0007')] });
     expect((await read()).paths).toEqual(['/\ufffd[31m\ufffda\ufffd']);
-    for (const more of [{ path: 'x'.repeat(1_025) }, { status: 1_000 }, { bytes: -1 }, { status: 'x' }])
+    for (const more of [
+      { path: 'x'.repeat(1_025) },
+      { status: 1_000 },
+      { bytes: -1 },
+      { status: 'x' },
+      { at: undefined },
+    ])
       expect((await tell({ seq: 2, lines: [lineOf('/', more)] })).status).toBe(400);
     expect((await tell({ seq: 2, lines: linesOf(201) })).status).toBe(400);
+    expect((await tell({ seq: 2, minutes: [{ requests: 1 }] })).status).toBe(400);
     expect((await read()).position).toBe('1');
   });
 

@@ -34,14 +34,16 @@ const nginxLogs: NginxLogs = {
     const from = Math.max(0, asked, source.oldest ?? source.lines);
     const segments = await readSegments(db, teams, { environmentId, kind, from, lines: max });
     const lines = segments.flatMap((segment) => linesOf(segment, from, max));
-    const gap = after === undefined ? 0 : from - asked;
+    const [first, last] = [segments[0], segments.at(-1)];
+    // The oldest ones may have gone since they were looked for.
+    const gap = after === undefined ? 0 : Math.max(from, first?.position ?? from) - asked;
     return shown(NginxLogsResponseSchema, {
       lines,
       dropped: segments.reduce((sum, segment) => sum + droppedOf(segment, from), gap),
       from: lines[0]?.at,
       to: lines.at(-1)?.at,
       source: source.kind === 'dokku' ? 'dokku' : 'nginx',
-      position: String(from + lines.length),
+      position: String(last === undefined ? from : Math.min(last.position + last.count, from + max)),
     });
   },
   minutes: async ({ db, teams }, { environmentId, minutes = MINUTES_USUAL }) => {
