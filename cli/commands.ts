@@ -184,6 +184,11 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     from: 'runs logs',
     load: async () => (await import('./runs/runs.ts')).logs,
   },
+  'logs nginx': {
+    summary: 'Shows what the reverse proxy of an environment has answered, or its errors',
+    from: 'environments nginx-logs',
+    load: async () => (await import('./logs/nginx.ts')).nginx,
+  },
   open: {
     summary: 'Opens the console at a thing, or at the place in use',
     load: async () => (await import('./open/open.ts')).command,

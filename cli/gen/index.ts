@@ -280,6 +280,8 @@ export const groups = groupsOf({
       delete: 'Deletes an environment with its variables, build steps and builds',
       get: 'Returns one environment',
       list: 'Lists environments of one project, ordered by name, at most 200',
+      'nginx-logs': 'Returns the newest lines of the access or the error log of an environment\'s reverse proxy, oldest first',
+      'nginx-minutes': 'Returns the counters of an environment\'s requests by minute, the oldest first',
       update: 'Changes the named fields and leaves the others',
     },
     load: () => import('./environments.ts'),

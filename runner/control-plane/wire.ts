@@ -11,7 +11,7 @@ import type {
   DatabaseType,
   MountKind,
 } from '@svc/proto/gen/svc/hosting/v1/hosting_pb.ts';
-import type { BuildType } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import type { BuildType, NginxLogKind } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type * as runner from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 
 type Enums = {
@@ -20,6 +20,7 @@ type Enums = {
   BackupState: typeof BackupState;
   DatabaseType: typeof DatabaseType;
   MountKind: typeof MountKind;
+  NginxLogKind: typeof NginxLogKind;
 } & Pick<
   typeof runner,
   'BuildPhase' | 'LeaseState' | 'LogStream' | 'EndReason' | 'DeployKind' | 'Network' | 'Isolation'
@@ -112,6 +113,9 @@ export type WireObservedDatabase = Wire<runner.ObservedDatabase>;
 export type WireHostMount = Wire<runner.HostMount>;
 export type WireObservedDomain = Wire<runner.ObservedDomain>;
 export type WireObservedApp = Wire<runner.ObservedApp>;
+export type HostLogsRequest = Wire<runner.HostLogsRequest>;
+export type HostLogsReply = Wire<runner.HostLogsResponse>;
+export type WireHostLog = Wire<runner.HostLog>;
 export type WireTombstone = Wire<runner.Tombstone>;
 export type CallRefusal = Wire<runner.CallRefusal>;
 
@@ -137,6 +141,7 @@ export interface Calls {
   'build-logs': { request: LogsRequest; reply: LogsReply };
   'build-report': { request: ReportRequest; reply: ReportReply };
   host: { request: SyncHostRequest; reply: SyncHostReply };
+  'host-logs': { request: HostLogsRequest; reply: HostLogsReply };
 }
 
 /** The calls that belong to each kind of work. */

@@ -7,6 +7,7 @@ import type { Entry } from '../../server/console/spec.ts';
 import type { Console, OwnConsole } from './console.ts';
 import type { Shoot } from './screenshots-fleet.ts';
 import { playReleases, type Scene } from './screenshots-releases.ts';
+import { seedLogs } from './seed-logs.ts';
 
 /** Gives the team of the releases one of everything that people make by hand. */
 export async function furnish(console_: Console): Promise<Scene> {
@@ -98,6 +99,7 @@ async function deploy(
   await sdk.domains.create(environmentId, 'shop.acme.dev');
   await sdk.domains.create(environmentId, 'www.acme.dev');
   await sdk.domains.enableSsl(environmentId);
+  await seedLogs(db.sql, { environmentId, teamId });
 }
 
 async function settled(page: Page): Promise<void> {
@@ -140,6 +142,9 @@ export async function shootPages(
   await own.page.goto(`${bases.environment}/database`);
   await settled(own.page);
   await shootIt(own.page, 'page-environment-database');
+  await own.page.goto(`${bases.environment}/logs`);
+  await own.page.getByText('GET shop.acme.dev').first().waitFor();
+  await shootIt(own.page, 'page-environment-logs');
   await own.close();
   await staff.close();
 }
