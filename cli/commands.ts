@@ -141,6 +141,11 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: "Recomputes a team's costs; ends with 1 when something differs",
     load: async () => (await import('./costs/verify.ts')).verify,
   },
+  'database show': {
+    summary: 'Says how the database of an environment stands, and the age of its newest backup',
+    from: 'database get',
+    load: async () => (await import('./databases/show.ts')).show,
+  },
   'domains add': {
     summary: 'Adds a domain, and says what is still to be done until it is served',
     load: async () => (await import('./domains/domains.ts')).add,
@@ -178,6 +183,11 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Shows the output of a run as it comes, until the run ends',
     from: 'runs logs',
     load: async () => (await import('./runs/runs.ts')).logs,
+  },
+  'logs nginx': {
+    summary: 'Shows what the reverse proxy of an environment has answered, or its errors',
+    from: 'environments nginx-logs',
+    load: async () => (await import('./logs/nginx.ts')).nginx,
   },
   open: {
     summary: 'Opens the console at a thing, or at the place in use',

@@ -61,6 +61,7 @@ const LIMITS: Readonly<Record<CallName, Limits>> = {
   appendLogs: { deadlineMs: 20_000, tryMs: 20_000, itemsMax: 16 },
   report: { deadlineMs: 20_000, tryMs: 20_000, itemsMax: 32 },
   syncHost: { deadlineMs: 10_000, tryMs: 10_000, itemsMax: 16 },
+  hostLogs: { deadlineMs: 10_000, tryMs: 10_000, itemsMax: 16 },
 };
 /** Requests of a kind under way at one server. */
 const REQUESTS_MAX = 2;

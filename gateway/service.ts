@@ -82,6 +82,8 @@ export function createRunnerService(deps: RunnerServiceDeps): Handlers<RunnerCtx
     buildReport: report('build'),
     syncHost: async (host, ctx) =>
       dispatch.syncHost({ caller: callerOf(ctx, host.runnerId, host.bootId), host }),
+    hostLogs: async (logged, ctx) =>
+      dispatch.hostLogs({ caller: callerOf(ctx, logged.runnerId, logged.bootId), logged }),
   });
 }
 

@@ -49,6 +49,7 @@ export { ReportingCi } from './report-and-wait.ts';
 export type { CiReportAndWaitParams } from './report-and-wait.ts';
 export { majorText } from './amounts.ts';
 export { isFeatureEnabled } from './features.ts';
+export { nginxLineText } from './nginx-line.ts';
 export { packBundle } from './pack-bundle.ts';
 export * from './gen/index.ts';
 export type { SpaceHandle } from './space.ts';

@@ -9,6 +9,7 @@ export const WEBHOOK_EVENT_TYPES = [
   'budget.forecast',
   'budget.threshold',
   'build.finished',
+  'certificate.failed',
   'cost.anomaly',
   'credit.low',
   'included_time.near',

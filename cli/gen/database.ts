@@ -12,7 +12,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'image', description: 'Image without a tag, which behaves like the official one of the type. Only on machines of the team\'s own. Default: the official one, such as `docker.io/library/postgres`.' },
       { name: 'imageVersion', description: 'Tag of the image. Default: `17` of PostgreSQL, `8.4` of MySQL, `11.4` of MariaDB, `7.4` of Redis, `8.0` of MongoDB.' },
     ],
-    description: 'Gives an environment a database, which its runner brings up at once; the app has it from its next deploy on. The same call again answers the same; one of the same type that was deleted less than 7 days ago is taken back with its content. Before the first deploy this chooses the machine: that of a runner which is in contact, may have the environment\'s builds, brings up databases and hosts the fewest apps. Errors: `validation_failed` (400, the image or its version), `environment_incomplete` (409, it has no deploy target), `host_unavailable` (409, its runner brings up no databases, or none that may deploy it does, or it deploys by Dokku), `database_exists` (409, it has another one), `name_taken` (409, it has a variable of the name that the database needs).',
+    description: 'Gives an environment a database, which its runner brings up at once; the app has it from its next deploy on. The same call again answers the same; one of the same type that was deleted less than 7 days ago is taken back with its content. Before the first deploy this chooses the machine: that of a runner which is in contact, may have the environment\'s builds, brings up databases and hosts the fewest apps. Errors: `validation_failed` (400, the image or its version), `environment_incomplete` (409, it has no deploy target), `host_unavailable` (409, its runner brings up no databases, none that may deploy it does, or it deploys by Dokku), `database_exists` (409, it has another one), `name_taken` (409, it has a variable of the name that the database needs), `limit_reached` (409, 4 in the environment, deleted ones among them).',
     examples: [{ title: 'Give an environment a PostgreSQL of its own', cli: 'database create postgres --env env_01' }],
   },
   delete: {
@@ -20,7 +20,8 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'environmentId' },
     ],
-    description: 'Takes the database from an environment: its runner makes a last backup and stops it. Its content is kept for 7 days after that. One that was never up goes at once, and so does that of a runner that is revoked. Errors: `not_found` (404).',
+    description: 'Takes the database from an environment: its runner makes a last backup and stops it. Its content is kept for 7 days after that; that of a runner that is revoked goes at once, and its machine is left as it is. Errors: `not_found` (404).',
+    destructive: true,
     empty: true,
   },
   get: {

@@ -38,7 +38,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'environmentId' },
     ],
-    description: 'Has the domains of an environment served by HTTPS, those that are added later too: each gets a certificate of its own. Said twice it changes nothing. Errors: `environment_incomplete` (409, no deploy target), `edge_unavailable` (409, the runner serves no names; the message has the flag to start it with).',
+    description: 'Has the domains of an environment served by HTTPS, those that are added later too: each gets a certificate of its own. Said twice it changes nothing. Errors: `environment_incomplete` (409, no deploy target), `edge_unavailable` (409, the runner serves no names, or its Dokku has no plugin for certificates; the message says what its operator does).',
     examples: [{ title: 'Serve the domains of an environment by HTTPS', cli: 'domains enable-ssl env_01' }],
   },
   list: {

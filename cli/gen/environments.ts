@@ -62,6 +62,29 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     description: 'Lists environments of one project, ordered by name, at most 200. Errors: `not_found` (404, the project).',
     columns: ['id', 'name', 'repository', 'branch', 'buildType'],
   },
+  'nginx-logs': {
+    operation: { method: 'GET', path: '/environments/{environmentId}/nginx-logs/{kind}' },
+    positionals: [
+      { name: 'kind', values: ['access', 'error'], description: 'Log, `access` or `error`.' },
+    ],
+    flags: [
+      { name: 'environmentId', required: true },
+      { name: 'after', description: 'Position of an earlier answer: the lines behind it are returned, the oldest first, instead of the newest.' },
+      { name: 'lines', type: 'integer', description: 'Number of lines, 1 to 1,000. Default: 200.' },
+    ],
+    description: 'Returns the newest lines of the access or the error log of an environment\'s reverse proxy, oldest first. Its runner tells them within some 10 seconds, at most 200 of a log in that time; what is told is redacted on the machine: queries are left out, and of a visitor\'s address its network alone is kept. At most 5,000 lines or 1 MiB of each log are held, for 7 days; the whole lines stay on the machine. Errors: `not_found` (404), `edge_unavailable` (409, nothing tells of such lines; the message says what is missing).',
+    examples: [{ title: 'See what the reverse proxy answered last', cli: 'environments nginx-logs access --env env_01' }],
+  },
+  'nginx-minutes': {
+    operation: { method: 'GET', path: '/environments/{environmentId}/nginx-minutes' },
+    positionals: [
+      { name: 'environmentId' },
+    ],
+    flags: [
+      { name: 'minutes', type: 'integer', description: 'Number of minutes up to now, 1 to 1,440. Default: 60.' },
+    ],
+    description: 'Returns the counters of an environment\'s requests by minute, the oldest first. They have all requests that its reverse proxy answered, also those whose lines were left out. A minute without requests is not listed; the newest ones may still grow. They are kept for 14 days. Errors: `not_found` (404), `edge_unavailable` (409, nothing tells of requests; the message says what is missing).',
+  },
   update: {
     operation: { method: 'PATCH', path: '/environments/{environmentId}', body: '*' },
     positionals: [

@@ -280,6 +280,8 @@ export const groups = groupsOf({
       delete: 'Deletes an environment with its variables, build steps and builds',
       get: 'Returns one environment',
       list: 'Lists environments of one project, ordered by name, at most 200',
+      'nginx-logs': 'Returns the newest lines of the access or the error log of an environment\'s reverse proxy, oldest first',
+      'nginx-minutes': 'Returns the counters of an environment\'s requests by minute, the oldest first',
       update: 'Changes the named fields and leaves the others',
     },
     load: () => import('./environments.ts'),
@@ -654,7 +656,7 @@ export const groups = groupsOf({
     summary: 'Variables of environments',
     commands: {
       delete: 'Deletes the variable that has this id',
-      list: 'Lists variables of an environment, ordered by name, at most 500',
+      list: 'Lists variables of an environment, ordered by name, at most 500, and the address of its database (`managed_by`), with the database\'s id',
       set: 'Sets the variable that has this name',
       'set-many': 'Sets many variables by name, all or none',
       update: 'Gives a variable a new name and value',

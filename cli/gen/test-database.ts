@@ -12,7 +12,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'image', description: 'Image without a tag, which behaves like the official one of the type. Only on machines of the team\'s own. Default: the official one, such as `docker.io/library/postgres`.' },
       { name: 'imageVersion', description: 'Tag of the image. Default: `17` of PostgreSQL, `8.4` of MySQL, `11.4` of MariaDB, `7.4` of Redis, `8.0` of MongoDB.' },
     ],
-    description: 'Gives builds of an environment a test database, from the next one on. The same call again answers the same. Errors: `validation_failed` (400, the image or its version), `environment_incomplete` (409, it has no deploy target), `host_unavailable` (409, its runner brings up no databases, or none that may deploy it does, or it deploys by Dokku), `database_exists` (409, it has another one).',
+    description: 'Gives builds of an environment a test database, from the next one on. The same call again answers the same. Errors: `validation_failed` (400, the image or its version), `environment_incomplete` (409, it has no deploy target), `host_unavailable` (409, its runner brings up no databases, or none that may deploy it does), `database_exists` (409, it has another one).',
     examples: [{ title: 'Run tests of builds against a PostgreSQL of their own', cli: 'test-database create postgres --env env_01' }],
   },
   delete: {

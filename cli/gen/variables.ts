@@ -20,7 +20,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'environmentId' },
     ],
-    description: 'Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent. The address of the environment\'s database is among them (`managed_by`), with the database\'s id. Errors: `not_found` (404, the environment).',
+    description: 'Lists variables of an environment, ordered by name, at most 500, and the address of its database (`managed_by`), with the database\'s id. Values of secret ones are absent. Errors: `not_found` (404, the environment).',
     columns: ['id', 'name', 'secret', 'value', 'updatedAt'],
   },
   set: {

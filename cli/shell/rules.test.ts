@@ -44,6 +44,7 @@ const NO_KIND: Readonly<Record<string, string>> = {
 };
 /** Acts beside get, create and delete. */
 const OTHER_VERBS: Readonly<Record<string, string>> = {
+  'database show': 'what stands in the answer of get, in words, and an exit code of how it stands',
   'admin-signing-keys revoke': 'the key stays, and is known to be revoked',
   'artifacts show': 'it tells more than artifacts get',
   'auth status': 'no thing',

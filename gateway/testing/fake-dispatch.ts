@@ -15,6 +15,7 @@ import {
 import {
   EnrollResponseSchema,
   HeartbeatResponseSchema,
+  HostLogsResponseSchema,
   LogsResponseSchema,
   ReportResponseSchema,
   SyncHostResponseSchema,
@@ -143,6 +144,10 @@ export class FakeDispatch {
     appendLogs: async (request) => {
       await this.#enter('appendLogs', request);
       return create(LogsResponseSchema, { nextOffset: 1 });
+    },
+    hostLogs: async (request) => {
+      await this.#enter('hostLogs', request);
+      return create(HostLogsResponseSchema, {});
     },
     syncHost: async (request) => {
       await this.#enter('syncHost', request);

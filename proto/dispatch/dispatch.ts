@@ -8,6 +8,7 @@ import {
   FeaturesAnswerSchema,
   FeaturesAskSchema,
   HeartbeatAskSchema,
+  HostLogsAskSchema,
   KeyAnswerSchema,
   KeyAskSchema,
   PollAnswerSchema,
@@ -19,6 +20,7 @@ import {
   EnrollRequestSchema,
   EnrollResponseSchema,
   HeartbeatResponseSchema,
+  HostLogsResponseSchema,
   LogsResponseSchema,
   ReportResponseSchema,
   SyncHostResponseSchema,
@@ -36,6 +38,7 @@ export const CALLS = {
   heartbeat: { ask: HeartbeatAskSchema, answer: HeartbeatResponseSchema },
   appendLogs: { ask: AppendLogsAskSchema, answer: LogsResponseSchema },
   report: { ask: ReportAskSchema, answer: ReportResponseSchema },
+  hostLogs: { ask: HostLogsAskSchema, answer: HostLogsResponseSchema },
   syncHost: { ask: SyncHostAskSchema, answer: SyncHostResponseSchema },
 } as const;
 

@@ -45,7 +45,7 @@ export interface BuildSettings {
 
 export interface DatabasesOfBuilds {
   tests: TestDatabases;
-  /** Password of a database of an app. */
+  /** Returns the password of a database of an app. */
   passwordOf: (id: string) => string;
 }
 
@@ -157,7 +157,7 @@ async function sweepBuilds(host: BuildHost, log: Log): Promise<void> {
   }
 }
 
-/** What a build may print of its databases: an app that does not come up says what it was given. */
+/** Returns what a build may print of its databases: an app that does not come up says what it was given. */
 function passwordsOf({ tests, passwordOf }: DatabasesOfBuilds, offer: BuildOffer): string[] {
   const { deploy, testDatabase } = offer;
   return [

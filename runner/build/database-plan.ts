@@ -10,7 +10,7 @@ const DIGEST = /^sha256:[0-9a-f]{64}$/;
 export interface DatabasePlan {
   readonly id: string;
   readonly type: DatabaseType;
-  /** With its tag. */
+  /** It has its tag. */
   readonly image: string;
   /** Digest of the image that it was first made of; undefined: not known. */
   readonly digest?: string;

@@ -63,7 +63,7 @@ interface Tools {
 }
 
 /** A database of an app, of a type that this version knows. */
-type Found = DatabaseContainer & { readonly type: keyof typeof KINDS };
+type AppsDatabase = DatabaseContainer & { readonly type: keyof typeof KINDS };
 
 export async function database(io: CommandIo): Promise<number> {
   const [act = 'list', app] = words(io.args);
@@ -95,18 +95,20 @@ export async function database(io: CommandIo): Promise<number> {
   return await (flags.on('check') ? check : restore)(tools, found, resolve(from));
 }
 
-/** What stands before the flags: an act and an app. */
+/** Returns what stands before the flags: an act and an app. */
 function words(args: readonly string[]): readonly string[] {
   const end = args.slice(0, 2).findIndex((word) => word.startsWith('-'));
   return args.slice(0, end === -1 ? 2 : end);
 }
 
-async function ofApps(engine: Engine): Promise<Found[]> {
+async function ofApps(engine: Engine): Promise<AppsDatabase[]> {
   const all = await databaseContainers(engine);
-  return all.filter((each): each is Found => each.environment !== '' && Object.hasOwn(KINDS, each.type));
+  return all.filter(
+    (each): each is AppsDatabase => each.environment !== '' && Object.hasOwn(KINDS, each.type),
+  );
 }
 
-async function find(engine: Engine, app: string | undefined): Promise<Found> {
+async function find(engine: Engine, app: string | undefined): Promise<AppsDatabase> {
   const all = await ofApps(engine);
   const found = all.filter((each) => each.app === app || each.id === app);
   if (found.length === 1 && found[0] !== undefined) return found[0];
@@ -139,7 +141,7 @@ async function list({ io, engine, backups }: Tools): Promise<number> {
   return 0;
 }
 
-async function shell({ io, engine, passwordOf }: Tools, found: Found): Promise<number> {
+async function shell({ io, engine, passwordOf }: Tools, found: AppsDatabase): Promise<number> {
   const terminal = process.stdin.isTTY === true ? ['--tty'] : [];
   const flags = ['--interactive', ...terminal];
   const argv = KINDS[found.type].shell;
@@ -155,7 +157,7 @@ async function shell({ io, engine, passwordOf }: Tools, found: Found): Promise<n
   });
 }
 
-async function backUp({ io, backups, passwordOf }: Tools, found: Found): Promise<boolean> {
+async function backUp({ io, backups, passwordOf }: Tools, found: AppsDatabase): Promise<boolean> {
   const made = await backups.make(found, passwordOf(found.id), true);
   const file = backups.files(found.id).at(-1);
   if (made.state === 'good') io.print(`${file?.path}: ${made.bytes} bytes, sha256 ${made.sha256}\n`);
@@ -163,7 +165,7 @@ async function backUp({ io, backups, passwordOf }: Tools, found: Found): Promise
   return made.state === 'good';
 }
 
-async function restore(tools: Tools, found: Found, from: string): Promise<number> {
+async function restore(tools: Tools, found: AppsDatabase, from: string): Promise<number> {
   const { io, engine, passwordOf } = tools;
   if (!(await backUp(tools, found))) return 1;
   await load(tools, { ...found, password: passwordOf(found.id) }, from);
@@ -176,7 +178,7 @@ async function restore(tools: Tools, found: Found, from: string): Promise<number
 }
 
 /** What is there is not touched: the backup alone is at stake. */
-async function check(tools: Tools, found: Found, from: string): Promise<number> {
+async function check(tools: Tools, found: AppsDatabase, from: string): Promise<number> {
   const { io, engine, passwordOf } = tools;
   const kind = KINDS[found.type];
   const name = `${found.name}-check`;
@@ -206,7 +208,7 @@ async function check(tools: Tools, found: Found, from: string): Promise<number> 
   return 0;
 }
 
-async function ready(engine: Engine, found: Found, password: string): Promise<void> {
+async function ready(engine: Engine, found: AppsDatabase, password: string): Promise<void> {
   await untilReady(engine, found, {
     password,
     withinMs: READY_MS,
@@ -216,7 +218,7 @@ async function ready(engine: Engine, found: Found, password: string): Promise<vo
 
 async function load(
   { engine }: Tools,
-  { password, ...found }: Found & { readonly password: string },
+  { password, ...found }: AppsDatabase & { readonly password: string },
   from: string,
 ): Promise<void> {
   const flags = ['--interactive'];

@@ -5,9 +5,13 @@
  * zero value.
  */
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import type { AppState, MountKind } from '@svc/proto/gen/svc/hosting/v1/hosting_pb.ts';
-import type { BackupState, DatabaseType } from '@svc/proto/gen/svc/databases/v1/databases_pb.ts';
-import type { BuildType } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import type {
+  AppState,
+  BackupState,
+  DatabaseType,
+  MountKind,
+} from '@svc/proto/gen/svc/hosting/v1/hosting_pb.ts';
+import type { BuildType, NginxLogKind } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type * as runner from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 
 type Enums = {
@@ -16,6 +20,7 @@ type Enums = {
   BackupState: typeof BackupState;
   DatabaseType: typeof DatabaseType;
   MountKind: typeof MountKind;
+  NginxLogKind: typeof NginxLogKind;
 } & Pick<
   typeof runner,
   'BuildPhase' | 'LeaseState' | 'LogStream' | 'EndReason' | 'DeployKind' | 'Network' | 'Isolation'
@@ -108,6 +113,9 @@ export type WireObservedDatabase = Wire<runner.ObservedDatabase>;
 export type WireHostMount = Wire<runner.HostMount>;
 export type WireObservedDomain = Wire<runner.ObservedDomain>;
 export type WireObservedApp = Wire<runner.ObservedApp>;
+export type HostLogsRequest = Wire<runner.HostLogsRequest>;
+export type HostLogsReply = Wire<runner.HostLogsResponse>;
+export type WireHostLog = Wire<runner.HostLog>;
 export type WireTombstone = Wire<runner.Tombstone>;
 export type CallRefusal = Wire<runner.CallRefusal>;
 
@@ -133,6 +141,7 @@ export interface Calls {
   'build-logs': { request: LogsRequest; reply: LogsReply };
   'build-report': { request: ReportRequest; reply: ReportReply };
   host: { request: SyncHostRequest; reply: SyncHostReply };
+  'host-logs': { request: HostLogsRequest; reply: HostLogsReply };
 }
 
 /** The calls that belong to each kind of work. */

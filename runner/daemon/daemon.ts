@@ -166,6 +166,7 @@ async function openDisk(options: DaemonOptions, paths: DataPaths) {
     machineBoot,
     sites,
     databases: databases?.machine(),
+    edge: await edgeFacts(settings, { hasSites: sites !== undefined, env: options.env }),
     deployers,
     builds,
     deadBuilds: left.builds,
@@ -292,7 +293,7 @@ async function openParts({
 function factsOf(
   executor: Executor,
   settings: DaemonOptions['settings'],
-  { sites, databases }: Pick<DaemonParts, 'sites' | 'databases'>,
+  { edge, databases }: Pick<Awaited<ReturnType<typeof openDisk>>, 'edge' | 'databases'>,
 ): WireFacts {
   const hosts = executor.buildEngine !== undefined;
   return {
@@ -306,7 +307,7 @@ function factsOf(
         volumes: true,
         mountRoots: [...settings.allowMount],
         databases: databases !== undefined,
-        ...(sites !== undefined && { edge: edgeFacts(settings) }),
+        ...(edge !== undefined && { edge }),
       },
     }),
   };
@@ -333,7 +334,7 @@ function openHost({
     runnerId: config.runnerId,
     dataDir: paths.dataDir,
     engine: buildEngine.engine,
-    dokku: createDokkuHost(env),
+    dokku: createDokkuHost(env, { dataDir: paths.dataDir, log }),
     mounts: deployers.mounts,
     sites,
     databases,

@@ -1,4 +1,7 @@
-/** Which backups stay, when each is due, and what programs of databases are given; real ones are made in daemon-databases.test.ts. */
+/**
+ * Tests which backups stay, when each is due, and what programs of databases are given; real ones are made in
+ * daemon-databases.test.ts.
+ */
 import { describe, expect, it } from 'vitest';
 import { DATABASES } from '@svc/proto/hosting/databases.ts';
 import { readDatabases } from '../build/database-plan.ts';

@@ -1,7 +1,7 @@
 /**
- * Backups of databases, in a folder of this machine. One counts once its program has ended well, it is on the
- * disk, it was read back whole, and it is not much smaller than those before it: until then, and when it
- * fails, nothing that was there is touched.
+ * Makes backups of databases in a folder of this machine. One counts once its program has ended well, it is
+ * on the disk, it was read back whole, and it is not much smaller than those before it: until then, and when
+ * it fails, nothing that was there is touched.
  */
 import { createHash } from 'node:crypto';
 import { spawn } from 'node:child_process';
@@ -62,7 +62,7 @@ export function createBackups(options: BackupsOptions) {
     await writeDurably(recordPath, JSON.stringify(backup === undefined ? rest : { ...rest, [id]: backup }));
   };
   return {
-    /** The newest attempt; undefined before the first one. */
+    /** Returns the newest attempt; undefined before the first one. */
     newest: (id: string): Backup | undefined => recorded()[id],
     files: (id: string): BackupFile[] => filesIn(join(folder, id)),
     /**
@@ -87,7 +87,7 @@ export function createBackups(options: BackupsOptions) {
       await record(database.id, backup).catch(() => undefined);
       return backup;
     },
-    /** All of a database's go. */
+    /** Removes all of a database's. */
     async remove(id: string): Promise<void> {
       await rm(join(folder, id), { recursive: true, force: true });
       if (recorded()[id] !== undefined) await record(id, undefined);
@@ -208,7 +208,7 @@ async function run(
     throw error;
   });
   const [end, use_] = await Promise.allSettled([ended, used]);
-  // Of a disk that is full the program sees a closed pipe alone.
+  // The program sees a closed pipe alone when the disk is full.
   if (use_.status === 'rejected') throw use_.reason as Error;
   if (end.status === 'rejected') throw end.reason as Error;
 }

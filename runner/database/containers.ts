@@ -1,6 +1,7 @@
 /**
- * Containers of databases on this machine. Each has its name of its database, no published port, and a place
- * on the network of its app; labels say whose it is, so that the engine alone suffices to find it.
+ * Runs the containers of databases on this machine. Each is named for its database, and has no published
+ * port and a place on the network of its app; labels say whose it is, so that the engine alone suffices to
+ * find it.
  */
 import type { AppLimits } from '../build/deployer.ts';
 import type { DatabasePlan } from '../build/database-plan.ts';
@@ -185,13 +186,13 @@ export async function startDatabase(engine: Engine, name: string): Promise<void>
   if (started.code !== 0) throw new Error(`it has ended and cannot be started: ${failureText(started)}`);
 }
 
-/** Its data stays. */
+/** Ends its container; the data stays. */
 export async function retireDatabase(engine: Engine, name: string): Promise<void> {
   await runEngine(engine, CALL_MS + STOP_SECONDS * 1_000, 'stop', `--time=${STOP_SECONDS}`, name);
   await removeContainer(engine, name);
 }
 
-/** The arguments and the environment of a program of the database, in its container. */
+/** Makes the arguments and the environment of a program of the database, in its container. */
 export function execCall(
   engine: Engine,
   { name, type }: { readonly name: string; readonly type: DatabasePlan['type'] },

@@ -1,6 +1,6 @@
 /**
- * A real daemon with podman brings up PostgreSQL for an app: reached by its app alone, kept through deploys and
- * the death of its container, backed up, restored, removed when it is told so.
+ * A real daemon with podman brings up PostgreSQL for an app, which alone reaches it. It is kept through
+ * deploys and the death of its container, backed up, restored, and removed when the daemon is told so.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -8,7 +8,7 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { postgresImage } from '../../test/setup/runner/database-image.ts';
+import { postgresImage, startsCounter } from '../../test/setup/runner/database-image.ts';
 import {
   BUILD_MS,
   built,
@@ -35,14 +35,6 @@ import type {
 const bundle = useBundle();
 removeImagesAfterAll();
 const there = (await has('podman')) && (await has('git')) && (await has('postgres'));
-
-/** Each start of the app writes a row, and shows how many there are. */
-const appOn = (image: string) => `FROM ${image}
-USER 1000
-ENTRYPOINT []
-STOPSIGNAL SIGKILL
-CMD ["sh", "-c", "mkdir /tmp/www; until psql \\"$DATABASE_URL\\" -qAtc 'create table if not exists starts (n int); insert into starts values (1); select count(*) from starts' >/tmp/www/index.html 2>/tmp/why; do sleep 0.2; done; exec busybox httpd -f -p 8080 -h /tmp/www"]
-`;
 
 describe.runIf(there)('databases of a machine', { timeout: 300_000 }, () => {
   const app = `data-${randomBytes(4).toString('hex')}`;
@@ -102,7 +94,7 @@ describe.runIf(there)('databases of a machine', { timeout: 300_000 }, () => {
     });
   const deployed = async () => {
     const { cp } = shown(machine());
-    const { source } = await repository({ Dockerfile: appOn(image) });
+    const { source } = await repository({ Dockerfile: startsCounter(image) });
     const databases = [{ ...wanted }];
     const deploy = { kind: 'container', app, containerPort: 8080, environmentId, databases } as const;
     const build = await built(cp, { source, deploy, steps: ['echo "at steps: [$DATABASE_URL]"'] });

@@ -78,7 +78,7 @@ interface Placed {
 export function createDatabases(options: DatabasesOptions) {
   const all = new Databases(options);
   return {
-    /** For apps that are deployed. */
+    /** Apps that are deployed get this. */
     apps: {
       bring: async (environment, app, plans) => await all.bring(environment, app, plans),
       leave: (environment) => all.leave(environment),
@@ -152,7 +152,7 @@ class Databases {
     }
   }
 
-  /** What the app has a database of, on the network of the container that serves the environment now. */
+  /** Reads its databases; each is on the network of the container that serves the environment now. */
   #placed({ environmentId, kind, app, databases = [] }: WireHostApp, hosted: readonly HostedApp[]): Placed[] {
     if (kind !== 'container' || databases.length === 0) return [];
     const plans = readDatabases(databases);
@@ -175,7 +175,7 @@ class Databases {
     return new Map(found.filter(({ runner }) => runner === runnerId).map((each) => [each.id, each]));
   }
 
-  /** One act on a database at a time. Rejects as the act does, which is then the database's problem. */
+  /** Does one act on a database at a time. Rejects as the act does, which is then the database's problem. */
   async #work({ plan: { id }, environment }: Placed, act: () => Promise<void>): Promise<void> {
     const before = this.#working.get(id) ?? Promise.resolve();
     const done = before.catch(() => undefined).then(act);

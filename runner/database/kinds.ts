@@ -1,7 +1,7 @@
 /**
- * What differs from one type of database to another: how its official image is started, and which programs in
- * it answer, dump, read back and restore. A password goes by the environment alone, because lists of
- * processes show arguments to everybody.
+ * Says what differs from one type of database to another: how its official image is started, and which
+ * programs in it answer, dump, read back and restore. A password goes by the environment alone, because lists
+ * of processes show arguments to everybody.
  */
 import type { DatabaseType } from '@svc/proto/hosting/databases.ts';
 
@@ -18,7 +18,7 @@ export interface DatabaseKind {
   env(password: string): Readonly<Record<string, string>>;
   /** Command of the container, in place of its image's; empty: that one. */
   readonly command: readonly string[];
-  /** For data that is gone soon: nothing waits for a disk. */
+  /** The same for data that is gone soon: nothing waits for a disk. */
   readonly testCommand: readonly string[];
   url(password: string, host: string): string;
   /** Variable in which its own programs find the password. */
@@ -113,7 +113,7 @@ export const KINDS: Readonly<Record<DatabaseType, DatabaseKind>> = {
     ready: ['sh', '-c', `[ "$(redis-cli -h ${LOCAL} ping)" = PONG ]`],
     dump: withFile(`redis-cli -h ${LOCAL} --rdb "$f" >&2 && cat "$f"`),
     readBack: withFile('cat >"$f" && redis-check-rdb "$f"'),
-    // The server writes its file when it ends, unless it is told otherwise; it is started again with this one.
+    // The server writes its file when it ends, unless it is told otherwise; it comes back with this one.
     restore: [
       'sh',
       '-c',

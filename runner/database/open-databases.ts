@@ -11,7 +11,7 @@ import { createTestDatabases } from './test-databases.ts';
 
 export interface DatabaseSettings {
   databases: boolean;
-  /** Undefined: below the data folder. */
+  /** It lies below the data folder when it is undefined. */
   backupDir: string | undefined;
   appNetwork: 'contained' | 'open';
   deployLimits: AppLimits;

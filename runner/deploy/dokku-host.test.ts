@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { testContext } from '../../test/setup/runner/build-context.ts';
 import { usePath } from '../../test/setup/runner/programs.ts';
+import { collectedLog } from '../../test/setup/runner/collected-log.ts';
+import { tempDir } from '../../test/setup/runner/temp-dir.ts';
+import type { WireHostApp } from '../control-plane/wire.ts';
 import { changesOfStorage, createDokkuHost } from './dokku-host.ts';
 import { volumeName } from './mounts.ts';
 
@@ -38,12 +41,34 @@ describe('storage of an app of Dokku', () => {
       `case "$1" in config:get) echo env_1;; storage:list) echo ' ${FOLDER}:/srv/uploads';; ps:report) echo true;; esac`,
     );
     usePath(String(context.env['PATH']));
-    const dokku = createDokkuHost(process.env);
+    const dokku = createDokkuHost(process.env, { dataDir: tempDir(), log: collectedLog() });
     expect(await dokku.look('web', 'env_1', [uploads, path])).toEqual({ isRunning: true, has: [uploads] });
     expect(await dokku.look('web', 'env_2', [uploads])).toBeUndefined();
     await dokku.stop('web', 'env_2');
     expect(context.calls('dokku').map(([name]) => name)).not.toContain('ps:stop');
     await dokku.stop('web', 'env_1');
     expect(context.calls('dokku').at(-1)).toEqual(['ps:stop', 'web']);
+  });
+
+  it('has its logs printed by Dokku, those of other environments’ apps by nobody', async () => {
+    const context = await testContext();
+    context.fake('dokku', 'case "$1" in config:get) echo env_1;; esac');
+    usePath(String(context.env['PATH']));
+    const documents = ['env_1', 'env_2'].map((environmentId): WireHostApp => ({
+      environmentId,
+      revision: 1,
+      app: 'web',
+      kind: 'dokku',
+    }));
+    const logs = createDokkuHost(process.env, { dataDir: tempDir(), log: collectedLog() }).logs(() => [
+      ...documents,
+      { ...documents[0]!, kind: 'container' },
+    ]);
+    expect(await logs.take()).toBeUndefined();
+    const asked = context.calls('dokku').filter(([name = '']) => name.startsWith('nginx:'));
+    expect(asked).toEqual([
+      ['nginx:access-logs', 'web'],
+      ['nginx:error-logs', 'web'],
+    ]);
   });
 });

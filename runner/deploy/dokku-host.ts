@@ -1,6 +1,11 @@
 /** Storage, state and end of apps of Dokku go through its own commands. */
 import type { DeployPlan } from '../build/plan.ts';
+import { systemClock } from '@svc/proto/process/clock.ts';
+import type { WireHostApp } from '../control-plane/wire.ts';
 import { failureText, findProgram, runCommand } from '../executor/command.ts';
+import type { Log } from '../platform/log.ts';
+import { createDokkuDomains, hasLetsencrypt, type Dokku } from './dokku-domains.ts';
+import { createDokkuLogs } from './dokku-logs.ts';
 import { volumeName } from './mounts.ts';
 
 const QUICK_MS = 60_000;
@@ -53,15 +58,35 @@ export interface DokkuHost {
     environment: string,
     mounts: readonly Storage[],
   ): Promise<{ readonly isRunning: boolean; readonly has: readonly Storage[] } | undefined>;
+  /** Has Dokku serve the names of an app, and says how they stand. */
+  readonly serve: ReturnType<typeof createDokkuDomains>['serve'];
+  /** Reads what nginx has logged of the apps of these documents that are Dokku's. */
+  logs(documents: () => Iterable<WireHostApp>): ReturnType<typeof createDokkuLogs>;
 }
 
-export function createDokkuHost(env: NodeJS.ProcessEnv): DokkuHost {
-  const dokku = async (...args: string[]) =>
-    await runCommand([findProgram('dokku') ?? 'dokku', ...args], { timeoutMs: QUICK_MS, env });
+const dokkuOf =
+  (env: NodeJS.ProcessEnv): Dokku =>
+  async (args, timeoutMs = QUICK_MS) =>
+    await runCommand([findProgram('dokku') ?? 'dokku', ...args], { timeoutMs, env });
+
+/** Says what the machine's Dokku can do for names; undefined where there is none. */
+export async function readDokku(env: NodeJS.ProcessEnv): Promise<{ getsCertificates: boolean } | undefined> {
+  if (findProgram('dokku') === undefined) return undefined;
+  return { getsCertificates: await hasLetsencrypt(dokkuOf(env)) };
+}
+
+export function createDokkuHost(
+  env: NodeJS.ProcessEnv,
+  { dataDir, log }: { readonly dataDir: string; readonly log: Log },
+): DokkuHost {
+  const call = dokkuOf(env);
+  const dokku = async (...args: readonly string[]) => await call(args);
+  const { serve } = createDokkuDomains({ dokku: call, dataDir, clock: systemClock, log });
   const isOf = async (app: string, environment: string): Promise<boolean> =>
     (await dokku('apps:exists', app)).code === 0 &&
     (await dokku('config:get', app, ENVIRONMENT_VARIABLE)).stdout.trim() === environment;
   return {
+    serve,
     async stop(app, environment) {
       if (!(await isOf(app, environment))) return;
       const stopped = await dokku('ps:stop', app);
@@ -76,5 +101,19 @@ export function createDokkuHost(env: NodeJS.ProcessEnv): DokkuHost {
         has: mounts.filter((mount) => listed.includes(pairOf(environment, mount))),
       };
     },
+    logs: (documents) =>
+      createDokkuLogs(
+        async ({ app, environmentId }) => {
+          if (!(await isOf(app, environmentId))) return undefined;
+          const [access, error] = [
+            await dokku('nginx:access-logs', app),
+            await dokku('nginx:error-logs', app),
+          ];
+          const isRead = access.code === 0 && error.code === 0;
+          return isRead ? { access: access.stdout, error: error.stdout } : undefined;
+        },
+        () => [...documents()].filter(({ kind }) => kind === 'dokku'),
+        systemClock,
+      ),
   };
 }

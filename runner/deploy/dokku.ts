@@ -11,6 +11,7 @@ import { lastLines, type ProcessOptions, type ProcessResult } from '../build/pro
 import { findProgram } from '../executor/command.ts';
 import type { Deployer, DeployRequest } from '../build/deployer.ts';
 import { ownedByAnother } from './app-owner.ts';
+import { CERTIFICATE_VARIABLE, DOMAINS_VARIABLE } from './dokku-domains.ts';
 import { changesOfStorage, ENVIRONMENT_VARIABLE as ENVIRONMENT } from './dokku-host.ts';
 
 const QUICK_MS = 60_000;
@@ -21,6 +22,7 @@ const QUICK_MS = 60_000;
  * no other. An app without the list was deployed by an earlier version: nothing is unset at first.
  */
 const VARIABLES = 'SVC_DEPLOYED_VARIABLES';
+const KEPT = [VARIABLES, ENVIRONMENT, DOMAINS_VARIABLE, CERTIFICATE_VARIABLE];
 
 interface CallOptions {
   stdin?: string;
@@ -55,7 +57,7 @@ export const dokkuDeployer: Deployer = {
         throw new BuildFailed(`dokku ${args[0]} failed: ${lastLines(result, 3)}`, result.code ?? 1);
       return result;
     };
-    const taken = Object.keys(env).find((name) => name === VARIABLES || name === ENVIRONMENT);
+    const taken = Object.keys(env).find((name) => KEPT.includes(name));
     if (taken !== undefined)
       throw new BuildFailed(`variable ${taken} is what deploys to Dokku keep for themselves; rename it`);
     const there = (await dokku(['apps:exists', app])).code === 0;

@@ -6,6 +6,7 @@ import { collect, type CheckContext, type CheckGroup, type CheckResult } from '.
 import { backlog } from './checks/backlog.ts';
 import { cgroups } from './checks/cgroups.ts';
 import { controlPlane } from './checks/control-plane.ts';
+import { databases } from './checks/databases.ts';
 import { dataFolder } from './checks/data-folder.ts';
 import { disk } from './checks/disk.ts';
 import { edge } from './checks/edge.ts';
@@ -30,6 +31,7 @@ const GROUPS: readonly CheckGroup[] = [
   registry,
   tools,
   edge,
+  databases,
   backlog,
 ];
 

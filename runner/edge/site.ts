@@ -48,6 +48,8 @@ export interface CertificateStatus {
   problem?: string;
   /** Text of the authority or the system. */
   detail?: string;
+  /** Tries that failed in a row. */
+  failures?: number;
   /** RFC 3339 time of the next try, or of the renewal. */
   nextAttemptAt?: string;
   notBefore?: string;

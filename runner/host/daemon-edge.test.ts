@@ -133,6 +133,12 @@ describe.runIf(there)('an app under its name', { timeout: 300_000 }, () => {
     expect(second.report, second.output.toString()).toMatchObject({ exitCode: 0 });
     expect((await page()).body).toBe('second\n');
     expect(await deploying.end()).toEqual([]);
+    const line = await waitFor('a line of a visitor', () =>
+      cp.hostLogs
+        .flatMap(({ lines = [] }) => lines)
+        .find(({ host, path }) => host === 'plain.example.com' && path === '/index.html'),
+    );
+    expect(line).toMatchObject({ remote: '127.0.0.0', method: 'GET' });
 
     // The daemon dies while the next one takes its place.
     const dying = load(page);

@@ -42,6 +42,11 @@ describe('what a runner says of its machine', () => {
       dokku: {
         stop: async () => await Promise.resolve(),
         look: async () => await Promise.resolve(undefined),
+        serve: async () => await Promise.resolve([]),
+        logs: () => ({
+          take: async () => await Promise.resolve(undefined),
+          confirm: async () => await Promise.resolve(),
+        }),
       },
       mounts: {
         problemOf: async () => await Promise.resolve(undefined),

@@ -17,6 +17,7 @@ import type { Log } from '../platform/log.ts';
 import { databaseOf } from '@svc/proto/hosting/databases.ts';
 import type { MachineDatabases } from '../database/databases.ts';
 import { bury } from './bury.ts';
+import { createLogTeller } from './tell-logs.ts';
 import { openDocuments, type Documents } from './documents.ts';
 import { observe, observeDokku } from './observe.ts';
 import type { HostSites } from './sites.ts';
@@ -79,10 +80,14 @@ class Host {
   #dokkuAtMs = Number.NEGATIVE_INFINITY;
   #ofDokku: readonly WireObservedApp[] = [];
   #checking: Promise<void> | undefined;
+  readonly #tellLogs: () => Promise<void>;
 
   constructor(options: HostOptions) {
     this.#options = options;
     this.documents = openDocuments(options.dataDir, options.log);
+    const ofDokku = options.dokku.logs(() => this.documents.all.values());
+    const sources = [...(options.sites === undefined ? [] : [options.sites.logs]), ofDokku];
+    this.#tellLogs = createLogTeller({ ...options, sources });
   }
 
   wanted(revision: number): void {
@@ -98,6 +103,7 @@ class Host {
   async #check(): Promise<void> {
     try {
       void this.#options.sites?.tick();
+      void this.#tellLogs();
       await this.#look();
       while (this.#isDue() && (await this.#sync()));
     } catch (error) {

@@ -61,14 +61,15 @@ export async function observe(
 /** Dokku says of its apps whether they run and what they have, and no more. */
 export async function observeDokku(
   documents: readonly WireHostApp[],
-  { look }: Pick<DokkuHost, 'look'>,
+  { look, serve }: Pick<DokkuHost, 'look' | 'serve'>,
 ): Promise<WireObservedApp[]> {
   const seen: WireObservedApp[] = [];
-  for (const { environmentId, revision, kind, app, mounts: wanted = [] } of documents) {
+  for (const { environmentId, revision, kind, app, mounts: wanted = [], domains = [] } of documents) {
     if (kind !== 'dokku') continue;
     const read = readMounts(wanted);
     const found = await look(app, environmentId, 'problem' in read ? [] : read);
     const has = new Set(found?.has.map(({ containerPath }) => containerPath));
+    const names = found && (await serve({ environmentId, app, isRunning: found.isRunning, domains }));
     seen.push({
       environmentId,
       revision,
@@ -76,6 +77,7 @@ export async function observeDokku(
       ...(wanted.length > 0 && {
         mounts: wanted.map(({ id, containerPath = '' }) => ({ id, mounted: has.has(containerPath) })),
       }),
+      ...(names !== undefined && names.length > 0 && { domains: names }),
     });
   }
   return seen;

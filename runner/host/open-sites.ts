@@ -1,4 +1,5 @@
 /** Opens the edge that the operator has switched on. */
+import { readDokku } from '../deploy/dokku-host.ts';
 import { findProgram } from '../executor/command.ts';
 import { openEdge } from '../edge/edge.ts';
 import { errorText } from '../platform/errors.ts';
@@ -64,13 +65,21 @@ export async function openSites(options: SitesOptions): Promise<HostSites | unde
   }
 }
 
-export function edgeFacts(settings: EdgeSettings): NonNullable<NonNullable<WireFacts['host']>['edge']> {
-  return {
-    driver: 'nginx',
-    httpPort: settings.edgeHttpPort,
-    httpsPort: settings.edgeHttpsPort,
-    addresses: [...settings.edgeAddress],
-    acmeDirectory: settings.acmeDirectory,
-    solvers: ['http-01'],
-  };
+type EdgeFacts = NonNullable<NonNullable<WireFacts['host']>['edge']>;
+
+/** Says what leads names to apps of this machine: an edge, or Dokku where it has no other one. */
+export async function edgeFacts(
+  settings: EdgeSettings,
+  { hasSites, env }: { readonly hasSites: boolean; readonly env: NodeJS.ProcessEnv },
+): Promise<EdgeFacts | undefined> {
+  const addresses = [...settings.edgeAddress];
+  const proved = ['http-01'];
+  if (hasSites) {
+    const { edgeHttpPort: httpPort, edgeHttpsPort: httpsPort, acmeDirectory } = settings;
+    return { driver: 'nginx', httpPort, httpsPort, addresses, acmeDirectory, solvers: proved };
+  }
+  const dokku = settings.edge === 'none' ? await readDokku(env) : undefined;
+  if (dokku === undefined) return undefined;
+  const solvers = dokku.getsCertificates ? proved : [];
+  return { driver: 'dokku', httpPort: 80, httpsPort: 443, addresses, acmeDirectory: '', solvers };
 }

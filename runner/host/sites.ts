@@ -6,6 +6,7 @@
 import type { WireHostApp, WireObservedDomain } from '../control-plane/wire.ts';
 import type { HostedApp } from '../deploy/hosted.ts';
 import type { Edge, Site, SiteStatus, Upstream } from '../edge/edge.ts';
+import type { EdgeLogs } from '../edge/logs/edge-logs.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 
@@ -17,6 +18,7 @@ export interface HostSites {
   /** Has the edge serve these documents. What is hosted was seen after `since`. Never rejects. */
   take(documents: readonly WireHostApp[], hosted: readonly HostedApp[], since: number): Promise<void>;
   observed(environmentId: string): WireObservedDomain[];
+  readonly logs: EdgeLogs;
   /** Looks after certificates and after nginx. Never rejects. */
   tick(): Promise<void>;
   stop(): Promise<void>;
@@ -39,6 +41,7 @@ export function createSites(edge: Edge, log: Log): HostSites {
       await edge.drained();
     },
     mark: () => switches,
+    logs: edge.logs,
     async take(documents, hosted, since) {
       if (since === switches)
         for (const { role, environment, address } of hosted) {
@@ -103,7 +106,7 @@ function upstreamOf(address: string): Upstream | undefined {
 const TEXT_MAX = 500;
 
 function observedDomain({ name, dns, certificate, problem }: SiteStatus): WireObservedDomain {
-  const { state, nextAttemptAt, notBefore, notAfter, issuer, serial, detail } = certificate;
+  const { state, failures, nextAttemptAt, notBefore, notAfter, issuer, serial, detail } = certificate;
   const sentence = problem ?? [certificate.problem, detail].filter((each) => each !== undefined).join(' ');
   return {
     name,
@@ -111,6 +114,7 @@ function observedDomain({ name, dns, certificate, problem }: SiteStatus): WireOb
     dnsExpected: dns.expected.slice(0, 16),
     dnsSeen: dns.seen.slice(0, 16),
     certificateState: state,
+    ...(failures !== undefined && { certificateFailures: failures }),
     ...(sentence !== '' && { problem: sentence.slice(0, TEXT_MAX) }),
     ...(nextAttemptAt !== undefined && { nextAttemptAt }),
     ...(notBefore !== undefined && { notBefore }),

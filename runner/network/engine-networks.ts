@@ -45,7 +45,7 @@ export async function listNetworks(engine: Engine, runnerId: string): Promise<En
   });
 }
 
-/** The last address of a network: its database has it, and engines give it to others last. */
+/** Returns the last address of a network: its database has it, and engines give it to others last. */
 export function databaseAddress({ subnet }: Pick<EngineNetwork, 'subnet'>): string {
   const [first = ''] = subnet.split('/');
   return first.replace(/\d+$/, (last) => String(Number(last) + SUBNET_SIZE - 2));

@@ -68,6 +68,34 @@ export class Environments {
   delete(environmentId: string, options?: CallOptions): ApiPromise<void> {
     return this.#client.call({ method: 'DELETE', path: '/environments/{environmentId}' }, { environmentId }, options);
   }
+
+  /**
+   * Returns the newest lines of the access or the error log of an environment's reverse proxy, oldest first.
+   * Its runner tells them within some 10 seconds, at most 200 of a log in that time; what is told is redacted
+   * on the machine: queries are left out, and of a visitor's address its network alone is kept. At most 5,000
+   * lines or 1 MiB of each log are held, for 7 days; the whole lines stay on the machine. Errors: `not_found`
+   * (404), `edge_unavailable` (409, nothing tells of such lines; the message says what is missing).
+   *
+   * Needs: scope `project:read`.
+   *
+   * @example See what the reverse proxy answered last
+   * await sdk.environments.nginxLogs('env_01', 'access');
+   */
+  nginxLogs(environmentId: string, kind: NginxLogKind, params?: EnvironmentsNginxLogsParams & CallOptions, options?: CallOptions): ApiPromise<EnvironmentsNginxLogsResponse> {
+    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/nginx-logs/{kind}', fields: ['environmentId', 'kind', 'lines', 'after'] }, ...withParams({ environmentId, kind }, params, options));
+  }
+
+  /**
+   * Returns the counters of an environment's requests by minute, the oldest first. They have all requests
+   * that its reverse proxy answered, also those whose lines were left out. A minute without requests is not
+   * listed; the newest ones may still grow. They are kept for 14 days. Errors: `not_found` (404),
+   * `edge_unavailable` (409, nothing tells of requests; the message says what is missing).
+   *
+   * Needs: scope `project:read`.
+   */
+  nginxMinutes(environmentId: string, params?: EnvironmentsNginxMinutesParams & CallOptions, options?: CallOptions): ApiPromise<EnvironmentsNginxMinutesResponse> {
+    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/nginx-minutes', fields: ['environmentId', 'minutes'] }, ...withParams({ environmentId }, params, options));
+  }
 }
 
 /** Parameters of `environments.create`. */
@@ -184,6 +212,22 @@ export interface EnvironmentsUpdateParams {
   tags?: boolean;
 }
 
+/** Parameters of `environments.nginxLogs`. */
+export interface EnvironmentsNginxLogsParams {
+  /** Number of lines, 1 to 1,000. Default: 200. */
+  lines?: number;
+  /**
+   * Position of an earlier answer: the lines behind it are returned, the oldest first, instead of the newest.
+   */
+  after?: string;
+}
+
+/** Parameters of `environments.nginxMinutes`. */
+export interface EnvironmentsNginxMinutesParams {
+  /** Number of minutes up to now, 1 to 1,440. Default: 60. */
+  minutes?: number;
+}
+
 /**
  * Way in which a build of the environment is made.
  *
@@ -295,6 +339,31 @@ export interface Environment {
   readonly notice?: string;
 }
 
+/** Lines of a log. */
+export interface EnvironmentsNginxLogsResponse {
+  /** Lines in the order in which the proxy wrote them. */
+  readonly lines: readonly NginxLogLine[];
+  /**
+   * Number of lines that are not among them although they belong there: they were too many, could not be
+   * read, or are held no more.
+   */
+  readonly dropped: number;
+  /** Time of the first line; absent where there is none. */
+  readonly from?: string;
+  /** Time of the last line; absent where there is none. */
+  readonly to?: string;
+  /** Program that wrote them, `nginx` of the runner or `dokku`. */
+  readonly source: string;
+  /** Position behind the last line. As many lines as were asked for say that there may be more. */
+  readonly position: string;
+}
+
+/** Counters of requests by minute. */
+export interface EnvironmentsNginxMinutesResponse {
+  /** Minutes with requests, the oldest first. */
+  readonly minutes: readonly NginxMinute[];
+}
+
 /**
  * Credentials for reading the repository. They are stored encrypted, given to the runner of a build and never
  * shown again. With all fields absent none are held.
@@ -308,6 +377,65 @@ export interface GitCredentials {
   sshKey?: string;
   /** Lines of known_hosts that the SSH host must match. */
   knownHosts?: string;
+}
+
+/**
+ * Log of a reverse proxy.
+ *
+ * - `access`: Has a line for each request that was answered.
+ * - `error`: Has what the proxy says of requests that it could not answer well.
+ */
+export type NginxLogKind = 'access' | 'error';
+
+/**
+ * One line. A line of the access log has all fields from `remote` to `user_agent`, one of the error log
+ * `level` and `text`.
+ */
+export interface NginxLogLine {
+  /** Time at which it was written: in the access log, when the answer was complete. */
+  readonly at: string;
+  /** Network of the visitor: the first 24 bits of an IPv4 address, 48 of an IPv6 address. */
+  readonly remote?: string;
+  /** Method of the request. */
+  readonly method?: string;
+  /** Host name that was asked for. */
+  readonly host?: string;
+  /** Path that was asked for; `?…` stands for a query. */
+  readonly path?: string;
+  /** HTTP status of the answer. */
+  readonly status?: number;
+  /** Length of the answer's body in bytes. */
+  readonly bytes?: number;
+  /** Time from the first byte of the request to the last byte of the answer, in milliseconds. */
+  readonly durationMs?: number;
+  /** Program that asked, as it says itself. */
+  readonly userAgent?: string;
+  /** Severity, such as `error` or `warn`. */
+  readonly level?: string;
+  /** Text of the proxy. */
+  readonly text?: string;
+}
+
+/** Requests that were answered in one minute. */
+export interface NginxMinute {
+  /** Time at which the minute begins. */
+  readonly minute: string;
+  /** Number of requests. */
+  readonly requests: number;
+  /** Number of answers with a status of 200 to 299. */
+  readonly s2xx: number;
+  /** Number of answers with a status of 300 to 399. */
+  readonly s3xx: number;
+  /** Number of answers with a status of 400 to 499. */
+  readonly s4xx: number;
+  /** Number of answers with a status of 500 to 599. */
+  readonly s5xx: number;
+  /** Time within which half of the requests were answered, in milliseconds. */
+  readonly p50Ms: number;
+  /** Time within which 95 of 100 requests were answered, in milliseconds. */
+  readonly p95Ms: number;
+  /** Length of the answers' bodies in bytes. */
+  readonly bytes: number;
 }
 
 /**

@@ -37,6 +37,41 @@ export class Hosting {
  */
 export type AppState = 'running' | 'ended' | 'paused' | 'absent';
 
+/** Backup of a database. Its bytes stay on the machine of the database. */
+export interface Backup {
+  /** Time at which it was begun. */
+  readonly at: string;
+  /** State. */
+  readonly state: BackupState;
+  /** Reason for which it failed, in one sentence; empty: it did not. */
+  readonly problem: string;
+  /** Length in bytes of the newest good one; 0: there is none. */
+  readonly bytes: number;
+  /** SHA-256 of the newest good one in hexadecimal digits; empty: there is none. */
+  readonly sha256: string;
+  /** Time at which the newest good one was begun; absent: there is none. */
+  readonly goodAt?: string;
+}
+
+/**
+ * State of a backup.
+ *
+ * - `good`: It was written whole and read back.
+ * - `failed`: It failed: `problem` says why. Earlier ones are kept.
+ */
+export type BackupState = 'good' | 'failed';
+
+/**
+ * Type of a database.
+ *
+ * - `postgres`: PostgreSQL.
+ * - `mysql`: MySQL.
+ * - `mariadb`: MariaDB.
+ * - `redis`: Redis.
+ * - `mongodb`: MongoDB.
+ */
+export type DatabaseType = 'postgres' | 'mysql' | 'mariadb' | 'redis' | 'mongodb';
+
 /** Says where an environment is deployed. */
 export interface HostedApp {
   /** Environment that is deployed. */

@@ -129,11 +129,11 @@ export type { CiConnection, CiCreateConnectionParams, CiDelivery, CiDeliveryStat
 export type { Edge, EndReason, HostFacts, Isolation, Limits, LogStream, Network, Role, Scope, SelfDiagnostics } from './common.ts';
 export type { ComplianceExportParams, ComplianceListPageParams, ComplianceListParams, ComplianceListResponse, ComplianceMarkLegalReviewedParams, CompliancePackage, CompliancePackageState, CompliancePart } from './compliance.ts';
 export type { CheckoutKind, CheckoutSession, CostAnomaly, CostContributor, CostContributorKind, CostDay, CostDifference, CostExportDetail, CostForecast, CostPart, CostSummary, CostUsage, CostsCreateCreditCheckoutParams, CostsCreditBalanceResponse, CostsExportCsvParams, CostsExportJsonParams, CostsListCreditLedgerPageParams, CostsListCreditLedgerParams, CostsListCreditLedgerResponse, CostsSummaryParams, CostsVerifyResponse, CreditBlock, CreditEntry, CreditKind, ForecastMethod, Receipt, ReceiptLine } from './costs.ts';
-export type { Backup, BackupState, DatabaseCreateParams, DatabaseState, DatabaseType, HostedDatabase } from './database.ts';
+export type { DatabaseCreateParams, DatabaseState, HostedDatabase } from './database.ts';
 export type { CertificateState, DnsState, Domain, DomainCertificate, DomainDns, DomainState, DomainsDisableSslResponse, DomainsEnableSslResponse } from './domains.ts';
-export type { BuildType, Deploy, DeployMethod, Environment, EnvironmentsCreateParams, EnvironmentsUpdateParams, GitCredentials, WorkSelector, WorkSelectorInput } from './environments.ts';
+export type { BuildType, Deploy, DeployMethod, Environment, EnvironmentsCreateParams, EnvironmentsNginxLogsParams, EnvironmentsNginxLogsResponse, EnvironmentsNginxMinutesParams, EnvironmentsNginxMinutesResponse, EnvironmentsUpdateParams, GitCredentials, NginxLogKind, NginxLogLine, NginxMinute, WorkSelector, WorkSelectorInput } from './environments.ts';
 export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, GraphNode, NodeKind } from './graph.ts';
-export type { AppState, HostedApp, MountKind, Observed } from './hosting.ts';
+export type { AppState, Backup, BackupState, DatabaseType, HostedApp, MountKind, Observed } from './hosting.ts';
 export type { Incident, IncidentSeverity, IncidentState, IncidentsListPageParams, IncidentsListParams, IncidentsListResponse } from './incidents.ts';
 export type { JsonValue } from './json.ts';
 export type { MaintenanceListTasksPageParams, MaintenanceListTasksParams, MaintenanceListTasksResponse, MaintenanceSettings, MaintenanceTask, MaintenanceTaskState, MaintenanceTriggerRunParams, MaintenanceUpdateSettingsParams, MaintenanceWaiting, MaintenanceWaitingCode } from './maintenance.ts';

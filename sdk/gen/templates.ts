@@ -2,7 +2,7 @@
 import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/client.ts';
 import type { Build } from './builds.ts';
 import type { BuildType, Environment } from './environments.ts';
-import type { DatabaseType } from './database.ts';
+import type { DatabaseType } from './hosting.ts';
 import { withParams } from '../core/params.ts';
 
 /**

@@ -16,9 +16,9 @@ export class Variables {
   }
 
   /**
-   * Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent. The
-   * address of the environment's database is among them (`managed_by`), with the database's id. Errors:
-   * `not_found` (404, the environment).
+   * Lists variables of an environment, ordered by name, at most 500, and the address of its database
+   * (`managed_by`), with the database's id. Values of secret ones are absent. Errors: `not_found` (404, the
+   * environment).
    *
    * Needs: scope `project:read`.
    */

@@ -3,6 +3,7 @@ import type { Area } from '../kit/feature.ts';
 import { buildStepsFeature } from './buildsteps/index.ts';
 import { databasesFeature } from './databases/index.ts';
 import { domainsFeature } from './domains/index.ts';
+import { edgeLogsFeature } from './edgelogs/index.ts';
 import { environmentsFeature } from './environments/index.ts';
 import { hostingFeature } from './hosting/index.ts';
 import { projectsFeature } from './projects/index.ts';
@@ -23,6 +24,7 @@ export const apps: Area = {
     databasesFeature,
     repositoriesFeature,
     domainsFeature,
+    edgeLogsFeature,
     templatesFeature,
   ],
 };

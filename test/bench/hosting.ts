@@ -1,7 +1,8 @@
 /**
  * This benchmark is about what runners host, over the real doors: what a runner asks when one of its 200 apps
  * has changed beside one read by its key, a heartbeat of a runner that hosts 200 apps beside one that hosts
- * none, and a search in 10,000 repositories beside a list of projects. Calls are made in turn, one at a time.
+ * none, a search in 10,000 repositories beside a list of projects, and the newest lines of an access log that
+ * is full. Calls are made in turn, one at a time.
  */
 import { performance } from 'node:perf_hooks';
 import { createSvcSDK } from '@svc/sdk';
@@ -14,11 +15,29 @@ const APPS = 200;
 const REPOSITORIES = 10_000;
 const CALLS = 400;
 const WARM_UP = 50;
+/** They fill the ring of a log. */
+const LOG_CALLS = 30;
+const LOG_LINES = Array.from({ length: 200 }, (_, n) => ({
+  at: '2026-01-02T03:04:05.678Z',
+  remote: '203.0.113.0',
+  method: 'GET',
+  host: 'app.acme.dev',
+  path: `/products/${n}?…`,
+  status: 200,
+  bytes: 1_234,
+  durationMs: 12,
+  userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+}));
 
 async function timed(call: () => PromiseLike<unknown>): Promise<number> {
   const began = performance.now();
   await call();
   return performance.now() - began;
+}
+
+async function isAnswered(call: Promise<{ status: number }>): Promise<void> {
+  const { status } = await call;
+  if (status !== 200) throw new Error(`a call of a runner was answered ${status}`);
 }
 
 /** Times of calls that are made in turn, in milliseconds. */
@@ -58,12 +77,15 @@ export async function run(): Promise<Figure[]> {
     await owner`
       insert into forge_repositories (team_id, source, key, host, path, forge, seen_at)
       select ${teamId}, 'bench', 'github.com/acme/web-' || n, 'github.com', 'acme/web-' || n, 'github', now() from generate_series(1, ${REPOSITORIES}::int) n`;
+    await owner`update runners set host = '{"edge": {"driver": "nginx"}}' where id = ${hosting.runnerId}`;
+    for (let seq = 1; seq <= LOG_CALLS; seq += 1)
+      await isAnswered(
+        hosting.call('host-logs', {
+          logs: [{ environmentId: 'env_bench1', kind: 'access', seq, lines: LOG_LINES }],
+        }),
+      );
     await owner`analyze`;
     const have = Object.fromEntries(Array.from({ length: APPS }, (_, n) => [`env_bench${n + 1}`, 1]));
-    const isAnswered = async (call: Promise<{ status: number }>): Promise<void> => {
-      const { status } = await call;
-      if (status !== 200) throw new Error(`a call of a runner was answered ${status}`);
-    };
     const times = await inTurn({
       read: async () => await sdk.projects.get(project.id),
       // Each time another one is lacking, as after a change.
@@ -71,6 +93,7 @@ export async function run(): Promise<Figure[]> {
         await isAnswered(hosting.call('host', { have: { ...have, [`env_bench${(n % APPS) + 1}`]: 0 } })),
       beat: async () => await isAnswered(hosting.call('heartbeat', {})),
       idleBeat: async () => await isAnswered(idle.call('heartbeat', {})),
+      logs: async () => await sdk.environments.nginxLogs('env_bench1', 'access'),
       projects: async () => await sdk.projects.listPage({ limit: 50 }),
       repositories: async (n) => await sdk.repositories.list({ teamId, q: `web-${n % 1_000}` }),
     });
@@ -101,6 +124,15 @@ export async function run(): Promise<Figure[]> {
         unit: 'ms',
         reference: 'a list of projects',
         referenceValue: of.p95('projects'),
+        target: '≤ 3 ×',
+        pass: (_, ratio) => ratio <= 3,
+      }),
+      figure({
+        name: 'nginxLogs with a full ring, p95',
+        value: of.p95('logs'),
+        unit: 'ms',
+        reference: 'GET of a project',
+        referenceValue: of.p95('read'),
         target: '≤ 3 ×',
         pass: (_, ratio) => ratio <= 3,
       }),

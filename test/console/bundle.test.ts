@@ -16,6 +16,7 @@ const PAGES = [
   'features-page',
   'home',
   'ledger-page',
+  'logs-page',
   'policy-page',
   'releases-page',
   'run-page',

@@ -21,6 +21,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
     'runner.buildReport',
     'runner.enroll',
     'runner.heartbeat',
+    'runner.hostLogs',
     'runner.logs',
     'runner.logsOfMany',
     'runner.poll',

@@ -7,6 +7,7 @@ import type { Entry } from '../../server/console/spec.ts';
 import type { Console, OwnConsole } from './console.ts';
 import type { Shoot } from './screenshots-fleet.ts';
 import { playReleases, type Scene } from './screenshots-releases.ts';
+import { seedLogs } from './seed-logs.ts';
 
 /** Gives the team of the releases one of everything that people make by hand. */
 export async function furnish(console_: Console): Promise<Scene> {
@@ -75,7 +76,7 @@ async function deploy(
     acmeDirectory: '',
     solvers: ['http-01'],
   };
-  const host = { edge, mountRoots: ['/srv/data'], databases: false, volumes: true };
+  const host = { edge, mountRoots: ['/srv/data'], databases: true, volumes: true };
   await db.sql`update runners set host = ${db.sql.json(host)} where id = ${runner?.id ?? ''}`;
   await sdk.environments.update(environmentId, { deploy: { kind: 'container', app: 'shop-web' } });
   const observed = {
@@ -90,9 +91,15 @@ async function deploy(
   const uploads = await sdk.storage.create(environmentId, 'uploads', '/srv/uploads');
   await db.sql`update storage_mounts set state = 'mounted', mounted_at = now() where id = ${uploads.id}`;
   await sdk.storage.create(environmentId, '/srv/data/shop', '/data');
+  const { id: database } = await sdk.database.create(environmentId, 'postgres');
+  const goodAt = new Date(Date.now() - 5 * 3_600_000).toISOString();
+  const backup = { at: goodAt, goodAt, state: 'good', bytes: 48_113_900, sha256: '7'.repeat(64) };
+  await db.sql`update databases set state = 'ready', digest = 'sha256:', backup = ${db.sql.json(backup)} where id = ${database}`;
+  await sdk.testDatabase.create(environmentId, 'postgres');
   await sdk.domains.create(environmentId, 'shop.acme.dev');
   await sdk.domains.create(environmentId, 'www.acme.dev');
   await sdk.domains.enableSsl(environmentId);
+  await seedLogs(db.sql, { environmentId, teamId });
 }
 
 async function settled(page: Page): Promise<void> {
@@ -132,6 +139,12 @@ export async function shootPages(
     await settled(page);
     await shootIt(page, `page-${entry.key}-one`);
   }
+  await own.page.goto(`${bases.environment}/database`);
+  await settled(own.page);
+  await shootIt(own.page, 'page-environment-database');
+  await own.page.goto(`${bases.environment}/logs`);
+  await own.page.getByText('GET shop.acme.dev').first().waitFor();
+  await shootIt(own.page, 'page-environment-logs');
   await own.close();
   await staff.close();
 }

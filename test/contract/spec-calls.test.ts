@@ -174,6 +174,7 @@ describe.runIf(await has('postgres'))('the operations of SPEC 4.6', () => {
     expect(await sdk.domains.list(own)).toEqual([domain]);
     expect(await sdk.domains.enableSsl(own)).toEqual({ domains: [{ ...domain, ssl: true }] });
     expect(await refused(sdk.domains.enableSsl(environmentId))).toBe('409 environment_incomplete');
+    expect(await refused(sdk.environments.nginxLogs(own, 'access'))).toBe('409 edge_unavailable');
     await sdk.domains.delete(own, domain.id);
     expect(await sdk.domains.list(own)).toEqual([]);
   });

@@ -129,7 +129,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string) {
   await sql`
     insert into host_apps (environment_id, team_id, runner_id, kind, app, container_port)
     values (${hosted.id}, ${team.id}, ${runnerId}, 'container', 'matrix', 8080)`;
-  await sql`update runners set host = '{"volumes": true, "databases": true, "mountRoots": []}' where id = ${runnerId}`;
+  await sql`update runners set host = '{"volumes": true, "databases": true, "mountRoots": [], "edge": {"driver": "nginx"}}' where id = ${runnerId}`;
   const mount = await sdk.storage.create(hosted.id, 'matrix', '/srv/matrix');
   await sdk.database.create(hosted.id, 'postgres');
   await sdk.testDatabase.create(hosted.id, 'postgres');

@@ -47,6 +47,7 @@ async function problemOfSvc(args: readonly string[], complete: boolean): Promise
 }
 
 const RUNNER_COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  database: async () => (await import('../../runner/commands/database.ts')).database,
   doctor: async () => (await import('../../runner/commands/doctor.ts')).doctor,
   enroll: async () => (await import('../../runner/commands/enroll.ts')).enroll,
   hosting: async () => (await import('../../runner/commands/hosting.ts')).hosting,
@@ -55,13 +56,20 @@ const RUNNER_COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   status: async () => (await import('../../runner/commands/status.ts')).status,
 };
 
+/** First words of commands; an app's name may follow. */
+const WORDS: Readonly<Record<string, readonly string[]>> = {
+  database: ['list', 'shell', 'backup', 'restore'],
+  service: ['print', 'install'],
+};
+
 async function problemOfRunner(args: readonly string[], complete: boolean): Promise<string | undefined> {
   const [name, ...rest] = args;
   if (name === undefined) return complete ? 'svc-runner needs a command' : undefined;
   const load = Object.hasOwn(RUNNER_COMMANDS, name) ? RUNNER_COMMANDS[name] : undefined;
   if (load === undefined && !name.startsWith('-')) return `unknown command "svc-runner ${name}"`;
   if (load === undefined) return await problemOfAnyCommand(args);
-  const flags = rest[0] === 'print' || rest[0] === 'install' ? rest.slice(1) : rest;
+  const known = WORDS[name]?.includes(rest[0] ?? '') === true;
+  const flags = known ? rest.slice(1).filter((word, at) => at > 0 || word.startsWith('-')) : rest;
   parseFlags(await flagsOf(await load()), flags, {});
   return undefined;
 }

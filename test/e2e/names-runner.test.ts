@@ -89,6 +89,14 @@ describe.runIf(there)('a name of an app', { timeout: 300_000 }, () => {
     const page = await place.getTls(NAME, await pebble.root(), '/index.html');
     expect(page).toMatchObject({ status: 200, body: 'hello from the build\n' });
     expect((await place.get(NAME)).status).toBe(308);
+    const { lines } = await waitFor('its line', async () => await sdk.environments.nginxLogs(id, 'access'), {
+      holds: (told) => told.lines.some(({ path }) => path === '/index.html'),
+      withinMs: WITHIN_MS,
+    });
+    const served = { host: NAME, remote: '127.0.0.0', method: 'GET', path: '/index.html', status: 200 };
+    expect(lines).toContainEqual(expect.objectContaining(served));
+    const { minutes } = await sdk.environments.nginxMinutes(id);
+    expect(minutes.reduce((sum, { s2xx }) => sum + s2xx, 0)).toBeGreaterThan(0);
     expect((await place.get('other.acme.dev')).status).toBe(421);
     expect(await place.shown('other.acme.dev')).toBeUndefined();
 

@@ -253,7 +253,7 @@ describe.runIf(shared)('an authority that refuses', () => {
     let { edge } = first;
     await edge.apply([withTls(siteOf('one', one, 'a8.example.com'))]);
     front.answerBy(({ path }) => (path === '/order-plz' ? refused('caa') : undefined));
-    for (const minutes of [15, 60, 180, 720, 1_440, 1_440]) {
+    for (const [before, minutes] of [15, 60, 180, 720, 1_440, 1_440].entries()) {
       const orders = front.orders();
       await edge.tick();
       expect(front.orders()).toBeGreaterThan(orders);
@@ -262,6 +262,7 @@ describe.runIf(shared)('an authority that refuses', () => {
         problem:
           'a CAA record forbids this authority to issue for a8.example.com: allow it there or remove the record',
         detail: 'no: caa',
+        failures: before + 1,
         nextAttemptAt: new Date(clock.now().getTime() + minutes * 60_000).toISOString(),
       });
       clock.advance(minutes * 60_000 - 1);

@@ -39,6 +39,7 @@ export function statusOf(known: Known, moment: Moment): CertificateStatus {
     state,
     ...(problem !== undefined && { problem }),
     ...(detail !== '' && { detail }),
+    ...(record.failures > 0 && { failures: record.failures }),
     ...(nextMs !== undefined && !moment.isTrying && { nextAttemptAt: inText(nextMs) }),
     ...(certificate !== undefined && {
       notBefore: inText(certificate.notBeforeMs),

@@ -8,19 +8,28 @@ import { join } from 'node:path';
 import type { Clock } from '@svc/proto/process/clock.ts';
 import { readIfThere, writeDurably } from '../../disk/durable-file.ts';
 import type { Site } from '../site.ts';
-import { readAccess, readError, type AccessLine, type ErrorLine, type Read } from './line.ts';
+import {
+  readAccess,
+  readError,
+  type AccessLine,
+  type CommonLine,
+  type ErrorLine,
+  type Read,
+} from './line.ts';
 import { countMinutes, type Minute, type OpenMinutes } from './minutes.ts';
-import { KINDS, FILES, rotateLogs, type Ends, type LogKind } from './rotate.ts';
+import { KINDS, FILES, isOverfull, rotateLogs, type Ends, type LogKind } from './rotate.ts';
 import { tail } from './tail.ts';
 
 const READ_BYTES_MAX = 16 * 1_048_576;
 export const LINES_MAX = 200;
 const WINDOW_MS = 10_000;
 
+export type { LogKind } from './rotate.ts';
+
 export interface LogBatch {
   environmentId: string;
   kind: LogKind;
-  lines: Array<AccessLine | ErrorLine>;
+  lines: Array<AccessLine | CommonLine | ErrorLine>;
   /** Lines that were left out, because they were too many or cannot be read. */
   dropped: number;
   /** Minutes that have grown; empty for errors. */
@@ -64,15 +73,23 @@ interface Journal {
 export async function openEdgeLogs(options: EdgeLogsOptions): Promise<EdgeLogs> {
   const path = join(options.dir, '..', 'logs.json');
   const dir = join(options.dir, 'logs');
-  let journal = parsed(readIfThere(path));
+  let journal = parsed(readIfThere(path), options.clock);
   let pending: { shipment: LogShipment; next: Journal } | undefined;
   const limit = createLimit(options.clock);
   const save = async (next: Journal) => {
     await writeDurably(path, JSON.stringify(next));
     journal = next;
   };
-  /** Lines that were taken end at a place in a file, which stays where it is until they are confirmed. */
+  /**
+   * Lines that were taken end at a place in a file, which stays where it is until they are confirmed. They
+   * are given up where files would fill the disk meanwhile.
+   */
   const rotate = async (): Promise<void> => {
+    const { seq, ends, minutes, taken } = journal;
+    if (taken !== undefined && (await isOverfull({ ...options, dir }))) {
+      await save({ seq: seq + 1, ends: { ...ends, ...taken }, minutes });
+      pending = undefined;
+    }
     if (journal.taken === undefined)
       journal = { ...journal, ends: await rotateLogs({ ...options, dir }, journal.ends) };
   };
@@ -177,8 +194,9 @@ function createLimit(clock: Clock) {
   };
 }
 
-function parsed(text: string | undefined): Journal {
-  const fresh: Journal = { seq: 0, ends: {}, minutes: {} };
+/** Numbers of a journal that was lost are not given again: there is at most one shipment a second. */
+function parsed(text: string | undefined, clock: Clock): Journal {
+  const fresh: Journal = { seq: Math.floor(clock.now().getTime() / 1_000), ends: {}, minutes: {} };
   try {
     const journal = JSON.parse(text ?? '{}') as Partial<Journal>;
     return typeof journal.seq === 'number' ? { ...fresh, ...journal } : fresh;

@@ -3,18 +3,22 @@
  */
 import { networkOf, printable, redactedError, withoutQuery } from './redact.ts';
 
-export interface AccessLine {
+/** A request, as every nginx logs it. */
+export interface CommonLine {
   /** RFC 3339 time at which the answer was complete. */
   at: string;
   /** Network of the visitor. */
   remote: string;
   method: string;
-  host: string;
   path: string;
   status: number;
   bytes: number;
-  durationMs: number;
   userAgent: string;
+}
+
+export interface AccessLine extends CommonLine {
+  host: string;
+  durationMs: number;
 }
 
 export interface ErrorLine {
@@ -29,10 +33,10 @@ export interface Read<Line> {
   line?: Line;
 }
 
-const METHOD_CHARS_MAX = 32;
+export const METHOD_CHARS_MAX = 32;
 const HOST_CHARS_MAX = 253;
-const AGENT_CHARS_MAX = 256;
-const ERROR_CHARS_MAX = 1_000;
+export const AGENT_CHARS_MAX = 256;
+export const ERROR_CHARS_MAX = 1_000;
 /** The format puts it first, so that it is known of lines that are cut. */
 const ENVIRONMENT = /^\{"env":"([A-Za-z0-9_-]{1,64})"/;
 
@@ -63,7 +67,8 @@ export function readAccess(bytes: Buffer): Read<AccessLine> | undefined {
   }
 }
 
-const ERROR = /^(\d{4})\/(\d\d)\/(\d\d) (\d\d:\d\d:\d\d) \[(\w+)\] \d+#\d+: (?:\*\d+ )?(.*)$/s;
+/** Its groups are those of the time, the level and the text. */
+export const ERROR = /^(\d{4})\/(\d\d)\/(\d\d) (\d\d:\d\d:\d\d) \[(\w+)\] \d+#\d+: (?:\*\d+ )?(.*)$/s;
 const SERVER = /, client: [^,\s]+, server: ([^,\s]*)/g;
 
 export function readError(

@@ -212,6 +212,22 @@ describe('access logs', () => {
     expect(paths(await logs.take())).toEqual(['/2']);
   });
 
+  it('are given up, and rotated, where nobody answers while they grow', async () => {
+    const { log, open, reopened } = rig();
+    const logs = await open();
+    const large = lineOf({ env: '', path: `/${'x'.repeat(50_000)}` }).repeat(41);
+    writeFileSync(log, lineOf({ path: '/1' }));
+    const taken = await logs.take();
+    appendFileSync(log, large);
+    await logs.rotate();
+    expect([reopened(), (await logs.take())?.seq]).toEqual([0, taken!.seq]);
+    appendFileSync(log, large + lineOf({ path: '/2' }));
+    await logs.rotate();
+    expect(reopened()).toBe(1);
+    const next = await logs.take();
+    expect([next!.seq, paths(next)]).toEqual([taken!.seq + 1, ['/2']]);
+  });
+
   it('are rotated, and no line is lost that nginx writes before it has new files', async () => {
     const { dir, log, open, reopened } = rig();
     const logs = await open();

@@ -25,6 +25,12 @@ export interface Rotating {
   reopen: () => void;
 }
 
+/** Says whether a file has become twice as large as one that is rotated. */
+export async function isOverfull({ dir, fileBytesMax = FILE_BYTES_MAX }: Omit<Rotating, 'reopen'>) {
+  const sizes = await Promise.all(KINDS.map(async (kind) => (await logFiles(dir, FILES[kind])).at(-1)?.size));
+  return sizes.some((size = 0) => size >= 2 * fileBytesMax);
+}
+
 /** Returns where the reader is afterwards: one whose file is gone goes on with the next. */
 export async function rotateLogs({ dir, reopen, fileBytesMax }: Rotating, ends: Ends): Promise<Ends> {
   const after = { ...ends };

@@ -9,11 +9,11 @@ import type { HostPart } from '../hosting/index.ts';
 /** Content of deleted databases is kept for so long. */
 const KEPT_DAYS = 7;
 
-/** HostDatabase of the contract, of the row `d`. */
+/** Builds HostDatabase of the contract, of the row `d`. */
 const document = (sql: SqlTag): Fragment => sql`
   jsonb_build_object('id', d.id, 'type', d.type, 'image', d.image || ':' || d.image_version, 'digest', coalesce(d.digest, ''), 'remove', d.state = 'deleting')`;
 
-/** What a runner said of databases: the row `d` as it was, and the row `x` of what was said. */
+/** Selects what a runner said of databases: the row `d` as it was, and the row `x` of what was said. */
 const said = (sql: SqlTag): Fragment => sql`
   seen s join databases d on d.environment_id = s.environment_id and d.kind = 'main' and d.state <> 'retained'
   cross join lateral (
@@ -26,7 +26,8 @@ export const databasesPart: HostPart = {
   select: (sql) => sql`(
     select jsonb_agg(${document(sql)} order by d.id) from databases d
     where d.environment_id = h.environment_id and d.kind = 'main' and d.state <> 'retained')`,
-  // What is not named stays as it is: an order to remove one is carried out when its runner says so.
+  // A database that is not named stays as it is: an order to remove one is carried out when its runner says
+  // so.
   note: (sql) => sql`
     noted_databases as (
       update databases d set
@@ -60,7 +61,7 @@ export const testDatabasePart: HostPart = {
     select ${document(sql)} from databases d where d.environment_id = h.environment_id and d.kind = 'test')`,
 };
 
-/** What was kept for long enough goes by a tombstone. */
+/** Removes what was kept for long enough, by a tombstone. */
 export async function purgeDatabases(sql: SqlTag): Promise<void> {
   await sql`
     with hosts as materialized (

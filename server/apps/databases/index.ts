@@ -4,7 +4,6 @@
  *
  * requested ──> provisioning ──> ready <──> unhealthy    any of them ──deleted──> deleting ──> retained
  */
-// No TeamScope: given the row, or the team, that the call was authorised for.
 import { notInArray, sql, type SQL } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { DATABASES } from '@svc/proto/hosting/databases.ts';
@@ -12,12 +11,12 @@ import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import { problemOfImage } from '@svc/proto/images/reference.ts';
 import {
   DatabaseService,
-  DatabaseTypeSchema,
   HostedDatabaseSchema,
   TestDatabaseService,
   type CreateRequest,
   type HostedDatabase as Message,
 } from '@svc/proto/gen/svc/databases/v1/databases_pb.ts';
+import { DatabaseTypeSchema } from '@svc/proto/gen/svc/hosting/v1/hosting_pb.ts';
 import {
   chooseHostRunner,
   hostRunnerOf,
@@ -158,7 +157,7 @@ interface Putting {
   readonly wanted: WantedDatabase;
 }
 
-/** In a transaction. Throws what `create` is documented to refuse, and writes nothing to the ledger. */
+/** Runs in a transaction. Throws what `create` is documented to refuse, and writes nothing to the ledger. */
 export async function putDatabase(
   tx: Ctx,
   settings: WorkSettings,
@@ -246,7 +245,7 @@ function messageOf(row: Database, runner: HostRunner | undefined): Message {
   });
 }
 
-/** The address of its database, for the list of an environment's variables. */
+/** Names the address of its database, for the list of an environment's variables. */
 async function managedBy(who: Who, environmentId: string): Promise<readonly ManagedVariable[]> {
   const found = await newest(who, environmentId, 'main');
   if (found === undefined || !isLive(found)) return [];

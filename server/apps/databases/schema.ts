@@ -6,9 +6,8 @@ import {
   DatabaseKindSchema,
   DatabaseState,
   DatabaseStateSchema,
-  DatabaseType,
-  DatabaseTypeSchema,
 } from '@svc/proto/gen/svc/databases/v1/databases_pb.ts';
+import { DatabaseType, DatabaseTypeSchema } from '@svc/proto/gen/svc/hosting/v1/hosting_pb.ts';
 import { id, instant } from '../../base/db/columns.ts';
 import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 import { environments } from '../environments/schema.ts';

@@ -7,6 +7,7 @@ import { REPOSITORY } from '../../../test/setup/delivery/goods.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';
 
+import { waitFor } from '../../../test/setup/wait-for.ts';
 import { world, type World } from '../../../test/setup/world.ts';
 import { defaultWorkSettings } from '../../engine/work/settings.ts';
 import { createSyncHost } from '../../engine/work/sync-host.ts';
@@ -275,6 +276,14 @@ describe.skipIf(!(await has('postgres')))('domains', () => {
       insert into host_apps (environment_id, team_id, runner_id, kind, app, container_port)
       values (${dokku.id}, ${w.teamId}, ${runner.runnerId}, 'dokku', 'app', 80)`;
     expect(await refused(sdk.domains.enableSsl(dokku.id))).toBe('409 edge_unavailable');
+    expect(await sdk.domains.create(dokku.id, `d.${name}`)).toMatchObject({ state: 'external' });
+    await edge({ ...EDGE, driver: 'dokku', solvers: [] });
+    expect(await told(dokku)).toMatchObject({ kind: 'dokku', domains: [{ name: `d.${name}` }] });
+    const unissued = sdk.domains.enableSsl(dokku.id);
+    expect(await refused(unissued)).toBe('409 edge_unavailable');
+    expect(await unissued.then(String, String)).toContain('no plugin letsencrypt');
+    await edge({ ...EDGE, driver: 'dokku' });
+    expect(await sdk.domains.enableSsl(dokku.id)).toMatchObject({ domains: [{ ssl: true }] });
   });
 
   it('are shown as their runner says, and nobody else’s word counts', async () => {
@@ -326,5 +335,39 @@ describe.skipIf(!(await has('postgres')))('domains', () => {
     expect(failed.certificate).not.toHaveProperty('notBefore');
     await say([]);
     expect(await one(added)).toEqual(failed);
+  });
+
+  it('tell people of a certificate that fails, once until there is one again', async () => {
+    await edge(EDGE);
+    await deploy();
+    const { id: domainId } = await sdk.domains.create(environment.id, name);
+    const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+    const tells = async (certificateState: string, certificateFailures = 0, notAfter?: string) => {
+      await say([
+        { name, dnsState: 'ok', certificateState, certificateFailures, notAfter, problem: 'refused' },
+      ]);
+      const rows = await w.server.db.sql<Array<{ payload: Record<string, unknown> }>>`
+        select payload from outbox where kind = 'certificate.failed' and payload ->> 'domainId' = ${domainId} order by id`;
+      return rows.map(({ payload }) => payload['failures']);
+    };
+    expect(await tells('failed', 1)).toEqual([]);
+    expect(await tells('failed', 2)).toEqual([]);
+    expect(await tells('failed', 3)).toEqual([3]);
+    expect(await tells('issuing', 3)).toEqual([3]);
+    expect(await tells('failed', 4)).toEqual([3]);
+    expect(await tells('active', 0, inDays(60))).toEqual([3]);
+    expect(await tells('failed', 1, inDays(20))).toEqual([3]);
+    expect(await tells('renewing', 0, inDays(6))).toEqual([3]);
+    expect(await tells('failed', 1, inDays(6))).toEqual([3, 1]);
+    expect(await tells('expired', 2, inDays(-1))).toEqual([3, 1]);
+    await tells('active', 0, inDays(60));
+    expect(await tells('waiting_dns', 0, inDays(6))).toEqual([3, 1, 0]);
+    const told = await waitFor('the people', async () => await sdk.notifications.list(), {
+      holds: (all) => all.filter(({ kind }) => kind === 'certificate.failed').length === 3,
+    });
+    expect(told[0]).toMatchObject({
+      title: `No certificate is got for ${name}`,
+      body: expect.stringContaining(`refused; svc domains check ${environment.id}`) as string,
+    });
   });
 });

@@ -14,6 +14,8 @@ export interface Place {
   readonly runnerId: string | null;
   readonly isDeployed: boolean;
   readonly hasEdge: boolean;
+  /** It gets certificates. */
+  readonly hasIssuer: boolean;
   /** The machine is the service's, or will be as far as the team's region says it. */
   readonly inServicePool: boolean;
   readonly sslEnabledAt: Date | null;
@@ -36,7 +38,7 @@ export interface Facts extends Place {
 export async function readFacts({ sql }: Database, scope: TeamScope, environmentId: string): Promise<Facts> {
   const [facts] = await sql<Facts[]>`
     select e.deploy ->> 'kind' as target, h.kind, h.runner_id as "runnerId", h.build_id is not null as "isDeployed",
-      ${hasEdge(sql)} as "hasEdge", coalesce(o.service_pool, g.operator = 'service') as "inServicePool",
+      ${hasEdge(sql)} as "hasEdge", coalesce(jsonb_array_length(u.host #> '{edge,solvers}') > 0, false) as "hasIssuer", coalesce(o.service_pool, g.operator = 'service') as "inServicePool",
       e.ssl_enabled_at as "sslEnabledAt", coalesce(nullif(h.observed ->> 'address', ''), b.address) as address,
       coalesce((
         select jsonb_object_agg(d.id, jsonb_build_object('owner', ${ownerOf(sql, sql`d.name`)}, 'problem', p.last_problem))

@@ -25,9 +25,13 @@ import { settings } from './domains.settings.ts';
 import { holdPlace, poolOf, readFacts, type Facts } from './facts.ts';
 import { followProofs } from './followers.ts';
 import { domains } from './schema.ts';
-import { domainsPart } from './serving.ts';
+import { CERTIFICATE_FAILED, domainsPart } from './serving.ts';
 import { showDomain } from './show.ts';
-import { edgeAdvice, needsProof, type Domain } from './standing.ts';
+import { edgeAdvice, issuerAdvice, needsProof, type Domain } from './standing.ts';
+
+export type { Place } from './facts.ts';
+export { hasEdge } from './serving.ts';
+export { edgeAdvice } from './standing.ts';
 
 const OF_ENVIRONMENT_MAX = 50;
 const OF_TEAM_MAX = 500;
@@ -181,16 +185,17 @@ async function refuseWaiting(
 }
 
 function refuseWithoutEdge(facts: Facts): void {
-  const { target, runnerId, hasEdge } = facts;
+  const { target, runnerId, hasEdge, hasIssuer } = facts;
   if (runnerId === null && target === null)
     throw apiError(
       'environment_incomplete',
       'the environment has no deploy target, its domains are served by nobody; set one with environments.update',
     );
-  if (runnerId !== null && !hasEdge)
-    throw apiError('edge_unavailable', `domains cannot be served by HTTPS: ${edgeAdvice(facts)}`, {
-      details: { resource: 'edge', runnerId },
-    });
+  if (runnerId === null || (hasEdge && hasIssuer)) return;
+  const why = hasEdge ? issuerAdvice(facts) : edgeAdvice(facts);
+  throw apiError('edge_unavailable', `domains cannot be served by HTTPS: ${why}`, {
+    details: { resource: hasEdge ? 'certificates' : 'edge', runnerId },
+  });
 }
 
 export const domainsFeature = declareFeature({
@@ -202,6 +207,14 @@ export const domainsFeature = declareFeature({
     verifiedDomains: verifiedDomainsFeature,
   },
   settings,
+  events: {
+    [CERTIFICATE_FAILED]: {
+      when: 'A certificate of a domain cannot be got for the third time, or its renewal fails in its last 7 days.',
+      scope: 'project:read',
+      notifies: true,
+      delivered: true,
+    },
+  },
   start: (system, { environments: { guards }, verifiedDomains: { proofs } }, { allowTestDomains }) => {
     const reserved = () => system.publicUrls().map((url) => new URL(url).hostname);
     const rules = () => ({ allowTestDomains, reserved: reserved() });

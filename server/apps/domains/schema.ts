@@ -39,6 +39,8 @@ export const domains = teamTable(
     poolKey: text('pool_key').notNull(),
     dns: jsonb('dns').$type<ObservedDns>(),
     certificate: jsonb('certificate').$type<ObservedCertificate>(),
+    /** Begin of the episode in which no certificate is got, which people were told of; null: all is well. */
+    certificateFailingSince: instant('certificate_failing_since'),
     /** Time at which the runner said the two. */
     observedAt: instant('observed_at'),
   },

@@ -46,6 +46,13 @@ export function edgeAdvice({ kind, target }: Pick<Place, 'kind' | 'target'>): st
     : 'the runner of the environment has no edge: its operator starts svc-runner with --edge nginx';
 }
 
+/** Says how a machine that serves names comes to have certificates for them. */
+export function issuerAdvice({ kind }: Pick<Place, 'kind'>): string {
+  return kind === 'dokku'
+    ? 'Dokku on the machine has no plugin letsencrypt: its operator installs it and starts the runner again'
+    : 'the edge of the runner has no authority that issues certificates: its operator gives it one with --acme-directory';
+}
+
 function withoutEdge(place: Place): string {
   const { address } = place;
   const lead = address === null ? 'the app' : address;

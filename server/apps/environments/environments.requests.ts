@@ -24,6 +24,14 @@ export const requests: Requests = {
     gives: 'nothing',
     fields: ({ projectId }) => ({ projectId }),
   },
+  'svc.environments.v1.EnvironmentsService/NginxLogs': {
+    gives: 'nothing',
+    fields: ({ hostedId: environmentId }) => ({ environmentId, kind: 'access' }),
+  },
+  'svc.environments.v1.EnvironmentsService/NginxMinutes': {
+    gives: 'nothing',
+    fields: ({ hostedId: environmentId }) => ({ environmentId }),
+  },
   'svc.environments.v1.EnvironmentsService/Update': {
     gives: 'nothing',
     fields: (world) => ({ ...environment(world), branch: 'next' }),

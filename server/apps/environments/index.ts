@@ -12,6 +12,10 @@ import {
   type CreateRequest,
   type Deploy as DeployMessage,
   type Environment as EnvironmentMessage,
+  type NginxLogsRequest,
+  type NginxLogsResponse,
+  type NginxMinutesRequest,
+  type NginxMinutesResponse,
   type UpdateRequest,
   type WorkSelector,
 } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
@@ -51,6 +55,13 @@ export const environmentGuards = port<GuardsOf>('guards of an environment');
 export const missingRegistryOfTeam = port<MissingRegistry>('missing registry of a team');
 export const openBuildsOf = port<OpenBuilds>('open builds of environments');
 
+/** Answers what the reverse proxy of an environment has logged. The environment is one of the call's. */
+export interface NginxLogs {
+  lines(ctx: Ctx, request: NginxLogsRequest): Promise<NginxLogsResponse>;
+  minutes(ctx: Ctx, request: NginxMinutesRequest): Promise<NginxMinutesResponse>;
+}
+export const nginxLogsOf = port<NginxLogs>('logs of the reverse proxy of an environment');
+
 const DEFAULT_PORT = 8_080;
 /** Fields that decide nothing of what is built, or of where it goes. */
 const NEVER_GUARDED: ReadonlySet<string> = new Set(['buildTimeoutSeconds']);
@@ -59,6 +70,7 @@ export interface EnvironmentsDeps {
   readonly guards: Guards;
   readonly missingRegistry: MissingRegistry;
   readonly openBuilds: OpenBuilds;
+  readonly nginxLogs: () => NginxLogs;
   readonly environmentsPerProjectMax: number;
   readonly secrets: Pick<Secrets, 'seal'>;
 }
@@ -80,6 +92,14 @@ export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
       await environmentRows.find(ctx, environmentId);
       await remove(deps, ctx, environmentId);
       return {};
+    },
+    nginxLogs: async (request, ctx: Ctx) => {
+      await environmentRows.find(ctx, request.environmentId);
+      return await deps.nginxLogs().lines(ctx, request);
+    },
+    nginxMinutes: async (request, ctx: Ctx) => {
+      await environmentRows.find(ctx, request.environmentId);
+      return await deps.nginxLogs().minutes(ctx, request);
     },
   });
 }
@@ -255,7 +275,8 @@ export const environmentsFeature = declareFeature({
     const missingRegistry: MissingRegistry = async (teamId) =>
       await filledOnce(system, missingRegistryOfTeam)(teamId);
     const openBuilds: OpenBuilds = async (...of) => await filledOnce(system, openBuildsOf)(...of);
-    const deps = { guards, environmentsPerProjectMax, secrets, missingRegistry, openBuilds };
+    const nginxLogs = (): NginxLogs => filledOnce(system, nginxLogsOf);
+    const deps = { guards, environmentsPerProjectMax, secrets, missingRegistry, openBuilds, nginxLogs };
     const contents: ContentsOfProject = async (tx, projectId) =>
       await refuseOpenBuilds(openBuilds, tx, { projectId });
     return {

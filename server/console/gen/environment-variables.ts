@@ -4,7 +4,7 @@ import type { Collection } from '../spec.ts';
 export const collection: Collection = {
   noun: 'variable',
   idField: 'variableId',
-  list: { operation: { method: 'GET', path: '/environments/{environmentId}/variables', returns: 'variables' }, id: 'variables.list', title: 'List', help: 'Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent. The address of the environment\'s database is among them (`managed_by`), with the database\'s id.', kind: 'look', fields: [{ name: 'environmentId', label: 'Environment ID', help: 'Environment id.', type: 'string', isRequired: true }], columns: ['id', 'name', 'secret', 'value', 'updatedAt'] },
+  list: { operation: { method: 'GET', path: '/environments/{environmentId}/variables', returns: 'variables' }, id: 'variables.list', title: 'List', help: 'Lists variables of an environment, ordered by name, at most 500, and the address of its database (`managed_by`), with the database\'s id. Values of secret ones are absent.', kind: 'look', fields: [{ name: 'environmentId', label: 'Environment ID', help: 'Environment id.', type: 'string', isRequired: true }], columns: ['id', 'name', 'secret', 'value', 'updatedAt'] },
   shown: [
     { name: 'id', label: 'ID', help: 'Variable id, `var_…`', type: 'string' },
     { name: 'environmentId', label: 'Environment ID', help: 'Environment that it belongs to', type: 'string' },

@@ -72,6 +72,20 @@ export const PAGES: readonly ConsolePage[] = [
     load: async () => (await import('./places/build-steps-page.tsx')).BuildStepsPage,
   },
   {
+    at: 'environment',
+    segments: ['database'],
+    title: 'Database',
+    area: 'apps',
+    load: async () => (await import('./places/database-page.tsx')).DatabasePage,
+  },
+  {
+    at: 'environment',
+    segments: ['logs'],
+    title: 'Logs',
+    area: 'apps',
+    load: async () => (await import('./logs/logs-page.tsx')).LogsPage,
+  },
+  {
     at: 'team',
     segments: ['runners'],
     title: 'Runners',

@@ -37,6 +37,7 @@ describe.skipIf(!(await has('postgres')))('dispatch', () => {
       features,
       enroll: async () => ({ runnerId: 'rnr_enrolled' }),
       hostParts: () => [],
+      takeHostLogs: async () => await Promise.resolve(undefined),
       buildOffer: async ({ workId }) => await Promise.resolve({ id: workId }),
       wakeRelay: () => undefined,
       onError: (error) => {

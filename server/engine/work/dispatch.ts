@@ -17,6 +17,7 @@ import {
   type Caller,
   type OfferSchema,
 } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { NginxLogKind } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import {
   HostFactsSchema,
   LeaseStateSchema,
@@ -25,6 +26,7 @@ import {
   type BuildOfferSchema,
   type BuildResult,
   type HostFacts,
+  type HostLog,
   type IntervalsSchema,
   type LeaseState,
   type SyncHostResponse,
@@ -43,14 +45,14 @@ import type { BuildOutcome } from './build-sql.ts';
 import { giveBack } from './give-back.ts';
 import { createHeartbeat, type HeartbeatInput, type LeaseStatus } from './heartbeat.ts';
 import { createKeys } from './keys.ts';
-import type { Nonce } from './nonces.ts';
+import type { Nonce, Signed } from './nonces.ts';
 import { watchGates, type FeatureGates } from './features.ts';
 import { buildTypeWord, kindWord, phaseNumber, reasonWord, streamWord } from './words.ts';
 import { createPoll, type Grant } from './poll.ts';
 import { createReport } from './report.ts';
 import { runOffer } from './run-spec.ts';
 import type { WorkSettings } from './settings.ts';
-import type { RunnerRef } from './sql.ts';
+import type { CallingRunner, RunnerRef } from './sql.ts';
 import { createSyncHost } from './sync-host.ts';
 import type { Wake } from './wake.ts';
 
@@ -69,11 +71,21 @@ export interface DispatchDeps {
   readonly enroll: One<'enroll'>;
   /** What features add to the documents of apps; asked when all have started. */
   hostParts(): readonly HostPart[];
+  /** See apps/edgelogs/take.ts. */
+  readonly takeHostLogs: TakeHostLogs;
   /** Something is due for a hint. */
   wakeRelay(): void;
   /** A notice that could not be sent; what it would have said is found out a moment later anyway. */
   onError(error: unknown): void;
 }
+
+/** A runner tells this of the logs of its machine. */
+export interface HostLogsInput extends RunnerRef, Signed {
+  readonly logs: ReadonlyArray<Omit<HostLog, 'kind'> & { readonly kind: 'access' | 'error' }>;
+}
+
+/** Resolves with undefined where there is no such runner. When it is not current, nothing was changed. */
+export type TakeHostLogs = (input: HostLogsInput) => Promise<CallingRunner | undefined>;
 
 /** A granted item ends with its message, and its runner gets another one. */
 export class CannotBegin extends Error {
@@ -157,6 +169,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     appendLogs: serve('appendLogs', appendLogs),
     report: serve('report', reportCall(deps)),
     syncHost: serve('syncHost', syncHostCall(deps)),
+    hostLogs: serve('hostLogs', hostLogsCall(deps)),
   };
 }
 
@@ -331,5 +344,19 @@ function syncHostCall({ db, settings, hostParts }: DispatchDeps): One<'syncHost'
       more,
       nextMs: SYNC_EVERY_MS,
     } as Row<SyncHostResponse>);
+  };
+}
+
+/** A runner tells so often what was logged. */
+const LOGS_EVERY_MS = 10_000;
+
+function hostLogsCall({ db, takeHostLogs }: DispatchDeps): One<'hostLogs'> {
+  return async ({ caller, logged }) => {
+    const logs = required(logged, 'logged').logs.map((log) => ({
+      ...log,
+      kind: log.kind === NginxLogKind.ERROR ? ('error' as const) : ('access' as const),
+    }));
+    await asCurrentProcess(db.sql, { ...callerOf(caller), logs }, takeHostLogs);
+    return { nextMs: LOGS_EVERY_MS };
   };
 }

@@ -8,7 +8,7 @@ import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
 import { switchesFeature } from '../../switches/index.ts';
 import { evidenceFeature } from '../evidence/index.ts';
 import { limitsFeature } from '../limits/index.ts';
-import { createDispatch, type DispatchDeps } from './dispatch.ts';
+import { createDispatch, type DispatchDeps, type TakeHostLogs } from './dispatch.ts';
 import { createTeamWork } from './team-work.ts';
 import { settings as workSettings } from './work.settings.ts';
 import { eachStep, startLoop, type Loop } from '../../base/loop.ts';
@@ -35,6 +35,8 @@ export interface Engine {
 
 /** Runners enroll a machine, builds make an offer: dispatch hands both on. */
 export const enrollPort = port<DispatchDeps['enroll']>('enrollment of runners');
+/** What machines have logged is kept by a feature above. */
+export const hostLogsPort = port<TakeHostLogs>('logs of machines');
 export const buildOfferPort = port<DispatchDeps['buildOffer']>('offers of builds');
 
 /** Settings that contradict each other are refused when they are read. */
@@ -96,6 +98,7 @@ export const workFeature = declareFeature({
         features: switches,
         enroll: async (...asked) => await filledOnce(system, enrollPort)(...asked),
         hostParts: () => system.filled(hostParts),
+        takeHostLogs: async (input) => await filledOnce(system, hostLogsPort)(input),
         buildOffer: async (...asked) => await filledOnce(system, buildOfferPort)(...asked),
       }),
       loops: [

@@ -45,6 +45,7 @@ describe('the internal port', () => {
     appendLogs: unused,
     report: unused,
     syncHost: unused,
+    hostLogs: unused,
     watchFeatures: unused,
   };
   beforeAll(async () => {

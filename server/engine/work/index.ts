@@ -1,9 +1,13 @@
 export { cancel } from './cancel.ts';
 export type { Grant } from './poll.ts';
 export { CannotBegin, createDispatch, intervals } from './dispatch.ts';
-export { buildOfferPort, enrollPort, workFeature } from './engine.ts';
+export { buildOfferPort, enrollPort, hostLogsPort, workFeature } from './engine.ts';
 export type { Engine } from './engine.ts';
-export type { DispatchDeps } from './dispatch.ts';
+export type { DispatchDeps, HostLogsInput, TakeHostLogs } from './dispatch.ts';
+export { asked, callsInBatches, freshness, isFresh } from './nonces.ts';
+export type { Freshness } from './nonces.ts';
+export { runnerColumns } from './sql.ts';
+export type { CallingRunner } from './sql.ts';
 export { boundRunner, isTurn, tagOf } from './build-sql.ts';
 export {
   followOutput,

@@ -6,8 +6,8 @@ import { rowId, type Fragment } from '../../base/sql.ts';
 
 /**
  * The CTE `notified` tells the people who can act (admins and owners) of the outbox rows of the CTE
- * `published` that concern people. It tells each once, whatever happens. Events about money bring their own
- * words.
+ * `published` that concern people. It tells each once, whatever happens. Events about money and
+ * about certificates bring their own words.
  */
 export function notified(sql: SqlTag): Fragment {
   const promoted = sql`'The promotion of ' || coalesce(e.payload ->> 'version', '') || ' to ' || coalesce(e.payload ->> 'environmentName', '')`;

@@ -116,3 +116,11 @@ function fill(root: string, version: string, busybox: string): void {
   writeFileSync(join(root, 'etc/group'), 'root:x:0:\npostgres:x:999:\n');
   writeFileSync(join(root, 'begin'), BEGIN, { mode: 0o755 });
 }
+
+/** Makes the Dockerfile of an app, each start of which writes a row and shows how many there are. */
+export const startsCounter = (image: string): string => `FROM ${image}
+USER 1000
+ENTRYPOINT []
+STOPSIGNAL SIGKILL
+CMD ["sh", "-c", "mkdir /tmp/www; until psql \\"$DATABASE_URL\\" -qAtc 'create table if not exists starts (n int); insert into starts values (1); select count(*) from starts' >/tmp/www/index.html 2>/tmp/why; do sleep 0.2; done; exec busybox httpd -f -p 8080 -h /tmp/www"]
+`;

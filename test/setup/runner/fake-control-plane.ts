@@ -18,8 +18,10 @@ import type {
   PollRequest,
   ReportRequest,
   RunOffer,
+  HostLogsRequest,
   SyncHostReply,
   SyncHostRequest,
+  WireHostLog,
   WorkKind,
 } from '../../../runner/control-plane/wire.ts';
 import {
@@ -39,6 +41,7 @@ export type FakeCall =
   | 'enroll'
   | 'heartbeat'
   | 'host'
+  | 'host-logs'
   | 'poll'
   | 'logs'
   | 'report'
@@ -102,6 +105,8 @@ export class FakeControlPlane {
   } = {};
   /** It is answered to each runner that says what it hosts. */
   host: (said: SyncHostRequest) => SyncHostReply = () => ({ revision: 0 });
+  /** Logs of apps, as they were told. */
+  readonly hostLogs: WireHostLog[] = [];
   /** The boot id that holds the runner; a heartbeat with another one takes over unless it was seen before. */
   boot: string | undefined;
   /** Answers every call like this while set. */
@@ -232,6 +237,9 @@ async function handle(plane: FakeControlPlane, name: FakeCall, received: Receive
   switch (name) {
     case 'heartbeat':
       return heartbeat(plane, body as HeartbeatRequest);
+    case 'host-logs':
+      plane.hostLogs.push(...((body as HostLogsRequest).logs ?? []));
+      return { nextMs: 1_000 };
     case 'host':
       return plane.host(body as SyncHostRequest);
     case 'poll':

@@ -19,6 +19,6 @@ export function shareProofs(dataDir: string): void {
 }
 
 function copyProofs(from: string, to: string): void {
-  mkdirSync(to, { recursive: true });
+  mkdirSync(to, { recursive: true, mode: 0o700 });
   for (const name of NAMES) if (existsSync(join(from, name))) copyFileSync(join(from, name), join(to, name));
 }

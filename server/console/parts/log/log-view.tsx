@@ -13,18 +13,20 @@ export interface LogViewProps {
   readonly source: LogSource;
   /** It is the output of this, such as `build 12`. */
   readonly of: string;
+  /** Default: Output. */
+  readonly title?: string;
   /** Has all lines, where this page no longer holds them. */
   readonly command: string;
   /** It ended, and not well. */
   readonly hasFailed: boolean;
 }
 
-export function LogView({ source, of, command, hasFailed }: LogViewProps) {
+export function LogView({ source, of, title = 'Output', command, hasFailed }: LogViewProps) {
   const { log, drawn, state, lost } = useFollowedLog(source);
   return (
     <section class="output" aria-labelledby="output-title" aria-busy={state.value === 'reading'}>
       <header class="section-head output-head">
-        <h2 id="output-title">Output</h2>
+        <h2 id="output-title">{title}</h2>
         <p class="summary">
           {drawn.value >= 0 && <span>{counted(log.last, 'line', 'lines')}</span>}
           {state.value === 'following' && lost.value === undefined && <LiveMark status="live" />}

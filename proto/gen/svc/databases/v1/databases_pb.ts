@@ -10,6 +10,8 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Backup, DatabaseType } from "../../hosting/v1/hosting_pb.ts";
+import { file_svc_hosting_v1_hosting } from "../../hosting/v1/hosting_pb.ts";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -17,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/databases/v1/databases.proto.
  */
 export const file_svc_databases_v1_databases: GenFile = /*@__PURE__*/
-  fileDesc("CiBzdmMvZGF0YWJhc2VzL3YxL2RhdGFiYXNlcy5wcm90bxIQc3ZjLmRhdGFiYXNlcy52MSLCAwoOSG9zdGVkRGF0YWJhc2USCgoCaWQYASABKAkSFgoOZW52aXJvbm1lbnRfaWQYAiABKAkSLAoEdHlwZRgDIAEoDjIeLnN2Yy5kYXRhYmFzZXMudjEuRGF0YWJhc2VUeXBlEg0KBWltYWdlGAQgASgJEhUKDWltYWdlX3ZlcnNpb24YBSABKAkSEwoGZGlnZXN0GAYgASgJSACIAQESLgoFc3RhdGUYByABKA4yHy5zdmMuZGF0YWJhc2VzLnYxLkRhdGFiYXNlU3RhdGUSFAoHcHJvYmxlbRgIIAEoCUgBiAEBEhAKCHZhcmlhYmxlGAkgASgJEi0KBmJhY2t1cBgKIAEoCzIYLnN2Yy5kYXRhYmFzZXMudjEuQmFja3VwSAKIAQESNwoOcmV0YWluZWRfdW50aWwYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAOIAQESLgoKY3JlYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHX2RpZ2VzdEIKCghfcHJvYmxlbUIJCgdfYmFja3VwQhEKD19yZXRhaW5lZF91bnRpbCLfAQoGQmFja3VwEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgVzdGF0ZRgCIAEoDjIdLnN2Yy5kYXRhYmFzZXMudjEuQmFja3VwU3RhdGUSGQoHcHJvYmxlbRgDIAEoCUIIukgFcgMY9AMSDQoFYnl0ZXMYBCABKAESFwoGc2hhMjU2GAUgASgJQge6SARyAhhAEjAKB2dvb2RfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQFCCgoIX2dvb2RfYXQiJAoKR2V0UmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCSLuAQoNQ3JlYXRlUmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCRJBCg1kYXRhYmFzZV90eXBlGAIgASgOMh4uc3ZjLmRhdGFiYXNlcy52MS5EYXRhYmFzZVR5cGVCCrpIB4IBBBABIAASHgoFaW1hZ2UYAyABKAlCCrpIB3IFEAEY/wFIAIgBARJGCg1pbWFnZV92ZXJzaW9uGAQgASgJQiq6SCdyJTIjXltBLVphLXowLTlfXVtBLVphLXowLTkuXy1dezAsMTI3fSRIAYgBAUIICgZfaW1hZ2VCEAoOX2ltYWdlX3ZlcnNpb24iJwoNRGVsZXRlUmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCSqxAQoMRGF0YWJhc2VUeXBlEh0KGURBVEFCQVNFX1RZUEVfVU5TUEVDSUZJRUQQABIaChZEQVRBQkFTRV9UWVBFX1BPU1RHUkVTEAESFwoTREFUQUJBU0VfVFlQRV9NWVNRTBACEhkKFURBVEFCQVNFX1RZUEVfTUFSSUFEQhADEhcKE0RBVEFCQVNFX1RZUEVfUkVESVMQBBIZChVEQVRBQkFTRV9UWVBFX01PTkdPREIQBSpdCgxEYXRhYmFzZUtpbmQSHQoZREFUQUJBU0VfS0lORF9VTlNQRUNJRklFRBAAEhYKEkRBVEFCQVNFX0tJTkRfTUFJThABEhYKEkRBVEFCQVNFX0tJTkRfVEVTVBACKrMCCg1EYXRhYmFzZVN0YXRlEh4KGkRBVEFCQVNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASHAoYREFUQUJBU0VfU1RBVEVfUkVRVUVTVEVEEAESHwobREFUQUJBU0VfU1RBVEVfUFJPVklTSU9OSU5HEAISGAoUREFUQUJBU0VfU1RBVEVfUkVBRFkQAxIcChhEQVRBQkFTRV9TVEFURV9VTkhFQUxUSFkQBBIZChVEQVRBQkFTRV9TVEFURV9GQUlMRUQQBRIbChdEQVRBQkFTRV9TVEFURV9ERUxFVElORxAGEhsKF0RBVEFCQVNFX1NUQVRFX1JFVEFJTkVEEAcSFwoTREFUQUJBU0VfU1RBVEVfTE9TVBAIEh0KGURBVEFCQVNFX1NUQVRFX0NPTkZJR1VSRUQQCSpbCgtCYWNrdXBTdGF0ZRIcChhCQUNLVVBfU1RBVEVfVU5TUEVDSUZJRUQQABIVChFCQUNLVVBfU1RBVEVfR09PRBABEhcKE0JBQ0tVUF9TVEFURV9GQUlMRUQQAjLkBAoPRGF0YWJhc2VTZXJ2aWNlEnkKA0dldBIcLnN2Yy5kYXRhYmFzZXMudjEuR2V0UmVxdWVzdBogLnN2Yy5kYXRhYmFzZXMudjEuSG9zdGVkRGF0YWJhc2UiMpACAYLT5JMCKRInL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L2RhdGFiYXNlErECCgZDcmVhdGUSHy5zdmMuZGF0YWJhc2VzLnYxLkNyZWF0ZVJlcXVlc3QaIC5zdmMuZGF0YWJhc2VzLnYxLkhvc3RlZERhdGFiYXNlIuMBirUYrAESDmVudmlyb25tZW50X2lkEg1kYXRhYmFzZV90eXBlKg1kYXRhYmFzZV90eXBlmgF7CitHaXZlIGFuIGVudmlyb25tZW50IGEgUG9zdGdyZVNRTCBvZiBpdHMgb3duEiVkYXRhYmFzZSBjcmVhdGUgcG9zdGdyZXMgLS1lbnYgZW52XzAxGiVkYXRhYmFzZS5jcmVhdGUoJ2Vudl8wMScsICdwb3N0Z3JlcycpgtPkkwIsOgEqIicvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vZGF0YWJhc2USeAoGRGVsZXRlEh8uc3ZjLmRhdGFiYXNlcy52MS5EZWxldGVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjWKtRgCQAOC0+STAikqJy9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9kYXRhYmFzZRooirUYJBoaRGF0YWJhc2Ugb2YgYW4gZW52aXJvbm1lbnQoATACOANABDKNBQoTVGVzdERhdGFiYXNlU2VydmljZRJ+CgNHZXQSHC5zdmMuZGF0YWJhc2VzLnYxLkdldFJlcXVlc3QaIC5zdmMuZGF0YWJhc2VzLnYxLkhvc3RlZERhdGFiYXNlIjeQAgGC0+STAi4SLC9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS90ZXN0LWRhdGFiYXNlEsoCCgZDcmVhdGUSHy5zdmMuZGF0YWJhc2VzLnYxLkNyZWF0ZVJlcXVlc3QaIC5zdmMuZGF0YWJhc2VzLnYxLkhvc3RlZERhdGFiYXNlIvwBirUYwAESDmVudmlyb25tZW50X2lkEg1kYXRhYmFzZV90eXBlKg1kYXRhYmFzZV90eXBlmgGOAQo1UnVuIHRlc3RzIG9mIGJ1aWxkcyBhZ2FpbnN0IGEgUG9zdGdyZVNRTCBvZiB0aGVpciBvd24SKnRlc3QtZGF0YWJhc2UgY3JlYXRlIHBvc3RncmVzIC0tZW52IGVudl8wMRopdGVzdERhdGFiYXNlLmNyZWF0ZSgnZW52XzAxJywgJ3Bvc3RncmVzJymC0+STAjE6ASoiLC9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS90ZXN0LWRhdGFiYXNlEn0KBkRlbGV0ZRIfLnN2Yy5kYXRhYmFzZXMudjEuRGVsZXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI6irUYAkADgtPkkwIuKiwvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vdGVzdC1kYXRhYmFzZRoqirUYJhocRGF0YWJhc2UgZm9yIHRlc3RzIG9mIGJ1aWxkcygBMAI4A0AEYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("CiBzdmMvZGF0YWJhc2VzL3YxL2RhdGFiYXNlcy5wcm90bxIQc3ZjLmRhdGFiYXNlcy52MSK+AwoOSG9zdGVkRGF0YWJhc2USCgoCaWQYASABKAkSFgoOZW52aXJvbm1lbnRfaWQYAiABKAkSKgoEdHlwZRgDIAEoDjIcLnN2Yy5ob3N0aW5nLnYxLkRhdGFiYXNlVHlwZRINCgVpbWFnZRgEIAEoCRIVCg1pbWFnZV92ZXJzaW9uGAUgASgJEhMKBmRpZ2VzdBgGIAEoCUgAiAEBEi4KBXN0YXRlGAcgASgOMh8uc3ZjLmRhdGFiYXNlcy52MS5EYXRhYmFzZVN0YXRlEhQKB3Byb2JsZW0YCCABKAlIAYgBARIQCgh2YXJpYWJsZRgJIAEoCRIrCgZiYWNrdXAYCiABKAsyFi5zdmMuaG9zdGluZy52MS5CYWNrdXBIAogBARI3Cg5yZXRhaW5lZF91bnRpbBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIA4gBARIuCgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdfZGlnZXN0QgoKCF9wcm9ibGVtQgkKB19iYWNrdXBCEQoPX3JldGFpbmVkX3VudGlsIiQKCkdldFJlcXVlc3QSFgoOZW52aXJvbm1lbnRfaWQYASABKAki7AEKDUNyZWF0ZVJlcXVlc3QSFgoOZW52aXJvbm1lbnRfaWQYASABKAkSPwoNZGF0YWJhc2VfdHlwZRgCIAEoDjIcLnN2Yy5ob3N0aW5nLnYxLkRhdGFiYXNlVHlwZUIKukgHggEEEAEgABIeCgVpbWFnZRgDIAEoCUIKukgHcgUQARj/AUgAiAEBEkYKDWltYWdlX3ZlcnNpb24YBCABKAlCKrpIJ3IlMiNeW0EtWmEtejAtOV9dW0EtWmEtejAtOS5fLV17MCwxMjd9JEgBiAEBQggKBl9pbWFnZUIQCg5faW1hZ2VfdmVyc2lvbiInCg1EZWxldGVSZXF1ZXN0EhYKDmVudmlyb25tZW50X2lkGAEgASgJKl0KDERhdGFiYXNlS2luZBIdChlEQVRBQkFTRV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSREFUQUJBU0VfS0lORF9NQUlOEAESFgoSREFUQUJBU0VfS0lORF9URVNUEAIqswIKDURhdGFiYXNlU3RhdGUSHgoaREFUQUJBU0VfU1RBVEVfVU5TUEVDSUZJRUQQABIcChhEQVRBQkFTRV9TVEFURV9SRVFVRVNURUQQARIfChtEQVRBQkFTRV9TVEFURV9QUk9WSVNJT05JTkcQAhIYChREQVRBQkFTRV9TVEFURV9SRUFEWRADEhwKGERBVEFCQVNFX1NUQVRFX1VOSEVBTFRIWRAEEhkKFURBVEFCQVNFX1NUQVRFX0ZBSUxFRBAFEhsKF0RBVEFCQVNFX1NUQVRFX0RFTEVUSU5HEAYSGwoXREFUQUJBU0VfU1RBVEVfUkVUQUlORUQQBxIXChNEQVRBQkFTRV9TVEFURV9MT1NUEAgSHQoZREFUQUJBU0VfU1RBVEVfQ09ORklHVVJFRBAJMuYECg9EYXRhYmFzZVNlcnZpY2USeQoDR2V0Ehwuc3ZjLmRhdGFiYXNlcy52MS5HZXRSZXF1ZXN0GiAuc3ZjLmRhdGFiYXNlcy52MS5Ib3N0ZWREYXRhYmFzZSIykAIBgtPkkwIpEicvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vZGF0YWJhc2USsQIKBkNyZWF0ZRIfLnN2Yy5kYXRhYmFzZXMudjEuQ3JlYXRlUmVxdWVzdBogLnN2Yy5kYXRhYmFzZXMudjEuSG9zdGVkRGF0YWJhc2Ui4wGKtRisARIOZW52aXJvbm1lbnRfaWQSDWRhdGFiYXNlX3R5cGUqDWRhdGFiYXNlX3R5cGWaAXsKK0dpdmUgYW4gZW52aXJvbm1lbnQgYSBQb3N0Z3JlU1FMIG9mIGl0cyBvd24SJWRhdGFiYXNlIGNyZWF0ZSBwb3N0Z3JlcyAtLWVudiBlbnZfMDEaJWRhdGFiYXNlLmNyZWF0ZSgnZW52XzAxJywgJ3Bvc3RncmVzJymC0+STAiw6ASoiJy9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9kYXRhYmFzZRJ6CgZEZWxldGUSHy5zdmMuZGF0YWJhc2VzLnYxLkRlbGV0ZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiN4q1GARAA3ABgtPkkwIpKicvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vZGF0YWJhc2UaKIq1GCQaGkRhdGFiYXNlIG9mIGFuIGVudmlyb25tZW50KAEwAjgDQAQyjQUKE1Rlc3REYXRhYmFzZVNlcnZpY2USfgoDR2V0Ehwuc3ZjLmRhdGFiYXNlcy52MS5HZXRSZXF1ZXN0GiAuc3ZjLmRhdGFiYXNlcy52MS5Ib3N0ZWREYXRhYmFzZSI3kAIBgtPkkwIuEiwvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vdGVzdC1kYXRhYmFzZRLKAgoGQ3JlYXRlEh8uc3ZjLmRhdGFiYXNlcy52MS5DcmVhdGVSZXF1ZXN0GiAuc3ZjLmRhdGFiYXNlcy52MS5Ib3N0ZWREYXRhYmFzZSL8AYq1GMABEg5lbnZpcm9ubWVudF9pZBINZGF0YWJhc2VfdHlwZSoNZGF0YWJhc2VfdHlwZZoBjgEKNVJ1biB0ZXN0cyBvZiBidWlsZHMgYWdhaW5zdCBhIFBvc3RncmVTUUwgb2YgdGhlaXIgb3duEip0ZXN0LWRhdGFiYXNlIGNyZWF0ZSBwb3N0Z3JlcyAtLWVudiBlbnZfMDEaKXRlc3REYXRhYmFzZS5jcmVhdGUoJ2Vudl8wMScsICdwb3N0Z3JlcycpgtPkkwIxOgEqIiwvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vdGVzdC1kYXRhYmFzZRJ9CgZEZWxldGUSHy5zdmMuZGF0YWJhc2VzLnYxLkRlbGV0ZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiOoq1GAJAA4LT5JMCLiosL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L3Rlc3QtZGF0YWJhc2UaKoq1GCYaHERhdGFiYXNlIGZvciB0ZXN0cyBvZiBidWlsZHMoATACOANABGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_hosting_v1_hosting, file_svc_options_v1_options]);
 
 /**
  * Database of an environment.
@@ -42,7 +44,7 @@ export type HostedDatabase = Message<"svc.databases.v1.HostedDatabase"> & {
   /**
    * Type.
    *
-   * @generated from field: svc.databases.v1.DatabaseType type = 3;
+   * @generated from field: svc.hosting.v1.DatabaseType type = 3;
    */
   type: DatabaseType;
 
@@ -91,7 +93,7 @@ export type HostedDatabase = Message<"svc.databases.v1.HostedDatabase"> & {
   /**
    * Newest backup, made or failed; absent before the first one, and for a test database.
    *
-   * @generated from field: optional svc.databases.v1.Backup backup = 10;
+   * @generated from field: optional svc.hosting.v1.Backup backup = 10;
    */
   backup?: Backup | undefined;
 
@@ -118,62 +120,6 @@ export const HostedDatabaseSchema: GenMessage<HostedDatabase> = /*@__PURE__*/
   messageDesc(file_svc_databases_v1_databases, 0);
 
 /**
- * Backup of a database. Its bytes stay on the machine of the database.
- *
- * @generated from message svc.databases.v1.Backup
- */
-export type Backup = Message<"svc.databases.v1.Backup"> & {
-  /**
-   * Time at which it was begun.
-   *
-   * @generated from field: google.protobuf.Timestamp at = 1;
-   */
-  at?: Timestamp | undefined;
-
-  /**
-   * State.
-   *
-   * @generated from field: svc.databases.v1.BackupState state = 2;
-   */
-  state: BackupState;
-
-  /**
-   * Reason for which it failed, in one sentence; empty: it did not.
-   *
-   * @generated from field: string problem = 3;
-   */
-  problem: string;
-
-  /**
-   * Length in bytes of the newest good one; 0: there is none.
-   *
-   * @generated from field: double bytes = 4;
-   */
-  bytes: number;
-
-  /**
-   * SHA-256 of the newest good one in hexadecimal digits; empty: there is none.
-   *
-   * @generated from field: string sha256 = 5;
-   */
-  sha256: string;
-
-  /**
-   * Time at which the newest good one was begun; absent: there is none.
-   *
-   * @generated from field: optional google.protobuf.Timestamp good_at = 6;
-   */
-  goodAt?: Timestamp | undefined;
-};
-
-/**
- * Describes the message svc.databases.v1.Backup.
- * Use `create(BackupSchema)` to create a new message.
- */
-export const BackupSchema: GenMessage<Backup> = /*@__PURE__*/
-  messageDesc(file_svc_databases_v1_databases, 1);
-
-/**
  * Selects the database of an environment.
  *
  * @generated from message svc.databases.v1.GetRequest
@@ -192,7 +138,7 @@ export type GetRequest = Message<"svc.databases.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_databases_v1_databases, 2);
+  messageDesc(file_svc_databases_v1_databases, 1);
 
 /**
  * New database.
@@ -210,7 +156,7 @@ export type CreateRequest = Message<"svc.databases.v1.CreateRequest"> & {
   /**
    * Type.
    *
-   * @generated from field: svc.databases.v1.DatabaseType database_type = 2;
+   * @generated from field: svc.hosting.v1.DatabaseType database_type = 2;
    */
   databaseType: DatabaseType;
 
@@ -223,8 +169,8 @@ export type CreateRequest = Message<"svc.databases.v1.CreateRequest"> & {
   image?: string | undefined;
 
   /**
-   * Tag of the image. Default: `17` of PostgreSQL, `8.4` of MySQL, `11.4` of MariaDB, `7.4` of Redis, `8.0` of
-   * MongoDB.
+   * Tag of the image. Default: `17` of PostgreSQL, `8.4` of MySQL, `11.4` of MariaDB, `7.4` of Redis, `8.0`
+   * of MongoDB.
    *
    * @generated from field: optional string image_version = 4;
    */
@@ -236,7 +182,7 @@ export type CreateRequest = Message<"svc.databases.v1.CreateRequest"> & {
  * Use `create(CreateRequestSchema)` to create a new message.
  */
 export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_databases_v1_databases, 3);
+  messageDesc(file_svc_databases_v1_databases, 2);
 
 /**
  * Selects the database of an environment.
@@ -257,62 +203,7 @@ export type DeleteRequest = Message<"svc.databases.v1.DeleteRequest"> & {
  * Use `create(DeleteRequestSchema)` to create a new message.
  */
 export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
-  messageDesc(file_svc_databases_v1_databases, 4);
-
-/**
- * Type of a database.
- *
- * @generated from enum svc.databases.v1.DatabaseType
- */
-export enum DatabaseType {
-  /**
-   * No value is stated.
-   *
-   * @generated from enum value: DATABASE_TYPE_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * PostgreSQL.
-   *
-   * @generated from enum value: DATABASE_TYPE_POSTGRES = 1;
-   */
-  POSTGRES = 1,
-
-  /**
-   * MySQL.
-   *
-   * @generated from enum value: DATABASE_TYPE_MYSQL = 2;
-   */
-  MYSQL = 2,
-
-  /**
-   * MariaDB.
-   *
-   * @generated from enum value: DATABASE_TYPE_MARIADB = 3;
-   */
-  MARIADB = 3,
-
-  /**
-   * Redis.
-   *
-   * @generated from enum value: DATABASE_TYPE_REDIS = 4;
-   */
-  REDIS = 4,
-
-  /**
-   * MongoDB.
-   *
-   * @generated from enum value: DATABASE_TYPE_MONGODB = 5;
-   */
-  MONGODB = 5,
-}
-
-/**
- * Describes the enum svc.databases.v1.DatabaseType.
- */
-export const DatabaseTypeSchema: GenEnum<DatabaseType> = /*@__PURE__*/
-  enumDesc(file_svc_databases_v1_databases, 0);
+  messageDesc(file_svc_databases_v1_databases, 3);
 
 /**
  * Purpose of a database.
@@ -346,7 +237,7 @@ export enum DatabaseKind {
  * Describes the enum svc.databases.v1.DatabaseKind.
  */
 export const DatabaseKindSchema: GenEnum<DatabaseKind> = /*@__PURE__*/
-  enumDesc(file_svc_databases_v1_databases, 1);
+  enumDesc(file_svc_databases_v1_databases, 0);
 
 /**
  * State of a database.
@@ -429,49 +320,15 @@ export enum DatabaseState {
  * Describes the enum svc.databases.v1.DatabaseState.
  */
 export const DatabaseStateSchema: GenEnum<DatabaseState> = /*@__PURE__*/
-  enumDesc(file_svc_databases_v1_databases, 2);
+  enumDesc(file_svc_databases_v1_databases, 1);
 
 /**
- * State of a backup.
- *
- * @generated from enum svc.databases.v1.BackupState
- */
-export enum BackupState {
-  /**
-   * No value is stated.
-   *
-   * @generated from enum value: BACKUP_STATE_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * It was written whole and read back.
-   *
-   * @generated from enum value: BACKUP_STATE_GOOD = 1;
-   */
-  GOOD = 1,
-
-  /**
-   * It failed: `problem` says why. Earlier ones are kept.
-   *
-   * @generated from enum value: BACKUP_STATE_FAILED = 2;
-   */
-  FAILED = 2,
-}
-
-/**
- * Describes the enum svc.databases.v1.BackupState.
- */
-export const BackupStateSchema: GenEnum<BackupState> = /*@__PURE__*/
-  enumDesc(file_svc_databases_v1_databases, 3);
-
-/**
- * Manages the database of an environment: a container beside its app, on the same machine and on the network of
- * that app alone. Its runner makes the password, which never leaves the machine, and hands the address to the
- * deployed container as a variable: `DATABASE_URL`, of Redis `REDIS_URL`, of MongoDB `MONGODB_URL`. Build steps
- * and image builds do not see it. The content stays through deploys, rollbacks and restarts, and binds the
- * environment to its machine. Where approvals or an enforced policy guard the environment, admins and owners
- * alone change it: others are refused with `role_insufficient` (403).
+ * Manages the database of an environment: a container beside its app, on the same machine and on the network
+ * of that app alone. Its runner makes the password, which never leaves the machine, and hands the address to
+ * the deployed container as a variable: `DATABASE_URL`, of Redis `REDIS_URL`, of MongoDB `MONGODB_URL`. Build
+ * steps and image builds do not see it. The content stays through deploys, rollbacks and restarts, and binds
+ * the environment to its machine. Where approvals or an enforced policy guard the environment, admins and
+ * owners alone change it: others are refused with `role_insufficient` (403).
  *
  * @generated from service svc.databases.v1.DatabaseService
  */
@@ -493,9 +350,9 @@ export const DatabaseService: GenService<{
    * taken back with its content. Before the first deploy this chooses the machine: that of a runner which is
    * in contact, may have the environment's builds, brings up databases and hosts the fewest apps. Errors:
    * `validation_failed` (400, the image or its version), `environment_incomplete` (409, it has no deploy
-   * target), `host_unavailable` (409, its runner brings up no databases, or none that may deploy it does, or it
+   * target), `host_unavailable` (409, its runner brings up no databases, none that may deploy it does, or it
    * deploys by Dokku), `database_exists` (409, it has another one), `name_taken` (409, it has a variable of
-   * the name that the database needs).
+   * the name that the database needs), `limit_reached` (409, 4 in the environment, deleted ones among them).
    *
    * @generated from rpc svc.databases.v1.DatabaseService.Create
    */
@@ -506,7 +363,7 @@ export const DatabaseService: GenService<{
   },
   /**
    * Takes the database from an environment: its runner makes a last backup and stops it. Its content is kept
-   * for 7 days after that. One that was never up goes at once, and so does that of a runner that is revoked.
+   * for 7 days after that; that of a runner that is revoked goes at once, and its machine is left as it is.
    * Errors: `not_found` (404).
    *
    * @generated from rpc svc.databases.v1.DatabaseService.Delete
@@ -542,7 +399,7 @@ export const TestDatabaseService: GenService<{
    * Gives builds of an environment a test database, from the next one on. The same call again answers the
    * same. Errors: `validation_failed` (400, the image or its version), `environment_incomplete` (409, it has
    * no deploy target), `host_unavailable` (409, its runner brings up no databases, or none that may deploy it
-   * does, or it deploys by Dokku), `database_exists` (409, it has another one).
+   * does), `database_exists` (409, it has another one).
    *
    * @generated from rpc svc.databases.v1.TestDatabaseService.Create
    */

@@ -10,7 +10,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
-import type { BuildOffer, EnrollRequest as EnrollRequest$1, EnrollResponse as EnrollResponse$1, HeartbeatRequest as HeartbeatRequest$1, HeartbeatResponse as HeartbeatResponse$1, LogsRequest, LogsResponse, ReportRequest as ReportRequest$1, ReportResponse as ReportResponse$1, RunOffer, SyncHostRequest as SyncHostRequest$1, SyncHostResponse as SyncHostResponse$1 } from "../../runner/v1/runner_pb.ts";
+import type { BuildOffer, EnrollRequest as EnrollRequest$1, EnrollResponse as EnrollResponse$1, HeartbeatRequest as HeartbeatRequest$1, HeartbeatResponse as HeartbeatResponse$1, HostLogsRequest as HostLogsRequest$1, HostLogsResponse as HostLogsResponse$1, LogsRequest, LogsResponse, ReportRequest as ReportRequest$1, ReportResponse as ReportResponse$1, RunOffer, SyncHostRequest as SyncHostRequest$1, SyncHostResponse as SyncHostResponse$1 } from "../../runner/v1/runner_pb.ts";
 import { file_svc_runner_v1_runner } from "../../runner/v1/runner_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/dispatch/v1/dispatch.proto.
  */
 export const file_svc_dispatch_v1_dispatch: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zdmMvZGlzcGF0Y2gvdjEvZGlzcGF0Y2gucHJvdG8SD3N2Yy5kaXNwYXRjaC52MSJkCgZDYWxsZXISEQoJcnVubmVyX2lkGAEgASgJEg8KB3RlYW1faWQYAiABKAkSDwoHYm9vdF9pZBgDIAEoCRIlCgVub25jZRgEIAEoCzIWLnN2Yy5kaXNwYXRjaC52MS5Ob25jZSJTCgVOb25jZRIOCgZrZXlfaWQYASABKAkSDQoFbm9uY2UYAiABKAkSKwoHY3JlYXRlZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiJAoHUmVmdXNhbBIKCgJhdBgBIAEoDRINCgVlcnJvchgCIAEoCSI6ChFSZXNvbHZlS2V5UmVxdWVzdBIlCgRhc2tzGAEgAygLMhcuc3ZjLmRpc3BhdGNoLnYxLktleUFzayIYCgZLZXlBc2sSDgoGa2V5X2lkGAEgASgJIm0KElJlc29sdmVLZXlSZXNwb25zZRIrCgdhbnN3ZXJzGAEgAygLMhouc3ZjLmRpc3BhdGNoLnYxLktleUFuc3dlchIqCghyZWZ1c2FscxgCIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5SZWZ1c2FsImMKCUtleUFuc3dlchINCgVrbm93bhgBIAEoCBIRCglydW5uZXJfaWQYAiABKAkSDwoHdGVhbV9pZBgDIAEoCRISCgpwdWJsaWNfa2V5GAQgASgMEg8KB3Jldm9rZWQYBSABKAgiNQoLUG9sbFJlcXVlc3QSJgoEYXNrcxgBIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5Qb2xsQXNrIp8BCgdQb2xsQXNrEicKBmNhbGxlchgBIAEoCzIXLnN2Yy5kaXNwYXRjaC52MS5DYWxsZXISJwoEa2luZBgCIAEoDjIZLnN2Yy5kaXNwYXRjaC52MS5Xb3JrS2luZBIPCgdwb2xsX2lkGAMgASgJEg0KBXNsb3RzGAQgASgNEhEKCW5vdF9yZWFkeRgFIAMoCRIPCgdmdXJ0aGVyGAYgASgIImgKDFBvbGxSZXNwb25zZRIsCgdhbnN3ZXJzGAEgAygLMhsuc3ZjLmRpc3BhdGNoLnYxLlBvbGxBbnN3ZXISKgoIcmVmdXNhbHMYAiADKAsyGC5zdmMuZGlzcGF0Y2gudjEuUmVmdXNhbCKFAQoKUG9sbEFuc3dlchITCgttYXlfcmVjZWl2ZRgBIAEoCBIMCgRob2xkGAIgASgIEg8KB3Bvb2xfaWQYAyABKAkSKgoFb2ZmZXIYBCABKAsyFi5zdmMuZGlzcGF0Y2gudjEuT2ZmZXJIAIgBARINCgV3YWl0cxgFIAEoCEIICgZfb2ZmZXIiYwoFT2ZmZXISJgoDcnVuGAEgASgLMhcuc3ZjLnJ1bm5lci52MS5SdW5PZmZlckgAEioKBWJ1aWxkGAIgASgLMhkuc3ZjLnJ1bm5lci52MS5CdWlsZE9mZmVySABCBgoEd29yayI/ChBIZWFydGJlYXRSZXF1ZXN0EisKBGFza3MYASADKAsyHS5zdmMuZGlzcGF0Y2gudjEuSGVhcnRiZWF0QXNrImsKDEhlYXJ0YmVhdEFzaxInCgZjYWxsZXIYASABKAsyFy5zdmMuZGlzcGF0Y2gudjEuQ2FsbGVyEjIKCWhlYXJ0YmVhdBgCIAEoCzIfLnN2Yy5ydW5uZXIudjEuSGVhcnRiZWF0UmVxdWVzdCJyChFIZWFydGJlYXRSZXNwb25zZRIxCgdhbnN3ZXJzGAEgAygLMiAuc3ZjLnJ1bm5lci52MS5IZWFydGJlYXRSZXNwb25zZRIqCghyZWZ1c2FscxgCIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5SZWZ1c2FsIkEKEUFwcGVuZExvZ3NSZXF1ZXN0EiwKBGFza3MYASADKAsyHi5zdmMuZGlzcGF0Y2gudjEuQXBwZW5kTG9nc0FzayKLAQoNQXBwZW5kTG9nc0FzaxInCgZjYWxsZXIYASABKAsyFy5zdmMuZGlzcGF0Y2gudjEuQ2FsbGVyEicKBGtpbmQYAiABKA4yGS5zdmMuZGlzcGF0Y2gudjEuV29ya0tpbmQSKAoEbG9ncxgDIAEoCzIaLnN2Yy5ydW5uZXIudjEuTG9nc1JlcXVlc3QibgoSQXBwZW5kTG9nc1Jlc3BvbnNlEiwKB2Fuc3dlcnMYASADKAsyGy5zdmMucnVubmVyLnYxLkxvZ3NSZXNwb25zZRIqCghyZWZ1c2FscxgCIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5SZWZ1c2FsIjkKDVJlcG9ydFJlcXVlc3QSKAoEYXNrcxgBIAMoCzIaLnN2Yy5kaXNwYXRjaC52MS5SZXBvcnRBc2siiwEKCVJlcG9ydEFzaxInCgZjYWxsZXIYASABKAsyFy5zdmMuZGlzcGF0Y2gudjEuQ2FsbGVyEicKBGtpbmQYAiABKA4yGS5zdmMuZGlzcGF0Y2gudjEuV29ya0tpbmQSLAoGcmVwb3J0GAMgASgLMhwuc3ZjLnJ1bm5lci52MS5SZXBvcnRSZXF1ZXN0ImwKDlJlcG9ydFJlc3BvbnNlEi4KB2Fuc3dlcnMYASADKAsyHS5zdmMucnVubmVyLnYxLlJlcG9ydFJlc3BvbnNlEioKCHJlZnVzYWxzGAIgAygLMhguc3ZjLmRpc3BhdGNoLnYxLlJlZnVzYWwiPQoPU3luY0hvc3RSZXF1ZXN0EioKBGFza3MYASADKAsyHC5zdmMuZGlzcGF0Y2gudjEuU3luY0hvc3RBc2siZAoLU3luY0hvc3RBc2sSJwoGY2FsbGVyGAEgASgLMhcuc3ZjLmRpc3BhdGNoLnYxLkNhbGxlchIsCgRob3N0GAIgASgLMh4uc3ZjLnJ1bm5lci52MS5TeW5jSG9zdFJlcXVlc3QicAoQU3luY0hvc3RSZXNwb25zZRIwCgdhbnN3ZXJzGAEgAygLMh8uc3ZjLnJ1bm5lci52MS5TeW5jSG9zdFJlc3BvbnNlEioKCHJlZnVzYWxzGAIgAygLMhguc3ZjLmRpc3BhdGNoLnYxLlJlZnVzYWwiOwoNRW5yb2xsUmVxdWVzdBIqCgRhc2tzGAEgAygLMhwuc3ZjLnJ1bm5lci52MS5FbnJvbGxSZXF1ZXN0ImwKDkVucm9sbFJlc3BvbnNlEi4KB2Fuc3dlcnMYASADKAsyHS5zdmMucnVubmVyLnYxLkVucm9sbFJlc3BvbnNlEioKCHJlZnVzYWxzGAIgAygLMhguc3ZjLmRpc3BhdGNoLnYxLlJlZnVzYWwiQgoUV2F0Y2hGZWF0dXJlc1JlcXVlc3QSKgoEYXNrcxgBIAMoCzIcLnN2Yy5kaXNwYXRjaC52MS5GZWF0dXJlc0FzayIfCgtGZWF0dXJlc0FzaxIQCghyZXZpc2lvbhgBIAEoCSJ1ChVXYXRjaEZlYXR1cmVzUmVzcG9uc2USMAoHYW5zd2VycxgBIAMoCzIfLnN2Yy5kaXNwYXRjaC52MS5GZWF0dXJlc0Fuc3dlchIqCghyZWZ1c2FscxgCIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5SZWZ1c2FsIkQKDkZlYXR1cmVzQW5zd2VyEhAKCHJldmlzaW9uGAEgASgJEhAKCGRpc2FibGVkGAIgAygJEg4KBmhpZGRlbhgDIAMoCSpNCghXb3JrS2luZBIZChVXT1JLX0tJTkRfVU5TUEVDSUZJRUQQABIRCg1XT1JLX0tJTkRfUlVOEAESEwoPV09SS19LSU5EX0JVSUxEEAIysQUKD0Rpc3BhdGNoU2VydmljZRJeCg1XYXRjaEZlYXR1cmVzEiUuc3ZjLmRpc3BhdGNoLnYxLldhdGNoRmVhdHVyZXNSZXF1ZXN0GiYuc3ZjLmRpc3BhdGNoLnYxLldhdGNoRmVhdHVyZXNSZXNwb25zZRJJCgZFbnJvbGwSHi5zdmMuZGlzcGF0Y2gudjEuRW5yb2xsUmVxdWVzdBofLnN2Yy5kaXNwYXRjaC52MS5FbnJvbGxSZXNwb25zZRJVCgpSZXNvbHZlS2V5EiIuc3ZjLmRpc3BhdGNoLnYxLlJlc29sdmVLZXlSZXF1ZXN0GiMuc3ZjLmRpc3BhdGNoLnYxLlJlc29sdmVLZXlSZXNwb25zZRJDCgRQb2xsEhwuc3ZjLmRpc3BhdGNoLnYxLlBvbGxSZXF1ZXN0Gh0uc3ZjLmRpc3BhdGNoLnYxLlBvbGxSZXNwb25zZRJSCglIZWFydGJlYXQSIS5zdmMuZGlzcGF0Y2gudjEuSGVhcnRiZWF0UmVxdWVzdBoiLnN2Yy5kaXNwYXRjaC52MS5IZWFydGJlYXRSZXNwb25zZRJVCgpBcHBlbmRMb2dzEiIuc3ZjLmRpc3BhdGNoLnYxLkFwcGVuZExvZ3NSZXF1ZXN0GiMuc3ZjLmRpc3BhdGNoLnYxLkFwcGVuZExvZ3NSZXNwb25zZRJJCgZSZXBvcnQSHi5zdmMuZGlzcGF0Y2gudjEuUmVwb3J0UmVxdWVzdBofLnN2Yy5kaXNwYXRjaC52MS5SZXBvcnRSZXNwb25zZRJPCghTeW5jSG9zdBIgLnN2Yy5kaXNwYXRjaC52MS5TeW5jSG9zdFJlcXVlc3QaIS5zdmMuZGlzcGF0Y2gudjEuU3luY0hvc3RSZXNwb25zZRoQirUYDBoIRGlzcGF0Y2goA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_runner_v1_runner]);
+  fileDesc("Ch5zdmMvZGlzcGF0Y2gvdjEvZGlzcGF0Y2gucHJvdG8SD3N2Yy5kaXNwYXRjaC52MSJkCgZDYWxsZXISEQoJcnVubmVyX2lkGAEgASgJEg8KB3RlYW1faWQYAiABKAkSDwoHYm9vdF9pZBgDIAEoCRIlCgVub25jZRgEIAEoCzIWLnN2Yy5kaXNwYXRjaC52MS5Ob25jZSJTCgVOb25jZRIOCgZrZXlfaWQYASABKAkSDQoFbm9uY2UYAiABKAkSKwoHY3JlYXRlZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiJAoHUmVmdXNhbBIKCgJhdBgBIAEoDRINCgVlcnJvchgCIAEoCSI6ChFSZXNvbHZlS2V5UmVxdWVzdBIlCgRhc2tzGAEgAygLMhcuc3ZjLmRpc3BhdGNoLnYxLktleUFzayIYCgZLZXlBc2sSDgoGa2V5X2lkGAEgASgJIm0KElJlc29sdmVLZXlSZXNwb25zZRIrCgdhbnN3ZXJzGAEgAygLMhouc3ZjLmRpc3BhdGNoLnYxLktleUFuc3dlchIqCghyZWZ1c2FscxgCIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5SZWZ1c2FsImMKCUtleUFuc3dlchINCgVrbm93bhgBIAEoCBIRCglydW5uZXJfaWQYAiABKAkSDwoHdGVhbV9pZBgDIAEoCRISCgpwdWJsaWNfa2V5GAQgASgMEg8KB3Jldm9rZWQYBSABKAgiNQoLUG9sbFJlcXVlc3QSJgoEYXNrcxgBIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5Qb2xsQXNrIp8BCgdQb2xsQXNrEicKBmNhbGxlchgBIAEoCzIXLnN2Yy5kaXNwYXRjaC52MS5DYWxsZXISJwoEa2luZBgCIAEoDjIZLnN2Yy5kaXNwYXRjaC52MS5Xb3JrS2luZBIPCgdwb2xsX2lkGAMgASgJEg0KBXNsb3RzGAQgASgNEhEKCW5vdF9yZWFkeRgFIAMoCRIPCgdmdXJ0aGVyGAYgASgIImgKDFBvbGxSZXNwb25zZRIsCgdhbnN3ZXJzGAEgAygLMhsuc3ZjLmRpc3BhdGNoLnYxLlBvbGxBbnN3ZXISKgoIcmVmdXNhbHMYAiADKAsyGC5zdmMuZGlzcGF0Y2gudjEuUmVmdXNhbCKFAQoKUG9sbEFuc3dlchITCgttYXlfcmVjZWl2ZRgBIAEoCBIMCgRob2xkGAIgASgIEg8KB3Bvb2xfaWQYAyABKAkSKgoFb2ZmZXIYBCABKAsyFi5zdmMuZGlzcGF0Y2gudjEuT2ZmZXJIAIgBARINCgV3YWl0cxgFIAEoCEIICgZfb2ZmZXIiYwoFT2ZmZXISJgoDcnVuGAEgASgLMhcuc3ZjLnJ1bm5lci52MS5SdW5PZmZlckgAEioKBWJ1aWxkGAIgASgLMhkuc3ZjLnJ1bm5lci52MS5CdWlsZE9mZmVySABCBgoEd29yayI/ChBIZWFydGJlYXRSZXF1ZXN0EisKBGFza3MYASADKAsyHS5zdmMuZGlzcGF0Y2gudjEuSGVhcnRiZWF0QXNrImsKDEhlYXJ0YmVhdEFzaxInCgZjYWxsZXIYASABKAsyFy5zdmMuZGlzcGF0Y2gudjEuQ2FsbGVyEjIKCWhlYXJ0YmVhdBgCIAEoCzIfLnN2Yy5ydW5uZXIudjEuSGVhcnRiZWF0UmVxdWVzdCJyChFIZWFydGJlYXRSZXNwb25zZRIxCgdhbnN3ZXJzGAEgAygLMiAuc3ZjLnJ1bm5lci52MS5IZWFydGJlYXRSZXNwb25zZRIqCghyZWZ1c2FscxgCIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5SZWZ1c2FsIkEKEUFwcGVuZExvZ3NSZXF1ZXN0EiwKBGFza3MYASADKAsyHi5zdmMuZGlzcGF0Y2gudjEuQXBwZW5kTG9nc0FzayKLAQoNQXBwZW5kTG9nc0FzaxInCgZjYWxsZXIYASABKAsyFy5zdmMuZGlzcGF0Y2gudjEuQ2FsbGVyEicKBGtpbmQYAiABKA4yGS5zdmMuZGlzcGF0Y2gudjEuV29ya0tpbmQSKAoEbG9ncxgDIAEoCzIaLnN2Yy5ydW5uZXIudjEuTG9nc1JlcXVlc3QibgoSQXBwZW5kTG9nc1Jlc3BvbnNlEiwKB2Fuc3dlcnMYASADKAsyGy5zdmMucnVubmVyLnYxLkxvZ3NSZXNwb25zZRIqCghyZWZ1c2FscxgCIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5SZWZ1c2FsIjkKDVJlcG9ydFJlcXVlc3QSKAoEYXNrcxgBIAMoCzIaLnN2Yy5kaXNwYXRjaC52MS5SZXBvcnRBc2siiwEKCVJlcG9ydEFzaxInCgZjYWxsZXIYASABKAsyFy5zdmMuZGlzcGF0Y2gudjEuQ2FsbGVyEicKBGtpbmQYAiABKA4yGS5zdmMuZGlzcGF0Y2gudjEuV29ya0tpbmQSLAoGcmVwb3J0GAMgASgLMhwuc3ZjLnJ1bm5lci52MS5SZXBvcnRSZXF1ZXN0ImwKDlJlcG9ydFJlc3BvbnNlEi4KB2Fuc3dlcnMYASADKAsyHS5zdmMucnVubmVyLnYxLlJlcG9ydFJlc3BvbnNlEioKCHJlZnVzYWxzGAIgAygLMhguc3ZjLmRpc3BhdGNoLnYxLlJlZnVzYWwiPQoPU3luY0hvc3RSZXF1ZXN0EioKBGFza3MYASADKAsyHC5zdmMuZGlzcGF0Y2gudjEuU3luY0hvc3RBc2siZAoLU3luY0hvc3RBc2sSJwoGY2FsbGVyGAEgASgLMhcuc3ZjLmRpc3BhdGNoLnYxLkNhbGxlchIsCgRob3N0GAIgASgLMh4uc3ZjLnJ1bm5lci52MS5TeW5jSG9zdFJlcXVlc3QicAoQU3luY0hvc3RSZXNwb25zZRIwCgdhbnN3ZXJzGAEgAygLMh8uc3ZjLnJ1bm5lci52MS5TeW5jSG9zdFJlc3BvbnNlEioKCHJlZnVzYWxzGAIgAygLMhguc3ZjLmRpc3BhdGNoLnYxLlJlZnVzYWwiPQoPSG9zdExvZ3NSZXF1ZXN0EioKBGFza3MYASADKAsyHC5zdmMuZGlzcGF0Y2gudjEuSG9zdExvZ3NBc2siZgoLSG9zdExvZ3NBc2sSJwoGY2FsbGVyGAEgASgLMhcuc3ZjLmRpc3BhdGNoLnYxLkNhbGxlchIuCgZsb2dnZWQYAiABKAsyHi5zdmMucnVubmVyLnYxLkhvc3RMb2dzUmVxdWVzdCJwChBIb3N0TG9nc1Jlc3BvbnNlEjAKB2Fuc3dlcnMYASADKAsyHy5zdmMucnVubmVyLnYxLkhvc3RMb2dzUmVzcG9uc2USKgoIcmVmdXNhbHMYAiADKAsyGC5zdmMuZGlzcGF0Y2gudjEuUmVmdXNhbCI7Cg1FbnJvbGxSZXF1ZXN0EioKBGFza3MYASADKAsyHC5zdmMucnVubmVyLnYxLkVucm9sbFJlcXVlc3QibAoORW5yb2xsUmVzcG9uc2USLgoHYW5zd2VycxgBIAMoCzIdLnN2Yy5ydW5uZXIudjEuRW5yb2xsUmVzcG9uc2USKgoIcmVmdXNhbHMYAiADKAsyGC5zdmMuZGlzcGF0Y2gudjEuUmVmdXNhbCJCChRXYXRjaEZlYXR1cmVzUmVxdWVzdBIqCgRhc2tzGAEgAygLMhwuc3ZjLmRpc3BhdGNoLnYxLkZlYXR1cmVzQXNrIh8KC0ZlYXR1cmVzQXNrEhAKCHJldmlzaW9uGAEgASgJInUKFVdhdGNoRmVhdHVyZXNSZXNwb25zZRIwCgdhbnN3ZXJzGAEgAygLMh8uc3ZjLmRpc3BhdGNoLnYxLkZlYXR1cmVzQW5zd2VyEioKCHJlZnVzYWxzGAIgAygLMhguc3ZjLmRpc3BhdGNoLnYxLlJlZnVzYWwiRAoORmVhdHVyZXNBbnN3ZXISEAoIcmV2aXNpb24YASABKAkSEAoIZGlzYWJsZWQYAiADKAkSDgoGaGlkZGVuGAMgAygJKk0KCFdvcmtLaW5kEhkKFVdPUktfS0lORF9VTlNQRUNJRklFRBAAEhEKDVdPUktfS0lORF9SVU4QARITCg9XT1JLX0tJTkRfQlVJTEQQAjKCBgoPRGlzcGF0Y2hTZXJ2aWNlEl4KDVdhdGNoRmVhdHVyZXMSJS5zdmMuZGlzcGF0Y2gudjEuV2F0Y2hGZWF0dXJlc1JlcXVlc3QaJi5zdmMuZGlzcGF0Y2gudjEuV2F0Y2hGZWF0dXJlc1Jlc3BvbnNlEkkKBkVucm9sbBIeLnN2Yy5kaXNwYXRjaC52MS5FbnJvbGxSZXF1ZXN0Gh8uc3ZjLmRpc3BhdGNoLnYxLkVucm9sbFJlc3BvbnNlElUKClJlc29sdmVLZXkSIi5zdmMuZGlzcGF0Y2gudjEuUmVzb2x2ZUtleVJlcXVlc3QaIy5zdmMuZGlzcGF0Y2gudjEuUmVzb2x2ZUtleVJlc3BvbnNlEkMKBFBvbGwSHC5zdmMuZGlzcGF0Y2gudjEuUG9sbFJlcXVlc3QaHS5zdmMuZGlzcGF0Y2gudjEuUG9sbFJlc3BvbnNlElIKCUhlYXJ0YmVhdBIhLnN2Yy5kaXNwYXRjaC52MS5IZWFydGJlYXRSZXF1ZXN0GiIuc3ZjLmRpc3BhdGNoLnYxLkhlYXJ0YmVhdFJlc3BvbnNlElUKCkFwcGVuZExvZ3MSIi5zdmMuZGlzcGF0Y2gudjEuQXBwZW5kTG9nc1JlcXVlc3QaIy5zdmMuZGlzcGF0Y2gudjEuQXBwZW5kTG9nc1Jlc3BvbnNlEkkKBlJlcG9ydBIeLnN2Yy5kaXNwYXRjaC52MS5SZXBvcnRSZXF1ZXN0Gh8uc3ZjLmRpc3BhdGNoLnYxLlJlcG9ydFJlc3BvbnNlEk8KCFN5bmNIb3N0EiAuc3ZjLmRpc3BhdGNoLnYxLlN5bmNIb3N0UmVxdWVzdBohLnN2Yy5kaXNwYXRjaC52MS5TeW5jSG9zdFJlc3BvbnNlEk8KCEhvc3RMb2dzEiAuc3ZjLmRpc3BhdGNoLnYxLkhvc3RMb2dzUmVxdWVzdBohLnN2Yy5kaXNwYXRjaC52MS5Ib3N0TG9nc1Jlc3BvbnNlGhCKtRgMGghEaXNwYXRjaCgDYgZwcm90bzM", [file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_runner_v1_runner]);
 
 /**
  * A runner whose signature was verified.
@@ -761,6 +761,83 @@ export const SyncHostResponseSchema: GenMessage<SyncHostResponse> = /*@__PURE__*
   messageDesc(file_svc_dispatch_v1_dispatch, 23);
 
 /**
+ * Tells what was logged on machines.
+ *
+ * @generated from message svc.dispatch.v1.HostLogsRequest
+ */
+export type HostLogsRequest = Message<"svc.dispatch.v1.HostLogsRequest"> & {
+  /**
+   * One for each call.
+   *
+   * @generated from field: repeated svc.dispatch.v1.HostLogsAsk asks = 1;
+   */
+  asks: HostLogsAsk[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.HostLogsRequest.
+ * Use `create(HostLogsRequestSchema)` to create a new message.
+ */
+export const HostLogsRequestSchema: GenMessage<HostLogsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 24);
+
+/**
+ * A call with its caller.
+ *
+ * @generated from message svc.dispatch.v1.HostLogsAsk
+ */
+export type HostLogsAsk = Message<"svc.dispatch.v1.HostLogsAsk"> & {
+  /**
+   * Runner that calls.
+   *
+   * @generated from field: svc.dispatch.v1.Caller caller = 1;
+   */
+  caller?: Caller | undefined;
+
+  /**
+   * Request of the runner.
+   *
+   * @generated from field: svc.runner.v1.HostLogsRequest logged = 2;
+   */
+  logged?: HostLogsRequest$1 | undefined;
+};
+
+/**
+ * Describes the message svc.dispatch.v1.HostLogsAsk.
+ * Use `create(HostLogsAskSchema)` to create a new message.
+ */
+export const HostLogsAskSchema: GenMessage<HostLogsAsk> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 25);
+
+/**
+ * Says what is stored.
+ *
+ * @generated from message svc.dispatch.v1.HostLogsResponse
+ */
+export type HostLogsResponse = Message<"svc.dispatch.v1.HostLogsResponse"> & {
+  /**
+   * One for each ask.
+   *
+   * @generated from field: repeated svc.runner.v1.HostLogsResponse answers = 1;
+   */
+  answers: HostLogsResponse$1[];
+
+  /**
+   * Asks that were refused.
+   *
+   * @generated from field: repeated svc.dispatch.v1.Refusal refusals = 2;
+   */
+  refusals: Refusal[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.HostLogsResponse.
+ * Use `create(HostLogsResponseSchema)` to create a new message.
+ */
+export const HostLogsResponseSchema: GenMessage<HostLogsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 26);
+
+/**
  * Enrollments.
  *
  * @generated from message svc.dispatch.v1.EnrollRequest
@@ -779,7 +856,7 @@ export type EnrollRequest = Message<"svc.dispatch.v1.EnrollRequest"> & {
  * Use `create(EnrollRequestSchema)` to create a new message.
  */
 export const EnrollRequestSchema: GenMessage<EnrollRequest> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 24);
+  messageDesc(file_svc_dispatch_v1_dispatch, 27);
 
 /**
  * Answers to enrollments.
@@ -807,7 +884,7 @@ export type EnrollResponse = Message<"svc.dispatch.v1.EnrollResponse"> & {
  * Use `create(EnrollResponseSchema)` to create a new message.
  */
 export const EnrollResponseSchema: GenMessage<EnrollResponse> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 25);
+  messageDesc(file_svc_dispatch_v1_dispatch, 28);
 
 /**
  * States that gateways know.
@@ -828,7 +905,7 @@ export type WatchFeaturesRequest = Message<"svc.dispatch.v1.WatchFeaturesRequest
  * Use `create(WatchFeaturesRequestSchema)` to create a new message.
  */
 export const WatchFeaturesRequestSchema: GenMessage<WatchFeaturesRequest> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 26);
+  messageDesc(file_svc_dispatch_v1_dispatch, 29);
 
 /**
  * State that the gateway knows.
@@ -849,7 +926,7 @@ export type FeaturesAsk = Message<"svc.dispatch.v1.FeaturesAsk"> & {
  * Use `create(FeaturesAskSchema)` to create a new message.
  */
 export const FeaturesAskSchema: GenMessage<FeaturesAsk> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 27);
+  messageDesc(file_svc_dispatch_v1_dispatch, 30);
 
 /**
  * States of the gates.
@@ -877,7 +954,7 @@ export type WatchFeaturesResponse = Message<"svc.dispatch.v1.WatchFeaturesRespon
  * Use `create(WatchFeaturesResponseSchema)` to create a new message.
  */
 export const WatchFeaturesResponseSchema: GenMessage<WatchFeaturesResponse> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 28);
+  messageDesc(file_svc_dispatch_v1_dispatch, 31);
 
 /**
  * State of the gates.
@@ -912,7 +989,7 @@ export type FeaturesAnswer = Message<"svc.dispatch.v1.FeaturesAnswer"> & {
  * Use `create(FeaturesAnswerSchema)` to create a new message.
  */
 export const FeaturesAnswerSchema: GenMessage<FeaturesAnswer> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 29);
+  messageDesc(file_svc_dispatch_v1_dispatch, 32);
 
 /**
  * Kind of work.
@@ -1038,6 +1115,16 @@ export const DispatchService: GenService<{
     methodKind: "unary";
     input: typeof SyncHostRequestSchema;
     output: typeof SyncHostResponseSchema;
+  },
+  /**
+   * See `svc.runner.v1.RunnerService.HostLogs`.
+   *
+   * @generated from rpc svc.dispatch.v1.DispatchService.HostLogs
+   */
+  hostLogs: {
+    methodKind: "unary";
+    input: typeof HostLogsRequestSchema;
+    output: typeof HostLogsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_dispatch_v1_dispatch, 0);

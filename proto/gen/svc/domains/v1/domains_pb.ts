@@ -675,7 +675,8 @@ export const DomainsService: GenService<{
   /**
    * Has the domains of an environment served by HTTPS, those that are added later too: each gets a
    * certificate of its own. Said twice it changes nothing. Errors: `environment_incomplete` (409, no deploy
-   * target), `edge_unavailable` (409, the runner serves no names; the message has the flag to start it with).
+   * target), `edge_unavailable` (409, the runner serves no names, or its Dokku has no plugin for
+   * certificates; the message says what its operator does).
    *
    * @generated from rpc svc.domains.v1.DomainsService.EnableSsl
    */

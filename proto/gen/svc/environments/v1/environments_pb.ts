@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/environments/v1/environments.proto.
  */
 export const file_svc_environments_v1_environments: GenFile = /*@__PURE__*/
-  fileDesc("CiZzdmMvZW52aXJvbm1lbnRzL3YxL2Vudmlyb25tZW50cy5wcm90bxITc3ZjLmVudmlyb25tZW50cy52MSL/AQoGRGVwbG95Ej4KBGtpbmQYASABKA4yIS5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveU1ldGhvZEIN4EECukgHggEEEAEgABI9CgNhcHAYAiABKAlCK7pIKHImMiReW2EtejAtOV0oW2EtejAtOS1dezAsNjF9W2EtejAtOV0pPyRIAIgBARIoCg5jb250YWluZXJfcG9ydBgDIAEoDUILukgIKgYY//8DKAFIAYgBARIjCglob3N0X3BvcnQYBCABKA1CC7pICCoGGP//AygBSAKIAQFCBgoEX2FwcEIRCg9fY29udGFpbmVyX3BvcnRCDAoKX2hvc3RfcG9ydCLiAQoOR2l0Q3JlZGVudGlhbHMSIQoIdXNlcm5hbWUYASABKAlCCrpIB3IFEAEYyAFIAIgBARIkCgV0b2tlbhgCIAEoCUIQukgHcgUQARiAIIq1GAIIAUgBiAEBEicKB3NzaF9rZXkYAyABKAlCEbpICHIGEAEYgIABirUYAggBSAKIAQESKwoLa25vd25faG9zdHMYBCABKAlCEbpICHIGEAEYgIABirUYAlABSAOIAQFCCwoJX3VzZXJuYW1lQggKBl90b2tlbkIKCghfc3NoX2tleUIOCgxfa25vd25faG9zdHMilQIKDFdvcmtTZWxlY3RvchI0CgVncm91cBgBIAEoCUIgukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDYyfSRIAIgBARKVAQoGbGFiZWxzGAIgAygLMi0uc3ZjLmVudmlyb25tZW50cy52MS5Xb3JrU2VsZWN0b3IuTGFiZWxzRW50cnlCVrpINpoBMxAIIiZyJDIiXlthLXpBLVowLTldW2EtekEtWjAtOS5fLy1dezAsNjJ9JCoHcgUQARjIAYq1GBkSDHJ1bm5lci1sYWJlbDIJa2V5PXZhbHVlGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2dyb3VwIpQGCgtFbnZpcm9ubWVudBIKCgJpZBgBIAEoCRISCgpwcm9qZWN0X2lkGAIgASgJEg8KB3RlYW1faWQYAyABKAkSDAoEbmFtZRgEIAEoCRIXCgpyZXBvc2l0b3J5GAUgASgJSACIAQESDgoGYnJhbmNoGAYgASgJEhIKCmJ1aWxkX3BhdGgYByABKAkSMgoKYnVpbGRfdHlwZRgIIAEoDjIeLnN2Yy5lbnZpcm9ubWVudHMudjEuQnVpbGRUeXBlEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnN1Ym1vZHVsZXMYCyABKAgSFwoPZGVwbG95X2FwcHJvdmFsGAwgASgIEjAKBmRlcGxveRgNIAEoCzIbLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVwbG95SAGIAQESHQoVYnVpbGRfdGltZW91dF9zZWNvbmRzGA4gASgNEhsKE2hhc19naXRfY3JlZGVudGlhbHMYDyABKAgSNgoGcnVubmVyGBAgASgLMiEuc3ZjLmVudmlyb25tZW50cy52MS5Xb3JrU2VsZWN0b3JIAogBARIaChJyZXF1aXJlZF9hcHByb3ZhbHMYESABKA0SGwoTYWxsb3dfc2VsZl9hcHByb3ZhbBgSIAEoCBIXCg9wcm9tb3Rpb25zX29ubHkYEyABKAgSFwoKZG9ja2VyZmlsZRgUIAEoCUgDiAEBEhQKB2NvbnRleHQYFSABKAlIBIgBARITCgZ0YXJnZXQYFiABKAlIBYgBARITCgtjbG9uZV9kZXB0aBgXIAEoDRIMCgR0YWdzGBggASgIEhMKBm5vdGljZRgZIAEoCUgGiAEBQg0KC19yZXBvc2l0b3J5QgkKB19kZXBsb3lCCQoHX3J1bm5lckINCgtfZG9ja2VyZmlsZUIKCghfY29udGV4dEIJCgdfdGFyZ2V0QgkKB19ub3RpY2UiIQoLTGlzdFJlcXVlc3QSEgoKcHJvamVjdF9pZBgBIAEoCSJGCgxMaXN0UmVzcG9uc2USNgoMZW52aXJvbm1lbnRzGAEgAygLMiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCIkCgpHZXRSZXF1ZXN0EhYKDmVudmlyb25tZW50X2lkGAEgASgJItgJCg1DcmVhdGVSZXF1ZXN0EhIKCnByb2plY3RfaWQYASABKAkSLgoEbmFtZRgCIAEoCUIgukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDYyfSQSQgoKcmVwb3NpdG9yeRgDIAEoCUIpukgmciQY9AMyH14oaHR0cHM/Oi8vfHNzaDovL3xnaXRAKVteXHNdKyRIAIgBARJBCgZicmFuY2gYBCABKAlCLLpIKXInEAEY9AEyIF5bXlxzfl46PypcW1xcLV1bXlxzfl46PypcW1xcXSokSAGIAQESMwoKYnVpbGRfcGF0aBgFIAEoCUIaukgXchUQARj0AzIOXlteL1xzXVteXHNdKiRIAogBARJDCgpidWlsZF90eXBlGAYgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGVCCrpIB4IBBBABIABIA4gBARIXCgpzdWJtb2R1bGVzGAcgASgISASIAQESHAoPZGVwbG95X2FwcHJvdmFsGAggASgISAWIAQESMAoGZGVwbG95GAkgASgLMhsuc3ZjLmVudmlyb25tZW50cy52MS5EZXBsb3lIBogBARIvChVidWlsZF90aW1lb3V0X3NlY29uZHMYCiABKA1CC7pICCoGGICjBSgeSAeIAQESQQoPZ2l0X2NyZWRlbnRpYWxzGAsgASgLMiMuc3ZjLmVudmlyb25tZW50cy52MS5HaXRDcmVkZW50aWFsc0gIiAEBEjYKBnJ1bm5lchgMIAEoCzIhLnN2Yy5lbnZpcm9ubWVudHMudjEuV29ya1NlbGVjdG9ySAmIAQESKgoScmVxdWlyZWRfYXBwcm92YWxzGA0gASgNQgm6SAYqBBgFKAFICogBARIgChNhbGxvd19zZWxmX2FwcHJvdmFsGA4gASgISAuIAQESHAoPcHJvbW90aW9uc19vbmx5GA8gASgISAyIAQESNAoKZG9ja2VyZmlsZRgQIAEoCUIbukgYchYY9AMyEV4oW14vXHNdW15cc10qKT8kSA2IAQESMQoHY29udGV4dBgRIAEoCUIbukgYchYY9AMyEV4oW14vXHNdW15cc10qKT8kSA6IAQESPgoGdGFyZ2V0GBIgASgJQim6SCZyJBiAATIfXihbQS1aYS16MC05XVtBLVphLXowLTkuXy1dKik/JEgPiAEBEiQKC2Nsb25lX2RlcHRoGBMgASgNQgq6SAcqBRiQTigBSBCIAQESEQoEdGFncxgUIAEoCEgRiAEBQg0KC19yZXBvc2l0b3J5QgkKB19icmFuY2hCDQoLX2J1aWxkX3BhdGhCDQoLX2J1aWxkX3R5cGVCDQoLX3N1Ym1vZHVsZXNCEgoQX2RlcGxveV9hcHByb3ZhbEIJCgdfZGVwbG95QhgKFl9idWlsZF90aW1lb3V0X3NlY29uZHNCEgoQX2dpdF9jcmVkZW50aWFsc0IJCgdfcnVubmVyQhUKE19yZXF1aXJlZF9hcHByb3ZhbHNCFgoUX2FsbG93X3NlbGZfYXBwcm92YWxCEgoQX3Byb21vdGlvbnNfb25seUINCgtfZG9ja2VyZmlsZUIKCghfY29udGV4dEIJCgdfdGFyZ2V0Qg4KDF9jbG9uZV9kZXB0aEIHCgVfdGFncyLqCQoNVXBkYXRlUmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCRIzCgRuYW1lGAIgASgJQiC6SB1yGzIZXlthLXowLTldW2EtejAtOS1dezAsNjJ9JEgAiAEBEkIKCnJlcG9zaXRvcnkYAyABKAlCKbpIJnIkGPQDMh9eKGh0dHBzPzovL3xzc2g6Ly98Z2l0QClbXlxzXSskSAGIAQESQQoGYnJhbmNoGAQgASgJQiy6SClyJxABGPQBMiBeW15cc35eOj8qXFtcXC1dW15cc35eOj8qXFtcXF0qJEgCiAEBEjMKCmJ1aWxkX3BhdGgYBSABKAlCGrpIF3IVEAEY9AMyDl5bXi9cc11bXlxzXSokSAOIAQESQwoKYnVpbGRfdHlwZRgGIAEoDjIeLnN2Yy5lbnZpcm9ubWVudHMudjEuQnVpbGRUeXBlQgq6SAeCAQQQASAASASIAQESFwoKc3VibW9kdWxlcxgHIAEoCEgFiAEBEhwKD2RlcGxveV9hcHByb3ZhbBgIIAEoCEgGiAEBEjAKBmRlcGxveRgJIAEoCzIbLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVwbG95SAeIAQESLwoVYnVpbGRfdGltZW91dF9zZWNvbmRzGAogASgNQgu6SAgqBhiAowUoHkgIiAEBEkEKD2dpdF9jcmVkZW50aWFscxgLIAEoCzIjLnN2Yy5lbnZpcm9ubWVudHMudjEuR2l0Q3JlZGVudGlhbHNICYgBARI2CgZydW5uZXIYDCABKAsyIS5zdmMuZW52aXJvbm1lbnRzLnYxLldvcmtTZWxlY3RvckgKiAEBEioKEnJlcXVpcmVkX2FwcHJvdmFscxgNIAEoDUIJukgGKgQYBSgBSAuIAQESIAoTYWxsb3dfc2VsZl9hcHByb3ZhbBgOIAEoCEgMiAEBEhwKD3Byb21vdGlvbnNfb25seRgPIAEoCEgNiAEBEjQKCmRvY2tlcmZpbGUYECABKAlCG7pIGHIWGPQDMhFeKFteL1xzXVteXHNdKik/JEgOiAEBEjEKB2NvbnRleHQYESABKAlCG7pIGHIWGPQDMhFeKFteL1xzXVteXHNdKik/JEgPiAEBEj4KBnRhcmdldBgSIAEoCUIpukgmciQYgAEyH14oW0EtWmEtejAtOV1bQS1aYS16MC05Ll8tXSopPyRIEIgBARIkCgtjbG9uZV9kZXB0aBgTIAEoDUIKukgHKgUYkE4oAUgRiAEBEhEKBHRhZ3MYFCABKAhIEogBAUIHCgVfbmFtZUINCgtfcmVwb3NpdG9yeUIJCgdfYnJhbmNoQg0KC19idWlsZF9wYXRoQg0KC19idWlsZF90eXBlQg0KC19zdWJtb2R1bGVzQhIKEF9kZXBsb3lfYXBwcm92YWxCCQoHX2RlcGxveUIYChZfYnVpbGRfdGltZW91dF9zZWNvbmRzQhIKEF9naXRfY3JlZGVudGlhbHNCCQoHX3J1bm5lckIVChNfcmVxdWlyZWRfYXBwcm92YWxzQhYKFF9hbGxvd19zZWxmX2FwcHJvdmFsQhIKEF9wcm9tb3Rpb25zX29ubHlCDQoLX2RvY2tlcmZpbGVCCgoIX2NvbnRleHRCCQoHX3RhcmdldEIOCgxfY2xvbmVfZGVwdGhCBwoFX3RhZ3MiJwoNRGVsZXRlUmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCSpxCglCdWlsZFR5cGUSGgoWQlVJTERfVFlQRV9VTlNQRUNJRklFRBAAEhMKD0JVSUxEX1RZUEVfQVVUTxABEhkKFUJVSUxEX1RZUEVfRE9DS0VSRklMRRACEhgKFEJVSUxEX1RZUEVfQlVJTERQQUNLEAMqewoMRGVwbG95TWV0aG9kEh0KGURFUExPWV9NRVRIT0RfVU5TUEVDSUZJRUQQABIWChJERVBMT1lfTUVUSE9EX05PTkUQARIbChdERVBMT1lfTUVUSE9EX0NPTlRBSU5FUhACEhcKE0RFUExPWV9NRVRIT0RfRE9LS1UQAzLMBQoTRW52aXJvbm1lbnRzU2VydmljZRKtAQoETGlzdBIgLnN2Yy5lbnZpcm9ubWVudHMudjEuTGlzdFJlcXVlc3QaIS5zdmMuZW52aXJvbm1lbnRzLnYxLkxpc3RSZXNwb25zZSJgkAIBirUYLqoBAmlkqgEEbmFtZaoBCnJlcG9zaXRvcnmqAQZicmFuY2iqAQlidWlsZFR5cGWC0+STAiUSIy9wcm9qZWN0cy97cHJvamVjdF9pZH0vZW52aXJvbm1lbnRzEnMKA0dldBIfLnN2Yy5lbnZpcm9ubWVudHMudjEuR2V0UmVxdWVzdBogLnN2Yy5lbnZpcm9ubWVudHMudjEuRW52aXJvbm1lbnQiKZACAYLT5JMCIBIeL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9En4KBkNyZWF0ZRIiLnN2Yy5lbnZpcm9ubWVudHMudjEuQ3JlYXRlUmVxdWVzdBogLnN2Yy5lbnZpcm9ubWVudHMudjEuRW52aXJvbm1lbnQiLoLT5JMCKDoBKiIjL3Byb2plY3RzL3twcm9qZWN0X2lkfS9lbnZpcm9ubWVudHMSeQoGVXBkYXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5VcGRhdGVSZXF1ZXN0GiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCIpgtPkkwIjOgEqMh4vZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0SbAoGRGVsZXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5EZWxldGVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiaC0+STAiAqHi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfRonirUYIxoZRW52aXJvbm1lbnRzIG9mIGEgcHJvamVjdCgBMAI4A0AEYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("CiZzdmMvZW52aXJvbm1lbnRzL3YxL2Vudmlyb25tZW50cy5wcm90bxITc3ZjLmVudmlyb25tZW50cy52MSL/AQoGRGVwbG95Ej4KBGtpbmQYASABKA4yIS5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveU1ldGhvZEIN4EECukgHggEEEAEgABI9CgNhcHAYAiABKAlCK7pIKHImMiReW2EtejAtOV0oW2EtejAtOS1dezAsNjF9W2EtejAtOV0pPyRIAIgBARIoCg5jb250YWluZXJfcG9ydBgDIAEoDUILukgIKgYY//8DKAFIAYgBARIjCglob3N0X3BvcnQYBCABKA1CC7pICCoGGP//AygBSAKIAQFCBgoEX2FwcEIRCg9fY29udGFpbmVyX3BvcnRCDAoKX2hvc3RfcG9ydCLiAQoOR2l0Q3JlZGVudGlhbHMSIQoIdXNlcm5hbWUYASABKAlCCrpIB3IFEAEYyAFIAIgBARIkCgV0b2tlbhgCIAEoCUIQukgHcgUQARiAIIq1GAIIAUgBiAEBEicKB3NzaF9rZXkYAyABKAlCEbpICHIGEAEYgIABirUYAggBSAKIAQESKwoLa25vd25faG9zdHMYBCABKAlCEbpICHIGEAEYgIABirUYAlABSAOIAQFCCwoJX3VzZXJuYW1lQggKBl90b2tlbkIKCghfc3NoX2tleUIOCgxfa25vd25faG9zdHMilQIKDFdvcmtTZWxlY3RvchI0CgVncm91cBgBIAEoCUIgukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDYyfSRIAIgBARKVAQoGbGFiZWxzGAIgAygLMi0uc3ZjLmVudmlyb25tZW50cy52MS5Xb3JrU2VsZWN0b3IuTGFiZWxzRW50cnlCVrpINpoBMxAIIiZyJDIiXlthLXpBLVowLTldW2EtekEtWjAtOS5fLy1dezAsNjJ9JCoHcgUQARjIAYq1GBkSDHJ1bm5lci1sYWJlbDIJa2V5PXZhbHVlGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2dyb3VwIpQGCgtFbnZpcm9ubWVudBIKCgJpZBgBIAEoCRISCgpwcm9qZWN0X2lkGAIgASgJEg8KB3RlYW1faWQYAyABKAkSDAoEbmFtZRgEIAEoCRIXCgpyZXBvc2l0b3J5GAUgASgJSACIAQESDgoGYnJhbmNoGAYgASgJEhIKCmJ1aWxkX3BhdGgYByABKAkSMgoKYnVpbGRfdHlwZRgIIAEoDjIeLnN2Yy5lbnZpcm9ubWVudHMudjEuQnVpbGRUeXBlEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnN1Ym1vZHVsZXMYCyABKAgSFwoPZGVwbG95X2FwcHJvdmFsGAwgASgIEjAKBmRlcGxveRgNIAEoCzIbLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVwbG95SAGIAQESHQoVYnVpbGRfdGltZW91dF9zZWNvbmRzGA4gASgNEhsKE2hhc19naXRfY3JlZGVudGlhbHMYDyABKAgSNgoGcnVubmVyGBAgASgLMiEuc3ZjLmVudmlyb25tZW50cy52MS5Xb3JrU2VsZWN0b3JIAogBARIaChJyZXF1aXJlZF9hcHByb3ZhbHMYESABKA0SGwoTYWxsb3dfc2VsZl9hcHByb3ZhbBgSIAEoCBIXCg9wcm9tb3Rpb25zX29ubHkYEyABKAgSFwoKZG9ja2VyZmlsZRgUIAEoCUgDiAEBEhQKB2NvbnRleHQYFSABKAlIBIgBARITCgZ0YXJnZXQYFiABKAlIBYgBARITCgtjbG9uZV9kZXB0aBgXIAEoDRIMCgR0YWdzGBggASgIEhMKBm5vdGljZRgZIAEoCUgGiAEBQg0KC19yZXBvc2l0b3J5QgkKB19kZXBsb3lCCQoHX3J1bm5lckINCgtfZG9ja2VyZmlsZUIKCghfY29udGV4dEIJCgdfdGFyZ2V0QgkKB19ub3RpY2UiIQoLTGlzdFJlcXVlc3QSEgoKcHJvamVjdF9pZBgBIAEoCSJGCgxMaXN0UmVzcG9uc2USNgoMZW52aXJvbm1lbnRzGAEgAygLMiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCIkCgpHZXRSZXF1ZXN0EhYKDmVudmlyb25tZW50X2lkGAEgASgJItgJCg1DcmVhdGVSZXF1ZXN0EhIKCnByb2plY3RfaWQYASABKAkSLgoEbmFtZRgCIAEoCUIgukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDYyfSQSQgoKcmVwb3NpdG9yeRgDIAEoCUIpukgmciQY9AMyH14oaHR0cHM/Oi8vfHNzaDovL3xnaXRAKVteXHNdKyRIAIgBARJBCgZicmFuY2gYBCABKAlCLLpIKXInEAEY9AEyIF5bXlxzfl46PypcW1xcLV1bXlxzfl46PypcW1xcXSokSAGIAQESMwoKYnVpbGRfcGF0aBgFIAEoCUIaukgXchUQARj0AzIOXlteL1xzXVteXHNdKiRIAogBARJDCgpidWlsZF90eXBlGAYgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGVCCrpIB4IBBBABIABIA4gBARIXCgpzdWJtb2R1bGVzGAcgASgISASIAQESHAoPZGVwbG95X2FwcHJvdmFsGAggASgISAWIAQESMAoGZGVwbG95GAkgASgLMhsuc3ZjLmVudmlyb25tZW50cy52MS5EZXBsb3lIBogBARIvChVidWlsZF90aW1lb3V0X3NlY29uZHMYCiABKA1CC7pICCoGGICjBSgeSAeIAQESQQoPZ2l0X2NyZWRlbnRpYWxzGAsgASgLMiMuc3ZjLmVudmlyb25tZW50cy52MS5HaXRDcmVkZW50aWFsc0gIiAEBEjYKBnJ1bm5lchgMIAEoCzIhLnN2Yy5lbnZpcm9ubWVudHMudjEuV29ya1NlbGVjdG9ySAmIAQESKgoScmVxdWlyZWRfYXBwcm92YWxzGA0gASgNQgm6SAYqBBgFKAFICogBARIgChNhbGxvd19zZWxmX2FwcHJvdmFsGA4gASgISAuIAQESHAoPcHJvbW90aW9uc19vbmx5GA8gASgISAyIAQESNAoKZG9ja2VyZmlsZRgQIAEoCUIbukgYchYY9AMyEV4oW14vXHNdW15cc10qKT8kSA2IAQESMQoHY29udGV4dBgRIAEoCUIbukgYchYY9AMyEV4oW14vXHNdW15cc10qKT8kSA6IAQESPgoGdGFyZ2V0GBIgASgJQim6SCZyJBiAATIfXihbQS1aYS16MC05XVtBLVphLXowLTkuXy1dKik/JEgPiAEBEiQKC2Nsb25lX2RlcHRoGBMgASgNQgq6SAcqBRiQTigBSBCIAQESEQoEdGFncxgUIAEoCEgRiAEBQg0KC19yZXBvc2l0b3J5QgkKB19icmFuY2hCDQoLX2J1aWxkX3BhdGhCDQoLX2J1aWxkX3R5cGVCDQoLX3N1Ym1vZHVsZXNCEgoQX2RlcGxveV9hcHByb3ZhbEIJCgdfZGVwbG95QhgKFl9idWlsZF90aW1lb3V0X3NlY29uZHNCEgoQX2dpdF9jcmVkZW50aWFsc0IJCgdfcnVubmVyQhUKE19yZXF1aXJlZF9hcHByb3ZhbHNCFgoUX2FsbG93X3NlbGZfYXBwcm92YWxCEgoQX3Byb21vdGlvbnNfb25seUINCgtfZG9ja2VyZmlsZUIKCghfY29udGV4dEIJCgdfdGFyZ2V0Qg4KDF9jbG9uZV9kZXB0aEIHCgVfdGFncyLqCQoNVXBkYXRlUmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCRIzCgRuYW1lGAIgASgJQiC6SB1yGzIZXlthLXowLTldW2EtejAtOS1dezAsNjJ9JEgAiAEBEkIKCnJlcG9zaXRvcnkYAyABKAlCKbpIJnIkGPQDMh9eKGh0dHBzPzovL3xzc2g6Ly98Z2l0QClbXlxzXSskSAGIAQESQQoGYnJhbmNoGAQgASgJQiy6SClyJxABGPQBMiBeW15cc35eOj8qXFtcXC1dW15cc35eOj8qXFtcXF0qJEgCiAEBEjMKCmJ1aWxkX3BhdGgYBSABKAlCGrpIF3IVEAEY9AMyDl5bXi9cc11bXlxzXSokSAOIAQESQwoKYnVpbGRfdHlwZRgGIAEoDjIeLnN2Yy5lbnZpcm9ubWVudHMudjEuQnVpbGRUeXBlQgq6SAeCAQQQASAASASIAQESFwoKc3VibW9kdWxlcxgHIAEoCEgFiAEBEhwKD2RlcGxveV9hcHByb3ZhbBgIIAEoCEgGiAEBEjAKBmRlcGxveRgJIAEoCzIbLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVwbG95SAeIAQESLwoVYnVpbGRfdGltZW91dF9zZWNvbmRzGAogASgNQgu6SAgqBhiAowUoHkgIiAEBEkEKD2dpdF9jcmVkZW50aWFscxgLIAEoCzIjLnN2Yy5lbnZpcm9ubWVudHMudjEuR2l0Q3JlZGVudGlhbHNICYgBARI2CgZydW5uZXIYDCABKAsyIS5zdmMuZW52aXJvbm1lbnRzLnYxLldvcmtTZWxlY3RvckgKiAEBEioKEnJlcXVpcmVkX2FwcHJvdmFscxgNIAEoDUIJukgGKgQYBSgBSAuIAQESIAoTYWxsb3dfc2VsZl9hcHByb3ZhbBgOIAEoCEgMiAEBEhwKD3Byb21vdGlvbnNfb25seRgPIAEoCEgNiAEBEjQKCmRvY2tlcmZpbGUYECABKAlCG7pIGHIWGPQDMhFeKFteL1xzXVteXHNdKik/JEgOiAEBEjEKB2NvbnRleHQYESABKAlCG7pIGHIWGPQDMhFeKFteL1xzXVteXHNdKik/JEgPiAEBEj4KBnRhcmdldBgSIAEoCUIpukgmciQYgAEyH14oW0EtWmEtejAtOV1bQS1aYS16MC05Ll8tXSopPyRIEIgBARIkCgtjbG9uZV9kZXB0aBgTIAEoDUIKukgHKgUYkE4oAUgRiAEBEhEKBHRhZ3MYFCABKAhIEogBAUIHCgVfbmFtZUINCgtfcmVwb3NpdG9yeUIJCgdfYnJhbmNoQg0KC19idWlsZF9wYXRoQg0KC19idWlsZF90eXBlQg0KC19zdWJtb2R1bGVzQhIKEF9kZXBsb3lfYXBwcm92YWxCCQoHX2RlcGxveUIYChZfYnVpbGRfdGltZW91dF9zZWNvbmRzQhIKEF9naXRfY3JlZGVudGlhbHNCCQoHX3J1bm5lckIVChNfcmVxdWlyZWRfYXBwcm92YWxzQhYKFF9hbGxvd19zZWxmX2FwcHJvdmFsQhIKEF9wcm9tb3Rpb25zX29ubHlCDQoLX2RvY2tlcmZpbGVCCgoIX2NvbnRleHRCCQoHX3RhcmdldEIOCgxfY2xvbmVfZGVwdGhCBwoFX3RhZ3MiJwoNRGVsZXRlUmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCSLFAQoQTmdpbnhMb2dzUmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCRI7CgRraW5kGAIgASgOMiEuc3ZjLmVudmlyb25tZW50cy52MS5OZ2lueExvZ0tpbmRCCrpIB4IBBBABIAASHgoFbGluZXMYAyABKA1CCrpIByoFGOgHKAFIAIgBARIoCgVhZnRlchgEIAEoCUIUukgRcg8yDV5bMC05XXsxLDE1fSRIAYgBAUIICgZfbGluZXNCCAoGX2FmdGVyIuQBChFOZ2lueExvZ3NSZXNwb25zZRIwCgVsaW5lcxgBIAMoCzIhLnN2Yy5lbnZpcm9ubWVudHMudjEuTmdpbnhMb2dMaW5lEg8KB2Ryb3BwZWQYAiABKA0SLQoEZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIrCgJ0bxgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAYgBARIOCgZzb3VyY2UYBSABKAkSEAoIcG9zaXRpb24YBiABKAlCBwoFX2Zyb21CBQoDX3RvIugDCgxOZ2lueExvZ0xpbmUSLgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESHAoGcmVtb3RlGAIgASgJQge6SARyAhgySACIAQESHAoGbWV0aG9kGAMgASgJQge6SARyAhggSAGIAQESGwoEaG9zdBgEIAEoCUIIukgFcgMY/QFIAogBARIbCgRwYXRoGAUgASgJQgi6SAVyAxiACEgDiAEBEh0KBnN0YXR1cxgGIAEoDUIIukgFKgMY5wdIBIgBARItCgVieXRlcxgHIAEoAUIZukgWEhRAARkAADQm9WsMQykAAAAAAAAAAEgFiAEBEhgKC2R1cmF0aW9uX21zGAggASgNSAaIAQESIQoKdXNlcl9hZ2VudBgJIAEoCUIIukgFcgMYgAJIB4gBARIbCgVsZXZlbBgKIAEoCUIHukgEcgIYFEgIiAEBEhsKBHRleHQYCyABKAlCCLpIBXIDGOgHSAmIAQFCCQoHX3JlbW90ZUIJCgdfbWV0aG9kQgcKBV9ob3N0QgcKBV9wYXRoQgkKB19zdGF0dXNCCAoGX2J5dGVzQg4KDF9kdXJhdGlvbl9tc0INCgtfdXNlcl9hZ2VudEIICgZfbGV2ZWxCBwoFX3RleHQiWwoTTmdpbnhNaW51dGVzUmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCRIgCgdtaW51dGVzGAIgASgNQgq6SAcqBRigCygBSACIAQFCCgoIX21pbnV0ZXMiSQoUTmdpbnhNaW51dGVzUmVzcG9uc2USMQoHbWludXRlcxgBIAMoCzIgLnN2Yy5lbnZpcm9ubWVudHMudjEuTmdpbnhNaW51dGUi1QEKC05naW54TWludXRlEjIKBm1pbnV0ZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIQCghyZXF1ZXN0cxgCIAEoDRIMCgRzMnh4GAMgASgNEgwKBHMzeHgYBCABKA0SDAoEczR4eBgFIAEoDRIMCgRzNXh4GAYgASgNEg4KBnA1MF9tcxgHIAEoDRIOCgZwOTVfbXMYCCABKA0SKAoFYnl0ZXMYCSABKAFCGbpIFhIUQAEZAAA0JvVrDEMpAAAAAAAAAAAqcQoJQnVpbGRUeXBlEhoKFkJVSUxEX1RZUEVfVU5TUEVDSUZJRUQQABITCg9CVUlMRF9UWVBFX0FVVE8QARIZChVCVUlMRF9UWVBFX0RPQ0tFUkZJTEUQAhIYChRCVUlMRF9UWVBFX0JVSUxEUEFDSxADKnsKDERlcGxveU1ldGhvZBIdChlERVBMT1lfTUVUSE9EX1VOU1BFQ0lGSUVEEAASFgoSREVQTE9ZX01FVEhPRF9OT05FEAESGwoXREVQTE9ZX01FVEhPRF9DT05UQUlORVIQAhIXChNERVBMT1lfTUVUSE9EX0RPS0tVEAMqYwoMTmdpbnhMb2dLaW5kEh4KGk5HSU5YX0xPR19LSU5EX1VOU1BFQ0lGSUVEEAASGQoVTkdJTlhfTE9HX0tJTkRfQUNDRVNTEAESGAoUTkdJTlhfTE9HX0tJTkRfRVJST1IQAjKSCQoTRW52aXJvbm1lbnRzU2VydmljZRKtAQoETGlzdBIgLnN2Yy5lbnZpcm9ubWVudHMudjEuTGlzdFJlcXVlc3QaIS5zdmMuZW52aXJvbm1lbnRzLnYxLkxpc3RSZXNwb25zZSJgkAIBirUYLqoBAmlkqgEEbmFtZaoBCnJlcG9zaXRvcnmqAQZicmFuY2iqAQlidWlsZFR5cGWC0+STAiUSIy9wcm9qZWN0cy97cHJvamVjdF9pZH0vZW52aXJvbm1lbnRzEnMKA0dldBIfLnN2Yy5lbnZpcm9ubWVudHMudjEuR2V0UmVxdWVzdBogLnN2Yy5lbnZpcm9ubWVudHMudjEuRW52aXJvbm1lbnQiKZACAYLT5JMCIBIeL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9En4KBkNyZWF0ZRIiLnN2Yy5lbnZpcm9ubWVudHMudjEuQ3JlYXRlUmVxdWVzdBogLnN2Yy5lbnZpcm9ubWVudHMudjEuRW52aXJvbm1lbnQiLoLT5JMCKDoBKiIjL3Byb2plY3RzL3twcm9qZWN0X2lkfS9lbnZpcm9ubWVudHMSeQoGVXBkYXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5VcGRhdGVSZXF1ZXN0GiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCIpgtPkkwIjOgEqMh4vZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0SbAoGRGVsZXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5EZWxldGVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiaC0+STAiAqHi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfRKkAgoJTmdpbnhMb2dzEiUuc3ZjLmVudmlyb25tZW50cy52MS5OZ2lueExvZ3NSZXF1ZXN0GiYuc3ZjLmVudmlyb25tZW50cy52MS5OZ2lueExvZ3NSZXNwb25zZSLHAZACAYq1GIcBmgGDAQooU2VlIHdoYXQgdGhlIHJldmVyc2UgcHJveHkgYW5zd2VyZWQgbGFzdBIrZW52aXJvbm1lbnRzIG5naW54LWxvZ3MgYWNjZXNzIC0tZW52IGVudl8wMRoqZW52aXJvbm1lbnRzLm5naW54TG9ncygnZW52XzAxJywgJ2FjY2VzcycpgtPkkwIyEjAvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vbmdpbngtbG9ncy97a2luZH0SnAEKDE5naW54TWludXRlcxIoLnN2Yy5lbnZpcm9ubWVudHMudjEuTmdpbnhNaW51dGVzUmVxdWVzdBopLnN2Yy5lbnZpcm9ubWVudHMudjEuTmdpbnhNaW51dGVzUmVzcG9uc2UiN5ACAYLT5JMCLhIsL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L25naW54LW1pbnV0ZXMaJ4q1GCMaGUVudmlyb25tZW50cyBvZiBhIHByb2plY3QoATACOANABGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * Target to which builds of an environment are deployed. It is always on the side of the runner; the control
@@ -736,6 +736,323 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_environments_v1_environments, 9);
 
 /**
+ * Selects lines of a log.
+ *
+ * @generated from message svc.environments.v1.NginxLogsRequest
+ */
+export type NginxLogsRequest = Message<"svc.environments.v1.NginxLogsRequest"> & {
+  /**
+   * Environment id.
+   *
+   * @generated from field: string environment_id = 1;
+   */
+  environmentId: string;
+
+  /**
+   * Log, `access` or `error`.
+   *
+   * @generated from field: svc.environments.v1.NginxLogKind kind = 2;
+   */
+  kind: NginxLogKind;
+
+  /**
+   * Number of lines, 1 to 1,000. Default: 200.
+   *
+   * @generated from field: optional uint32 lines = 3;
+   */
+  lines?: number | undefined;
+
+  /**
+   * Position of an earlier answer: the lines behind it are returned, the oldest first, instead of the newest.
+   *
+   * @generated from field: optional string after = 4;
+   */
+  after?: string | undefined;
+};
+
+/**
+ * Describes the message svc.environments.v1.NginxLogsRequest.
+ * Use `create(NginxLogsRequestSchema)` to create a new message.
+ */
+export const NginxLogsRequestSchema: GenMessage<NginxLogsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_environments_v1_environments, 10);
+
+/**
+ * Lines of a log.
+ *
+ * @generated from message svc.environments.v1.NginxLogsResponse
+ */
+export type NginxLogsResponse = Message<"svc.environments.v1.NginxLogsResponse"> & {
+  /**
+   * Lines in the order in which the proxy wrote them.
+   *
+   * @generated from field: repeated svc.environments.v1.NginxLogLine lines = 1;
+   */
+  lines: NginxLogLine[];
+
+  /**
+   * Number of lines that are not among them although they belong there: they were too many, could not be
+   * read, or are held no more.
+   *
+   * @generated from field: uint32 dropped = 2;
+   */
+  dropped: number;
+
+  /**
+   * Time of the first line; absent where there is none.
+   *
+   * @generated from field: optional google.protobuf.Timestamp from = 3;
+   */
+  from?: Timestamp | undefined;
+
+  /**
+   * Time of the last line; absent where there is none.
+   *
+   * @generated from field: optional google.protobuf.Timestamp to = 4;
+   */
+  to?: Timestamp | undefined;
+
+  /**
+   * Program that wrote them, `nginx` of the runner or `dokku`.
+   *
+   * @generated from field: string source = 5;
+   */
+  source: string;
+
+  /**
+   * Position behind the last line. As many lines as were asked for say that there may be more.
+   *
+   * @generated from field: string position = 6;
+   */
+  position: string;
+};
+
+/**
+ * Describes the message svc.environments.v1.NginxLogsResponse.
+ * Use `create(NginxLogsResponseSchema)` to create a new message.
+ */
+export const NginxLogsResponseSchema: GenMessage<NginxLogsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_environments_v1_environments, 11);
+
+/**
+ * One line. A line of the access log has all fields from `remote` to `user_agent`, one of the error log
+ * `level` and `text`.
+ *
+ * @generated from message svc.environments.v1.NginxLogLine
+ */
+export type NginxLogLine = Message<"svc.environments.v1.NginxLogLine"> & {
+  /**
+   * Time at which it was written: in the access log, when the answer was complete.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * Network of the visitor: the first 24 bits of an IPv4 address, 48 of an IPv6 address.
+   *
+   * @generated from field: optional string remote = 2;
+   */
+  remote?: string | undefined;
+
+  /**
+   * Method of the request.
+   *
+   * @generated from field: optional string method = 3;
+   */
+  method?: string | undefined;
+
+  /**
+   * Host name that was asked for.
+   *
+   * @generated from field: optional string host = 4;
+   */
+  host?: string | undefined;
+
+  /**
+   * Path that was asked for; `?…` stands for a query.
+   *
+   * @generated from field: optional string path = 5;
+   */
+  path?: string | undefined;
+
+  /**
+   * HTTP status of the answer.
+   *
+   * @generated from field: optional uint32 status = 6;
+   */
+  status?: number | undefined;
+
+  /**
+   * Length of the answer's body in bytes.
+   *
+   * @generated from field: optional double bytes = 7;
+   */
+  bytes?: number | undefined;
+
+  /**
+   * Time from the first byte of the request to the last byte of the answer, in milliseconds.
+   *
+   * @generated from field: optional uint32 duration_ms = 8;
+   */
+  durationMs?: number | undefined;
+
+  /**
+   * Program that asked, as it says itself.
+   *
+   * @generated from field: optional string user_agent = 9;
+   */
+  userAgent?: string | undefined;
+
+  /**
+   * Severity, such as `error` or `warn`.
+   *
+   * @generated from field: optional string level = 10;
+   */
+  level?: string | undefined;
+
+  /**
+   * Text of the proxy.
+   *
+   * @generated from field: optional string text = 11;
+   */
+  text?: string | undefined;
+};
+
+/**
+ * Describes the message svc.environments.v1.NginxLogLine.
+ * Use `create(NginxLogLineSchema)` to create a new message.
+ */
+export const NginxLogLineSchema: GenMessage<NginxLogLine> = /*@__PURE__*/
+  messageDesc(file_svc_environments_v1_environments, 12);
+
+/**
+ * Selects counters of requests.
+ *
+ * @generated from message svc.environments.v1.NginxMinutesRequest
+ */
+export type NginxMinutesRequest = Message<"svc.environments.v1.NginxMinutesRequest"> & {
+  /**
+   * Environment id.
+   *
+   * @generated from field: string environment_id = 1;
+   */
+  environmentId: string;
+
+  /**
+   * Number of minutes up to now, 1 to 1,440. Default: 60.
+   *
+   * @generated from field: optional uint32 minutes = 2;
+   */
+  minutes?: number | undefined;
+};
+
+/**
+ * Describes the message svc.environments.v1.NginxMinutesRequest.
+ * Use `create(NginxMinutesRequestSchema)` to create a new message.
+ */
+export const NginxMinutesRequestSchema: GenMessage<NginxMinutesRequest> = /*@__PURE__*/
+  messageDesc(file_svc_environments_v1_environments, 13);
+
+/**
+ * Counters of requests by minute.
+ *
+ * @generated from message svc.environments.v1.NginxMinutesResponse
+ */
+export type NginxMinutesResponse = Message<"svc.environments.v1.NginxMinutesResponse"> & {
+  /**
+   * Minutes with requests, the oldest first.
+   *
+   * @generated from field: repeated svc.environments.v1.NginxMinute minutes = 1;
+   */
+  minutes: NginxMinute[];
+};
+
+/**
+ * Describes the message svc.environments.v1.NginxMinutesResponse.
+ * Use `create(NginxMinutesResponseSchema)` to create a new message.
+ */
+export const NginxMinutesResponseSchema: GenMessage<NginxMinutesResponse> = /*@__PURE__*/
+  messageDesc(file_svc_environments_v1_environments, 14);
+
+/**
+ * Requests that were answered in one minute.
+ *
+ * @generated from message svc.environments.v1.NginxMinute
+ */
+export type NginxMinute = Message<"svc.environments.v1.NginxMinute"> & {
+  /**
+   * Time at which the minute begins.
+   *
+   * @generated from field: google.protobuf.Timestamp minute = 1;
+   */
+  minute?: Timestamp | undefined;
+
+  /**
+   * Number of requests.
+   *
+   * @generated from field: uint32 requests = 2;
+   */
+  requests: number;
+
+  /**
+   * Number of answers with a status of 200 to 299.
+   *
+   * @generated from field: uint32 s2xx = 3;
+   */
+  s2xx: number;
+
+  /**
+   * Number of answers with a status of 300 to 399.
+   *
+   * @generated from field: uint32 s3xx = 4;
+   */
+  s3xx: number;
+
+  /**
+   * Number of answers with a status of 400 to 499.
+   *
+   * @generated from field: uint32 s4xx = 5;
+   */
+  s4xx: number;
+
+  /**
+   * Number of answers with a status of 500 to 599.
+   *
+   * @generated from field: uint32 s5xx = 6;
+   */
+  s5xx: number;
+
+  /**
+   * Time within which half of the requests were answered, in milliseconds.
+   *
+   * @generated from field: uint32 p50_ms = 7;
+   */
+  p50Ms: number;
+
+  /**
+   * Time within which 95 of 100 requests were answered, in milliseconds.
+   *
+   * @generated from field: uint32 p95_ms = 8;
+   */
+  p95Ms: number;
+
+  /**
+   * Length of the answers' bodies in bytes.
+   *
+   * @generated from field: double bytes = 9;
+   */
+  bytes: number;
+};
+
+/**
+ * Describes the message svc.environments.v1.NginxMinute.
+ * Use `create(NginxMinuteSchema)` to create a new message.
+ */
+export const NginxMinuteSchema: GenMessage<NginxMinute> = /*@__PURE__*/
+  messageDesc(file_svc_environments_v1_environments, 15);
+
+/**
  * Way in which a build of the environment is made.
  *
  * @generated from enum svc.environments.v1.BuildType
@@ -819,6 +1136,40 @@ export const DeployMethodSchema: GenEnum<DeployMethod> = /*@__PURE__*/
   enumDesc(file_svc_environments_v1_environments, 1);
 
 /**
+ * Log of a reverse proxy.
+ *
+ * @generated from enum svc.environments.v1.NginxLogKind
+ */
+export enum NginxLogKind {
+  /**
+   * No value is stated.
+   *
+   * @generated from enum value: NGINX_LOG_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Has a line for each request that was answered.
+   *
+   * @generated from enum value: NGINX_LOG_KIND_ACCESS = 1;
+   */
+  ACCESS = 1,
+
+  /**
+   * Has what the proxy says of requests that it could not answer well.
+   *
+   * @generated from enum value: NGINX_LOG_KIND_ERROR = 2;
+   */
+  ERROR = 2,
+}
+
+/**
+ * Describes the enum svc.environments.v1.NginxLogKind.
+ */
+export const NginxLogKindSchema: GenEnum<NginxLogKind> = /*@__PURE__*/
+  enumDesc(file_svc_environments_v1_environments, 2);
+
+/**
  * Manages environments of projects. One is guarded when one of its approval fields is set (`deployApproval`,
  * `requiredApprovals` above 1, `promotionsOnly`, `allowSelfApproval` off), or when an enabled policy in mode
  * `enforce`, a budget with hold or a CI connection of its project reaches it. Admins and owners alone then
@@ -885,6 +1236,33 @@ export const EnvironmentsService: GenService<{
     methodKind: "unary";
     input: typeof DeleteRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * Returns the newest lines of the access or the error log of an environment's reverse proxy, oldest first.
+   * Its runner tells them within some 10 seconds, at most 200 of a log in that time; what is told is redacted
+   * on the machine: queries are left out, and of a visitor's address its network alone is kept. At most 5,000
+   * lines or 1 MiB of each log are held, for 7 days; the whole lines stay on the machine. Errors: `not_found`
+   * (404), `edge_unavailable` (409, nothing tells of such lines; the message says what is missing).
+   *
+   * @generated from rpc svc.environments.v1.EnvironmentsService.NginxLogs
+   */
+  nginxLogs: {
+    methodKind: "unary";
+    input: typeof NginxLogsRequestSchema;
+    output: typeof NginxLogsResponseSchema;
+  },
+  /**
+   * Returns the counters of an environment's requests by minute, the oldest first. They have all requests
+   * that its reverse proxy answered, also those whose lines were left out. A minute without requests is not
+   * listed; the newest ones may still grow. They are kept for 14 days. Errors: `not_found` (404),
+   * `edge_unavailable` (409, nothing tells of requests; the message says what is missing).
+   *
+   * @generated from rpc svc.environments.v1.EnvironmentsService.NginxMinutes
+   */
+  nginxMinutes: {
+    methodKind: "unary";
+    input: typeof NginxMinutesRequestSchema;
+    output: typeof NginxMinutesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_environments_v1_environments, 0);

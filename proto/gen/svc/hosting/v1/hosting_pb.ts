@@ -6,6 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/hosting/v1/hosting.proto.
  */
 export const file_svc_hosting_v1_hosting: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvaG9zdGluZy92MS9ob3N0aW5nLnByb3RvEg5zdmMuaG9zdGluZy52MSIkCgpHZXRSZXF1ZXN0EhYKDmVudmlyb25tZW50X2lkGAEgASgJIpQCCglIb3N0ZWRBcHASFgoOZW52aXJvbm1lbnRfaWQYASABKAkSEQoJcnVubmVyX2lkGAIgASgJEi8KBGtpbmQYAyABKA4yIS5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveU1ldGhvZBILCgNhcHAYBCABKAkSFgoOY29udGFpbmVyX3BvcnQYBSABKA0SFQoIYnVpbGRfaWQYBiABKAlIAIgBARIQCghyZXZpc2lvbhgHIAEoDRISCgpob2xkc19kYXRhGAggASgIEi8KCG9ic2VydmVkGAkgASgLMhguc3ZjLmhvc3RpbmcudjEuT2JzZXJ2ZWRIAYgBAUILCglfYnVpbGRfaWRCCwoJX29ic2VydmVkIvcBCghPYnNlcnZlZBInCgVzdGF0ZRgBIAEoDjIYLnN2Yy5ob3N0aW5nLnYxLkFwcFN0YXRlEhAKCHJldmlzaW9uGAIgASgNEhUKCGJ1aWxkX2lkGAMgASgJSACIAQESFAoHYWRkcmVzcxgEIAEoCUgBiAEBEjMKCnN0YXJ0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAKIAQESJgoCYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgsKCV9idWlsZF9pZEIKCghfYWRkcmVzc0INCgtfc3RhcnRlZF9hdCp9CghBcHBTdGF0ZRIZChVBUFBfU1RBVEVfVU5TUEVDSUZJRUQQABIVChFBUFBfU1RBVEVfUlVOTklORxABEhMKD0FQUF9TVEFURV9FTkRFRBACEhQKEEFQUF9TVEFURV9QQVVTRUQQAxIUChBBUFBfU1RBVEVfQUJTRU5UEAQqUwoJTW91bnRLaW5kEhoKFk1PVU5UX0tJTkRfVU5TUEVDSUZJRUQQABIVChFNT1VOVF9LSU5EX1ZPTFVNRRABEhMKD01PVU5UX0tJTkRfUEFUSBACMpQCCg5Ib3N0aW5nU2VydmljZRLUAQoDR2V0Ehouc3ZjLmhvc3RpbmcudjEuR2V0UmVxdWVzdBoZLnN2Yy5ob3N0aW5nLnYxLkhvc3RlZEFwcCKVAZACAYq1GGCaAV0KKlNlZSB3aGV0aGVyIHRoZSBhcHAgb2YgYW4gZW52aXJvbm1lbnQgcnVucxIYaG9zdGluZyBnZXQgLS1lbnYgZW52XzAxGhVob3N0aW5nLmdldCgnZW52XzAxJymC0+STAigSJi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9ob3N0aW5nGiuKtRgnGh9XaGVyZSBlbnZpcm9ubWVudHMgYXJlIGRlcGxveWVkKAEwAjgDYgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_timestamp, file_svc_environments_v1_environments, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvaG9zdGluZy92MS9ob3N0aW5nLnByb3RvEg5zdmMuaG9zdGluZy52MSIkCgpHZXRSZXF1ZXN0EhYKDmVudmlyb25tZW50X2lkGAEgASgJIpQCCglIb3N0ZWRBcHASFgoOZW52aXJvbm1lbnRfaWQYASABKAkSEQoJcnVubmVyX2lkGAIgASgJEi8KBGtpbmQYAyABKA4yIS5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveU1ldGhvZBILCgNhcHAYBCABKAkSFgoOY29udGFpbmVyX3BvcnQYBSABKA0SFQoIYnVpbGRfaWQYBiABKAlIAIgBARIQCghyZXZpc2lvbhgHIAEoDRISCgpob2xkc19kYXRhGAggASgIEi8KCG9ic2VydmVkGAkgASgLMhguc3ZjLmhvc3RpbmcudjEuT2JzZXJ2ZWRIAYgBAUILCglfYnVpbGRfaWRCCwoJX29ic2VydmVkIvcBCghPYnNlcnZlZBInCgVzdGF0ZRgBIAEoDjIYLnN2Yy5ob3N0aW5nLnYxLkFwcFN0YXRlEhAKCHJldmlzaW9uGAIgASgNEhUKCGJ1aWxkX2lkGAMgASgJSACIAQESFAoHYWRkcmVzcxgEIAEoCUgBiAEBEjMKCnN0YXJ0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAKIAQESJgoCYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgsKCV9idWlsZF9pZEIKCghfYWRkcmVzc0INCgtfc3RhcnRlZF9hdCLdAQoGQmFja3VwEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgVzdGF0ZRgCIAEoDjIbLnN2Yy5ob3N0aW5nLnYxLkJhY2t1cFN0YXRlEhkKB3Byb2JsZW0YAyABKAlCCLpIBXIDGPQDEg0KBWJ5dGVzGAQgASgBEhcKBnNoYTI1NhgFIAEoCUIHukgEcgIYQBIwCgdnb29kX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBQgoKCF9nb29kX2F0Kn0KCEFwcFN0YXRlEhkKFUFQUF9TVEFURV9VTlNQRUNJRklFRBAAEhUKEUFQUF9TVEFURV9SVU5OSU5HEAESEwoPQVBQX1NUQVRFX0VOREVEEAISFAoQQVBQX1NUQVRFX1BBVVNFRBADEhQKEEFQUF9TVEFURV9BQlNFTlQQBCpTCglNb3VudEtpbmQSGgoWTU9VTlRfS0lORF9VTlNQRUNJRklFRBAAEhUKEU1PVU5UX0tJTkRfVk9MVU1FEAESEwoPTU9VTlRfS0lORF9QQVRIEAIqsQEKDERhdGFiYXNlVHlwZRIdChlEQVRBQkFTRV9UWVBFX1VOU1BFQ0lGSUVEEAASGgoWREFUQUJBU0VfVFlQRV9QT1NUR1JFUxABEhcKE0RBVEFCQVNFX1RZUEVfTVlTUUwQAhIZChVEQVRBQkFTRV9UWVBFX01BUklBREIQAxIXChNEQVRBQkFTRV9UWVBFX1JFRElTEAQSGQoVREFUQUJBU0VfVFlQRV9NT05HT0RCEAUqWwoLQmFja3VwU3RhdGUSHAoYQkFDS1VQX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRQkFDS1VQX1NUQVRFX0dPT0QQARIXChNCQUNLVVBfU1RBVEVfRkFJTEVEEAIylAIKDkhvc3RpbmdTZXJ2aWNlEtQBCgNHZXQSGi5zdmMuaG9zdGluZy52MS5HZXRSZXF1ZXN0Ghkuc3ZjLmhvc3RpbmcudjEuSG9zdGVkQXBwIpUBkAIBirUYYJoBXQoqU2VlIHdoZXRoZXIgdGhlIGFwcCBvZiBhbiBlbnZpcm9ubWVudCBydW5zEhhob3N0aW5nIGdldCAtLWVudiBlbnZfMDEaFWhvc3RpbmcuZ2V0KCdlbnZfMDEnKYLT5JMCKBImL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L2hvc3RpbmcaK4q1GCcaH1doZXJlIGVudmlyb25tZW50cyBhcmUgZGVwbG95ZWQoATACOANiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_svc_environments_v1_environments, file_svc_options_v1_options]);
 
 /**
  * Selects an environment.
@@ -178,6 +179,62 @@ export const ObservedSchema: GenMessage<Observed> = /*@__PURE__*/
   messageDesc(file_svc_hosting_v1_hosting, 2);
 
 /**
+ * Backup of a database. Its bytes stay on the machine of the database.
+ *
+ * @generated from message svc.hosting.v1.Backup
+ */
+export type Backup = Message<"svc.hosting.v1.Backup"> & {
+  /**
+   * Time at which it was begun.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * State.
+   *
+   * @generated from field: svc.hosting.v1.BackupState state = 2;
+   */
+  state: BackupState;
+
+  /**
+   * Reason for which it failed, in one sentence; empty: it did not.
+   *
+   * @generated from field: string problem = 3;
+   */
+  problem: string;
+
+  /**
+   * Length in bytes of the newest good one; 0: there is none.
+   *
+   * @generated from field: double bytes = 4;
+   */
+  bytes: number;
+
+  /**
+   * SHA-256 of the newest good one in hexadecimal digits; empty: there is none.
+   *
+   * @generated from field: string sha256 = 5;
+   */
+  sha256: string;
+
+  /**
+   * Time at which the newest good one was begun; absent: there is none.
+   *
+   * @generated from field: optional google.protobuf.Timestamp good_at = 6;
+   */
+  goodAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.hosting.v1.Backup.
+ * Use `create(BackupSchema)` to create a new message.
+ */
+export const BackupSchema: GenMessage<Backup> = /*@__PURE__*/
+  messageDesc(file_svc_hosting_v1_hosting, 3);
+
+/**
  * State of the container of an app.
  *
  * @generated from enum svc.hosting.v1.AppState
@@ -258,6 +315,95 @@ export enum MountKind {
  */
 export const MountKindSchema: GenEnum<MountKind> = /*@__PURE__*/
   enumDesc(file_svc_hosting_v1_hosting, 1);
+
+/**
+ * Type of a database.
+ *
+ * @generated from enum svc.hosting.v1.DatabaseType
+ */
+export enum DatabaseType {
+  /**
+   * No value is stated.
+   *
+   * @generated from enum value: DATABASE_TYPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * PostgreSQL.
+   *
+   * @generated from enum value: DATABASE_TYPE_POSTGRES = 1;
+   */
+  POSTGRES = 1,
+
+  /**
+   * MySQL.
+   *
+   * @generated from enum value: DATABASE_TYPE_MYSQL = 2;
+   */
+  MYSQL = 2,
+
+  /**
+   * MariaDB.
+   *
+   * @generated from enum value: DATABASE_TYPE_MARIADB = 3;
+   */
+  MARIADB = 3,
+
+  /**
+   * Redis.
+   *
+   * @generated from enum value: DATABASE_TYPE_REDIS = 4;
+   */
+  REDIS = 4,
+
+  /**
+   * MongoDB.
+   *
+   * @generated from enum value: DATABASE_TYPE_MONGODB = 5;
+   */
+  MONGODB = 5,
+}
+
+/**
+ * Describes the enum svc.hosting.v1.DatabaseType.
+ */
+export const DatabaseTypeSchema: GenEnum<DatabaseType> = /*@__PURE__*/
+  enumDesc(file_svc_hosting_v1_hosting, 2);
+
+/**
+ * State of a backup.
+ *
+ * @generated from enum svc.hosting.v1.BackupState
+ */
+export enum BackupState {
+  /**
+   * No value is stated.
+   *
+   * @generated from enum value: BACKUP_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It was written whole and read back.
+   *
+   * @generated from enum value: BACKUP_STATE_GOOD = 1;
+   */
+  GOOD = 1,
+
+  /**
+   * It failed: `problem` says why. Earlier ones are kept.
+   *
+   * @generated from enum value: BACKUP_STATE_FAILED = 2;
+   */
+  FAILED = 2,
+}
+
+/**
+ * Describes the enum svc.hosting.v1.BackupState.
+ */
+export const BackupStateSchema: GenEnum<BackupState> = /*@__PURE__*/
+  enumDesc(file_svc_hosting_v1_hosting, 3);
 
 /**
  * Says where environments are deployed: on which runner's machine, under which name, what that machine should

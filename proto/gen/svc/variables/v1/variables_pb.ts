@@ -324,8 +324,9 @@ export const SetManyResponseSchema: GenMessage<SetManyResponse> = /*@__PURE__*/
  */
 export const VariablesService: GenService<{
   /**
-   * Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent. The
-   * address of the environment's database is among them (`managed_by`), with the database's id. Errors: `not_found` (404, the environment).
+   * Lists variables of an environment, ordered by name, at most 500, and the address of its database
+   * (`managed_by`), with the database's id. Values of secret ones are absent. Errors: `not_found` (404, the
+   * environment).
    *
    * @generated from rpc svc.variables.v1.VariablesService.List
    */
