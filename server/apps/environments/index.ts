@@ -283,8 +283,8 @@ export const environmentsFeature = declareFeature({
       guards,
       missingRegistry,
       /**
-       * Creates one with all that it has from the beginning, in one transaction. Its entry in the ledger comes
-       * last: others wait for the ledger while they hold the locks that the rest takes.
+       * Creates one with all that it has from the beginning, in one transaction. Its entry in the ledger
+       * comes last: others wait for the ledger while they hold the locks that the rest takes.
        */
       create: async (ctx: Ctx, creating: Creating) => await create(deps, ctx, creating),
       services: [createEnvironments(deps)],

@@ -12,8 +12,8 @@ export interface DocumentReader {
 
 export interface DocumentLimits {
   /**
-   * The time of one file, the start of the thread included. The worst file takes three seconds of a processor;
-   * the default of 15,000 is for machines that are busy.
+   * The time of one file, the start of the thread included. The worst file takes three seconds of a
+   * processor; the default of 15,000 is for machines that are busy.
    */
   readonly fileMs?: number;
   /** The default is 128. */
