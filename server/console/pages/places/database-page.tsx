@@ -33,7 +33,12 @@ function Databases({ environment }: { readonly environment: Environment }) {
   const known = read.data.value;
   return (
     <>
-      <h1>Database</h1>
+      <div class="item-head">
+        <h1>Database</h1>
+        {known?.main !== undefined && (
+          <PartActs of={known.main} environment={environment} service="database" />
+        )}
+      </div>
       {known === undefined ? (
         <Unread of={read} what="the database" />
       ) : (
@@ -63,7 +68,6 @@ function PartActs({ of, environment: { id, teamId }, service }: PartProps & { re
 }
 
 function Main({ of, environment }: PartProps) {
-  const acts = <PartActs of={of} environment={environment} service="database" />;
   if (of === undefined)
     return (
       <div class="empty empty-place">
@@ -71,7 +75,7 @@ function Main({ of, environment }: PartProps) {
           {environment.name} has no database. Its runner brings one up beside the app, makes the password, and
           hands the address to the app alone, as DATABASE_URL.
         </p>
-        {acts}
+        <PartActs of={of} environment={environment} service="database" />
         <CopyLine name="the command" text={`svc database create postgres --env ${environment.id}`} />
       </div>
     );
@@ -92,7 +96,6 @@ function Main({ of, environment }: PartProps) {
       {of.backup?.state === 'failed' && (
         <Notice kind="warn">{`The last backup failed: ${of.backup.problem}. Earlier ones are kept.`}</Notice>
       )}
-      {acts}
     </section>
   );
 }
