@@ -185,6 +185,12 @@ CMD ["sh", "-c", "mkdir /tmp/www; pg_isready -t 3 -h ${address} >/tmp/www/index.
     expect(files()).toHaveLength(1);
     expect(command(['restore', app, '--check'])).toContain('can be restored');
     expect(command(['list'])).toMatch(new RegExp(`${app} +postgres .* running +20`));
+    const listed = execFileSync(
+      process.execPath,
+      [bundle().main, 'hosting', '--data-dir', machine().home.dataDir],
+      { encoding: 'utf8' },
+    );
+    expect(listed).toMatch(new RegExp(`${id} +postgres +running +${app} `));
     const own = join(backupDir, id);
     const kept = join(backupDir, 'kept');
     execFileSync('cp', ['-a', own, kept]);

@@ -2,7 +2,7 @@
  * The documents of what this runner should host, as the control plane said last. They are kept on the disk: a
  * daemon that starts while the control plane is away goes on with what it had.
  */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { mkdirSync } from 'node:fs';
 import type { WireHostApp } from '../control-plane/wire.ts';
 import { readIfThere, writeDurably } from '../disk/durable-file.ts';
@@ -16,10 +16,9 @@ export interface Documents {
 }
 
 export function openDocuments(dataDir: string, log: Log): Documents {
-  const folder = join(dataDir, 'host');
-  const path = join(folder, 'documents.json');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const all = new Map(read(path, log).map((document) => [document.environmentId, document]));
+  const path = pathOf(dataDir);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const all = new Map(read(dataDir, log).map((document) => [document.environmentId, document]));
   return {
     all,
     async change(put, remove = []) {
@@ -31,12 +30,22 @@ export function openDocuments(dataDir: string, log: Log): Documents {
   };
 }
 
+const pathOf = (dataDir: string): string => join(dataDir, 'host', 'documents.json');
+
+/** Throws for a file that cannot be read; one that is not there is empty. */
+export function readDocuments(dataDir: string): readonly WireHostApp[] {
+  return JSON.parse(readIfThere(pathOf(dataDir)) ?? '[]') as WireHostApp[];
+}
+
 /** A file that cannot be read is as good as none: the control plane says all of it again. */
-function read(path: string, log: Log): readonly WireHostApp[] {
+function read(dataDir: string, log: Log): readonly WireHostApp[] {
   try {
-    return JSON.parse(readIfThere(path) ?? '[]') as WireHostApp[];
+    return readDocuments(dataDir);
   } catch (error) {
-    log.warn({ path, problem: errorText(error) }, 'what this runner hosts is asked for anew');
+    log.warn(
+      { path: pathOf(dataDir), problem: errorText(error) },
+      'what this runner hosts is asked for anew',
+    );
     return [];
   }
 }

@@ -1,7 +1,7 @@
 /**
- * A database is told from end to end, with the server, a real daemon with podman, and PostgreSQL. A person
- * asks for it before the first deploy; its app keeps rows through a deploy and a rollback; nothing of the
- * service knows its password; it stops with its environment, and its content stays on the machine.
+ * A database is brought up from end to end: by the server, a real daemon with podman, and PostgreSQL. A
+ * person asks for it before the first deploy; its app keeps rows through a deploy and a rollback; nothing of
+ * the service knows its password; it stops with its environment, and its content stays on the machine.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

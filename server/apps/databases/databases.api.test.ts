@@ -156,8 +156,9 @@ describe.skipIf(!(await has('postgres')))('databases', () => {
   it('tells people once that backups fail, until one is good again', async () => {
     const { id } = await database().create(environmentId, 'postgres');
     const good = { at: '2026-11-27T03:00:00Z', state: 'good', bytes: 4_096, sha256: SHA256 };
-    const told = async () =>
-      (await w.sdk.notifications.list()).filter(({ kind }) => kind === 'database.backup_failed').length;
+    const all = async () =>
+      (await w.sdk.notifications.list()).filter(({ kind }) => kind === 'database.backup_failed');
+    const told = async () => (await all()).length;
     await observe({ id, state: 'ready', backup: { ...good, goodAt: good.at } });
     expect(await database().get(environmentId)).toMatchObject({ backup: { state: 'good', bytes: 4_096 } });
     const failed = { ...good, state: 'failed', problem: 'no space left on device', goodAt: good.at };
@@ -172,6 +173,10 @@ describe.skipIf(!(await has('postgres')))('databases', () => {
     await observe({ id, state: 'ready', backup: again });
     await waitFor('the second notification', async () => (await told()) > 1);
     expect(await told()).toBe(2);
+    expect((await all())[0]).toMatchObject({
+      title: `The backup of the database of data-${environments} failed`,
+      body: expect.stringContaining('no space left on device'),
+    });
   });
 
   it('of builds is offered with each of them, whether they deploy or not, and is no variable', async () => {
@@ -192,6 +197,29 @@ describe.skipIf(!(await has('postgres')))('databases', () => {
     const next = await runner.take();
     expect(next).not.toHaveProperty('testDatabase');
     await runner.finish(next);
+  });
+
+  it('is lost with its runner, of which people are told, and goes at once when it is deleted then', async () => {
+    const { id } = await database().create(environmentId, 'postgres');
+    const [placed] = await w.server.db.sql<Array<{ runnerId: string }>>`
+      select runner_id as "runnerId" from host_apps where environment_id = ${environmentId}`;
+    const other = await w.runner();
+    await w.server.db
+      .sql`update host_apps set runner_id = ${other.runnerId} where environment_id = ${environmentId}`;
+    expect(placed?.runnerId).toBe(runner.runnerId);
+    await w.sdk.runners.revoke(w.teamId, other.runnerId);
+    expect(await database().get(environmentId)).toMatchObject({
+      id,
+      state: 'lost',
+      problem: expect.stringContaining('svc-runner database'),
+    });
+    await waitFor('the notification', async () =>
+      (await w.sdk.notifications.list()).find(
+        ({ kind, title }) => kind === 'database.lost' && title.endsWith(`data-${environments}`),
+      ),
+    );
+    await database().delete(environmentId);
+    expect(await refusedWith(database().get(environmentId))).toMatch(/^404 not_found/);
   });
 
   it.each(['postgres:17', 'Postgres', '../postgres', 'dir:/etc', 'a b', '-x', `x@${DIGEST}`])(

@@ -7,4 +7,10 @@ export const events: Readonly<Record<string, EventKind>> = {
     notifies: true,
     delivered: true,
   },
+  'database.lost': {
+    when: 'The runner on whose machine a database is was revoked: nobody looks after it any more.',
+    scope: 'project:read',
+    notifies: true,
+    delivered: true,
+  },
 };

@@ -2,8 +2,8 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { dataOf } from '@svc/proto/hosting/databases.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import { idHead } from '../../base/ids.ts';
-import type { Fragment } from '../../base/sql.ts';
+import { rowId, type Fragment } from '../../base/sql.ts';
+import type { EventEffect } from '../../kit/feature.ts';
 import type { HostPart } from '../hosting/index.ts';
 
 /** Content of deleted databases is kept for so long. */
@@ -46,10 +46,12 @@ export const databasesPart: HostPart = {
     told_backups as (
       -- Told once until a backup is good again.
       insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
-      select ${idHead('evt')} || substr(replace(gen_random_uuid()::text, '-', ''), 17, 16), d.team_id, 'database.backup_failed',
-        d.id || ' ' || (x.backup ->> 'at'),
-        jsonb_build_object('databaseId', d.id, 'environmentId', d.environment_id, 'problem', x.backup ->> 'problem', 'goodAt', x.backup ->> 'goodAt'), now()
-      from ${said(sql)}
+      select ${rowId(sql, 'evt')}, d.team_id, 'database.backup_failed', d.id || ' ' || (x.backup ->> 'at'),
+        jsonb_build_object('databaseId', d.id, 'environmentId', d.environment_id, 'problem', x.backup ->> 'problem', 'goodAt', x.backup ->> 'goodAt',
+          'title', 'The backup of the database of ' || e.name || ' failed',
+          'body', (x.backup ->> 'problem') || '. ' || coalesce('The newest good one is of ' || (x.backup ->> 'goodAt') || '; it is kept.', 'There is no earlier one.')),
+        now()
+      from ${said(sql)} join environments e on e.id = d.environment_id
       where x.backup ->> 'state' = 'failed' and coalesce(d.backup ->> 'state', 'good') = 'good'
       on conflict (kind, dedupe_key) do nothing
     )`,
@@ -60,6 +62,22 @@ export const testDatabasePart: HostPart = {
   select: (sql) => sql`(
     select ${document(sql)} from databases d where d.environment_id = h.environment_id and d.kind = 'test')`,
 };
+
+/** People are told that nobody looks after databases any more, once their runner is revoked. */
+export const databasesLost: EventEffect = (sql) => sql`
+  lost_databases as (
+    insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
+    select ${rowId(sql, 'evt')}, d.team_id, 'database.lost', d.id || ' ' || p.id,
+      jsonb_build_object('databaseId', d.id, 'environmentId', d.environment_id, 'runnerId', h.runner_id,
+        'title', 'Nobody looks after the database of ' || e.name,
+        'body', 'The runner of its machine was revoked. Its content is still there: svc-runner database backup ' || h.app || ', on that machine.'),
+      now()
+    from published p join host_apps h on h.runner_id = p.payload ->> 'runnerId'
+      join databases d on d.environment_id = h.environment_id and d.kind = 'main' and d.state not in ('deleting', 'retained')
+      join environments e on e.id = d.environment_id
+    where p.kind = 'runner.revoked'
+    on conflict (kind, dedupe_key) do nothing
+  )`;
 
 /** Removes what was kept for long enough, by a tombstone. */
 export async function purgeDatabases(sql: SqlTag): Promise<void> {

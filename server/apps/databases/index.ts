@@ -43,7 +43,7 @@ import {
   type ManagedVariable,
 } from '../variables/index.ts';
 import { events } from './databases.events.ts';
-import { databasesPart, purgeDatabases, testDatabasePart } from './host-part.ts';
+import { databasesLost, databasesPart, purgeDatabases, testDatabasePart } from './host-part.ts';
 import { databases } from './schema.ts';
 
 /** Deleted ones count until their content goes. */
@@ -272,6 +272,7 @@ export const databasesFeature = declareFeature({
     return {
       services,
       purges: [async () => await purgeDatabases(db.sql)],
+      effects: [databasesLost],
       fills: [
         fill(hostParts, databasesPart),
         fill(hostParts, testDatabasePart),
