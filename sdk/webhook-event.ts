@@ -12,6 +12,8 @@ export const WEBHOOK_EVENT_TYPES = [
   'certificate.failed',
   'cost.anomaly',
   'credit.low',
+  'database.backup_failed',
+  'database.lost',
   'included_time.near',
   'policy.denied',
   'price.published',
