@@ -22,6 +22,9 @@ const STOP_SECONDS = 30;
 /** The official images begin as root, own their folder and go on as another user. */
 const CAPABILITIES = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'];
 
+/** The engine's words of a container in which nothing can be run. */
+const ENDED = /container state improper|is not running/;
+
 export interface DatabaseContainer {
   readonly id: string;
   readonly type: string;
@@ -219,7 +222,7 @@ export async function untilReady(
     const done = await runCommand(call.argv, { timeoutMs: CALL_MS, env: call.env });
     answers = done.code === 0 ? answers + 1 : 0;
     last = done.code === 0 ? last : failureText(done);
-    if (answers === 0 && performance.now() > endMs)
+    if (answers === 0 && (performance.now() > endMs || ENDED.test(last)))
       throw new Error(`it does not answer (${last})${await lastWords(engine, database.name)}`);
     if (answers < 2) await pause();
   }

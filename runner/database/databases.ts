@@ -211,19 +211,23 @@ class Databases {
 
   async #tend(placed: Placed): Promise<void> {
     const { plan } = placed;
-    const found = this.#containers.get(plan.id);
+    // A deploy may have made it since all were listed.
+    const found = this.#containers.get(plan.id) ?? (await this.#listed()).get(plan.id);
     if (plan.remove) return await this.#retire(placed, found);
-    await this.#ensure(placed, found);
+    await this.#ensure(placed, { found, mayMove: !this.#deploying.has(placed.environment) });
     this.#notBeforeMs.set(plan.id, monotonicMs() + LOOK_MS);
     if (this.#isBackupDue(placed, found)) void this.#backUp(placed);
   }
 
   /** Resolves when it answers, in a container on the network of the app. */
-  async #ensure({ plan, environment, app }: Placed, found: DatabaseContainer | undefined): Promise<void> {
+  async #ensure(
+    { plan, environment, app }: Placed,
+    { found, mayMove }: { readonly found: DatabaseContainer | undefined; readonly mayMove: boolean },
+  ): Promise<void> {
     const { engine, passwords } = this.#options;
     const { id, type } = plan;
     const name = containerName(id);
-    const moves = found !== undefined && found.app !== app && !this.#deploying.has(environment);
+    const moves = found !== undefined && found.app !== app && mayMove;
     const known = this.#states.get(id);
     let { digest = plan.digest ?? '' } = known ?? {};
     let isNew = false;
@@ -333,10 +337,10 @@ class Databases {
     if (plan === undefined) return undefined;
     const { networks, passwords } = this.#options;
     const placed = { plan, environment, app };
+    this.#deploying.add(environment);
     const ready = this.#work(placed, async () => {
       const found = (await this.#listed()).get(plan.id);
-      await this.#ensure(placed, found);
-      this.#deploying.add(environment);
+      await this.#ensure(placed, { found, mayMove: true });
     });
     await within(ready, DEPLOY_MS).catch((error: unknown) => {
       throw new BuildFailed(`the database of ${app} is not ready: ${errorText(error)}`);

@@ -1,8 +1,9 @@
 /**
  * This benchmark is about what runners host, over the real doors: what a runner asks when one of its 200 apps
  * has changed beside one read by its key, a heartbeat of a runner that hosts 200 apps beside one that hosts
- * none, a search in 10,000 repositories beside a list of projects, and the newest lines of an access log that
- * is full. Calls are made in turn, one at a time.
+ * none, a search in 10,000 repositories beside a list of projects, the newest lines of an access log that is
+ * full, and an environment made of a template, with variables, storage, a database and its first build, beside
+ * an empty one. Calls are made in turn, one at a time.
  */
 import { performance } from 'node:perf_hooks';
 import { createSvcSDK } from '@svc/sdk';
@@ -15,6 +16,8 @@ const APPS = 200;
 const REPOSITORIES = 10_000;
 const CALLS = 400;
 const WARM_UP = 50;
+/** A project has 200 environments at most. */
+const DEPLOYS = { calls: 60, warmUp: 10 };
 /** They fill the ring of a log. */
 const LOG_CALLS = 30;
 const LOG_LINES = Array.from({ length: 200 }, (_, n) => ({
@@ -43,14 +46,15 @@ async function isAnswered(call: Promise<{ status: number }>): Promise<void> {
 /** Times of calls that are made in turn, in milliseconds. */
 async function inTurn<Name extends string>(
   calls: Readonly<Record<Name, (n: number) => Promise<unknown>>>,
+  { calls: count, warmUp } = { calls: CALLS, warmUp: WARM_UP },
 ): Promise<Record<Name, number[]>> {
   const names = Object.keys(calls) as Name[];
   const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>;
-  for (let n = 0; n < CALLS + WARM_UP; n += 1)
+  for (let n = 0; n < count + warmUp; n += 1)
     // Each comes after each other one as often: a call finds what the one before it has left warm.
     for (const name of n % 2 === 0 ? names : names.toReversed()) {
       const ms = await timed(async () => await calls[name](n));
-      if (n >= WARM_UP) times[name].push(ms);
+      if (n >= warmUp) times[name].push(ms);
     }
   return times;
 }
@@ -77,7 +81,7 @@ export async function run(): Promise<Figure[]> {
     await owner`
       insert into forge_repositories (team_id, source, key, host, path, forge, seen_at)
       select ${teamId}, 'bench', 'github.com/acme/web-' || n, 'github.com', 'acme/web-' || n, 'github', now() from generate_series(1, ${REPOSITORIES}::int) n`;
-    await owner`update runners set host = '{"edge": {"driver": "nginx"}}' where id = ${hosting.runnerId}`;
+    await owner`update runners set host = '{"edge": {"driver": "nginx"}, "volumes": true, "databases": true, "mountRoots": []}' where id = ${hosting.runnerId}`;
     for (let seq = 1; seq <= LOG_CALLS; seq += 1)
       await isAnswered(
         hosting.call('host-logs', {
@@ -97,6 +101,27 @@ export async function run(): Promise<Figure[]> {
       projects: async () => await sdk.projects.listPage({ limit: 50 }),
       repositories: async (n) => await sdk.repositories.list({ teamId, q: `web-${n % 1_000}` }),
     });
+    const shop = await sdk.projects.create({ name: 'shop', teamId });
+    const repository = 'https://git.example.com/acme/shop';
+    const { id: model } = await sdk.environments.create(shop.id, { name: 'model', repository });
+    await sdk.environments.update(model, { deploy: { kind: 'container', app: 'model' } });
+    await sdk.variables.setMany(model, { LOG_LEVEL: 'info', REGION: 'eu' });
+    await sdk.buildSteps.add(model, 'npm ci && npm test');
+    await sdk.storage.create(model, 'uploads', '/srv/uploads');
+    await sdk.database.create(model, 'postgres');
+    const template = await sdk.templates.createFromEnvironment(model, { name: 'shop' });
+    const made = await inTurn(
+      {
+        environment: async (n) =>
+          await sdk.environments.create(shop.id, {
+            name: `plain-${n}`,
+            repository,
+            deploy: { kind: 'container', app: `plain-${n}` },
+          }),
+        template: async (n) => await sdk.projects.deployTemplate(shop.id, template.id, `made-${n}`),
+      },
+      DEPLOYS,
+    );
     const [p50, p95] = [0.5, 0.95].map((at) => (name: keyof typeof times) => percentile(times[name], at));
     const of = { p50: p50!, p95: p95! };
     return [
@@ -135,6 +160,15 @@ export async function run(): Promise<Figure[]> {
         referenceValue: of.p95('read'),
         target: '≤ 3 ×',
         pass: (_, ratio) => ratio <= 3,
+      }),
+      figure({
+        name: 'deployTemplate with variables, storage, a database and a build, p50',
+        value: percentile(made.template, 0.5),
+        unit: 'ms',
+        reference: 'environments.create',
+        referenceValue: percentile(made.environment, 0.5),
+        target: '≤ 4 ×',
+        pass: (_, ratio) => ratio <= 4,
       }),
     ];
   } finally {

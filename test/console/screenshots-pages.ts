@@ -50,6 +50,11 @@ export async function furnish(console_: Console): Promise<Scene> {
   await sdk.variables.set(environmentId, 'DATABASE_PASSWORD', 'secret', { secret: true });
   await sdk.buildSteps.add(environmentId, 'npm test');
   await deploy(console_, { environmentId, teamId, sdk });
+  await sdk.templates.createFromEnvironment(environmentId, {
+    name: 'Web shop',
+    description: 'A shop with PostgreSQL and a folder for uploads.',
+    requiredVariables: ['REGION'],
+  });
   for (const command of [
     ['npm', 'test'],
     ['sh', '-c', 'make lint && make docs'],
