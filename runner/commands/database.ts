@@ -9,8 +9,8 @@ import { createBackups, feed, type Backups } from '../database/backups.ts';
 import {
   databaseContainers,
   execCall,
+  restartDatabase,
   runDatabase,
-  startDatabase,
   untilReady,
   type DatabaseContainer,
 } from '../database/containers.ts';
@@ -169,9 +169,7 @@ async function restore(tools: Tools, found: AppsDatabase, from: string): Promise
   const { io, engine, passwordOf } = tools;
   if (!(await backUp(tools, found))) return 1;
   await load(tools, { ...found, password: passwordOf(found.id) }, from);
-  // One of Redis ends, and comes back with what it was given.
-  const [there] = (await ofApps(engine)).filter(({ id }) => id === found.id);
-  if (there?.isRunning === false) await startDatabase(engine, found.name);
+  if (KINDS[found.type].beginsToRestore === true) await restartDatabase(engine, found.name);
   await ready(engine, found, passwordOf(found.id));
   io.print(`${found.app} holds ${from}\n`);
   return 0;

@@ -189,10 +189,18 @@ export async function startDatabase(engine: Engine, name: string): Promise<void>
   if (started.code !== 0) throw new Error(`it has ended and cannot be started: ${failureText(started)}`);
 }
 
+const stop = async (engine: Engine, name: string) =>
+  await runEngine(engine, CALL_MS + STOP_SECONDS * 1_000, 'stop', `--time=${STOP_SECONDS}`, name);
+
 /** Ends its container; the data stays. */
 export async function retireDatabase(engine: Engine, name: string): Promise<void> {
-  await runEngine(engine, CALL_MS + STOP_SECONDS * 1_000, 'stop', `--time=${STOP_SECONDS}`, name);
+  await stop(engine, name);
   await removeContainer(engine, name);
+}
+
+export async function restartDatabase(engine: Engine, name: string): Promise<void> {
+  await stop(engine, name);
+  await startDatabase(engine, name);
 }
 
 /** Makes the arguments and the environment of a program of the database, in its container. */

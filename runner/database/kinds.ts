@@ -31,6 +31,8 @@ export interface DatabaseKind {
   readonly readBack: readonly string[];
   /** Replaces all of it by a dump from standard input. */
   readonly restore: readonly string[];
+  /** It holds what was restored once it has begun anew. */
+  readonly beginsToRestore?: boolean;
   readonly shell: readonly string[];
 }
 
@@ -113,12 +115,13 @@ export const KINDS: Readonly<Record<DatabaseType, DatabaseKind>> = {
     ready: ['sh', '-c', `[ "$(redis-cli -h ${LOCAL} ping)" = PONG ]`],
     dump: withFile(`redis-cli -h ${LOCAL} --rdb "$f" >&2 && cat "$f"`),
     readBack: withFile('cat >"$f" && redis-check-rdb "$f"'),
-    // The server writes its file when it ends, unless it is told otherwise; it comes back with this one.
+    // The server reads its file when it begins, and writes it when it ends unless it is told otherwise.
     restore: [
       'sh',
       '-c',
-      `umask 077; cat >/data/restore.rdb && redis-check-rdb /data/restore.rdb >&2 && redis-cli -h ${LOCAL} config set save "" >&2 && mv /data/restore.rdb /data/dump.rdb && { redis-cli -h ${LOCAL} shutdown nosave >&2 || true; }`,
+      `umask 077; cat >/data/restore.rdb && redis-check-rdb /data/restore.rdb >&2 && redis-cli -h ${LOCAL} config set save "" >&2 && mv /data/restore.rdb /data/dump.rdb`,
     ],
+    beginsToRestore: true,
     shell: ['redis-cli', '-h', LOCAL],
   },
   mongodb: {

@@ -8,6 +8,7 @@
 import { performance } from 'node:perf_hooks';
 import { createSvcSDK } from '@svc/sdk';
 import postgres from 'postgres';
+import { FACTS } from '../e2e/independent-runner.ts';
 import { scriptedRunner } from '../setup/builds/scripted-runner.ts';
 import { startTestServer } from '../setup/server.ts';
 import { figure, percentile, type Figure } from './figure.ts';
@@ -81,7 +82,7 @@ export async function run(): Promise<Figure[]> {
     await owner`
       insert into forge_repositories (team_id, source, key, host, path, forge, seen_at)
       select ${teamId}, 'bench', 'github.com/acme/web-' || n, 'github.com', 'acme/web-' || n, 'github', now() from generate_series(1, ${REPOSITORIES}::int) n`;
-    await owner`update runners set host = '{"edge": {"driver": "nginx"}, "volumes": true, "databases": true, "mountRoots": []}' where id = ${hosting.runnerId}`;
+    await owner`update runners set host = '{"edge": {"driver": "nginx"}}' where id = ${hosting.runnerId}`;
     for (let seq = 1; seq <= LOG_CALLS; seq += 1)
       await isAnswered(
         hosting.call('host-logs', {
@@ -101,6 +102,9 @@ export async function run(): Promise<Figure[]> {
       projects: async () => await sdk.projects.listPage({ limit: 50 }),
       repositories: async (n) => await sdk.repositories.list({ teamId, q: `web-${n % 1_000}` }),
     });
+    const host = { volumes: true, databases: true };
+    await owner`update teams set region_id = (select id from regions where operator = 'customer') where id = ${teamId}`;
+    await isAnswered(hosting.call('heartbeat', { facts: { ...FACTS, host } }));
     const shop = await sdk.projects.create({ name: 'shop', teamId });
     const repository = 'https://git.example.com/acme/shop';
     const { id: model } = await sdk.environments.create(shop.id, { name: 'model', repository });
