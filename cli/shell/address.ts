@@ -3,7 +3,8 @@ import type { ShellField, Spec } from './command.ts';
 
 /**
  * Where a command has no positional, its address is the flag that fills the last variable of its path, of
- * those that are left to people. It is none where words behind `--` follow, because one that lacks its `--` would be taken for the address.
+ * those that are left to people. It is none where words behind `--` follow, because one that lacks its `--`
+ * would be taken for the address.
  */
 export function addressOf({ positionals, flags, operation }: Spec): readonly ShellField[] {
   if (positionals.length > 0 || flags.some(({ rest }) => rest === true)) return [];

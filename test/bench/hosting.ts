@@ -2,8 +2,8 @@
  * This benchmark is about what runners host, over the real doors: what a runner asks when one of its 200 apps
  * has changed beside one read by its key, a heartbeat of a runner that hosts 200 apps beside one that hosts
  * none, a search in 10,000 repositories beside a list of projects, the newest lines of an access log that is
- * full, and an environment made of a template, with variables, storage, a database and its first build, beside
- * an empty one. Calls are made in turn, one at a time.
+ * full, and an environment made of a template, with variables, storage, a database and its first build,
+ * beside an empty one. Calls are made in turn, one at a time.
  */
 import { performance } from 'node:perf_hooks';
 import { createSvcSDK } from '@svc/sdk';
