@@ -44,7 +44,7 @@ describe.runIf(there)('a database of an environment', { timeout: 300_000 }, () =
     const image = await postgresImage();
     const teamId = await platform.customerTeam('stored');
     shareProofs(join(folder, 'stored'));
-    await platform.startRunner(teamId, 'stored', [
+    const daemon = await platform.startRunner(teamId, 'stored', [
       '--executor',
       'podman',
       '--allow-insecure-git',
@@ -95,14 +95,12 @@ describe.runIf(there)('a database of an environment', { timeout: 300_000 }, () =
     });
 
     await sdk.environments.delete(environmentId);
+    // Its network and the rules of that have gone by then.
+    await waitFor('the end of the app', () => daemon.output().includes('an app was removed'), {
+      withinMs: WITHIN_MS,
+    });
     const container = `svc-db-${asked.id}`;
-    await waitFor(
-      'the end of its container',
-      async () => {
-        return (await podman('ps', '--all', '--quiet', `--filter=name=^${container}$`)) === '';
-      },
-      { withinMs: WITHIN_MS },
-    );
+    expect(await podman('ps', '--all', '--quiet', `--filter=name=^${container}$`)).toBe('');
     const volumes = `--filter=label=svc.environment=${environmentId}`;
     expect(await podman('volume', 'ls', '--quiet', volumes)).not.toBe('');
   });
