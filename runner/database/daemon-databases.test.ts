@@ -49,8 +49,8 @@ describe.runIf(there)('databases of a machine', { timeout: 300_000 }, () => {
     backupDir = tempDir();
     wanted = { id, type: 'postgres', image, digest: '' };
     whenDone(async () => {
-      await removeApp(app);
       await podman('rm', '--force', '--time=0', container);
+      await removeApp(app);
       await podman('volume', 'prune', '--force', `--filter=label=svc.environment=${environmentId}`);
     });
     return await startBuildMachine(
