@@ -133,16 +133,20 @@ describe('licence() within bounds', () => {
     expect(isLicensed(['MIT'], ['ISC', 'MIT'])).toBe(true);
   });
 
+  const STEP_MS = 10;
+
   it.each<[string, number, (n: number) => string]>([
     ['20,000 packages of a few licences', 20_000, (n) => REPEATED[n % REPEATED.length] ?? ''],
     ['10,000 expressions that all differ', 10_000, (n) => `(MIT AND BSD-3-Clause) OR LicenseRef-acme-${n}`],
     ['10,000 names that all differ', 10_000, (n) => `Terms of ACME Ltd, part ${n} of its handbook`],
   ])('reads %s at no more than 60 times the cost of their words', (_what, count, text) => {
-    // It is the time of the processor, and the best of a few rounds: the machine has other work.
+    // It is the time of the processor, of a few rounds together: the machine has other work, and some kernels
+    // count in steps of ten milliseconds, of which a round may take less than one.
     const processorMs = (work: () => void): number => {
       const begun = process.cpuUsage();
       work();
-      return process.cpuUsage(begun).user / 1_000;
+      const { user, system } = process.cpuUsage(begun);
+      return (user + system) / 1_000;
     };
     const rounds = Array.from({ length: 5 }, (_, round) => {
       const texts = Array.from({ length: count }, (_each, n) => text(round * count + n));
@@ -157,7 +161,7 @@ describe('licence() within bounds', () => {
       return { isTakenEach: taken.every(Boolean) && words > 0, split, read };
     });
     expect(rounds.every(({ isTakenEach }) => isTakenEach)).toBe(true);
-    const least = (of: 'split' | 'read'): number => Math.min(...rounds.map((round) => round[of]));
-    expect(least('read') / least('split')).toBeLessThan(60);
+    const sum = (of: 'split' | 'read'): number => rounds.reduce((all, round) => all + round[of], 0);
+    expect(sum('read')).toBeLessThan(60 * Math.max(sum('split'), STEP_MS));
   });
 });
