@@ -83,4 +83,26 @@ describe('logs of Dokku', () => {
     isThere = true;
     expect(await look()).toBeUndefined();
   });
+
+  it('are read in one pass, whatever a visitor has sent', async () => {
+    const hostile = ' ['.repeat(8_000);
+    const printed = ['/a', '/b', '/c', '/d', '/e'].map((path) => lineOf(path, hostile));
+    let access = '';
+    const clock = createFakeClock();
+    const logs = createDokkuLogs(
+      async () => await Promise.resolve({ access, error: '' }),
+      () => [{ environmentId: 'env_1', app: 'web' }],
+      clock,
+    );
+    await logs.take();
+    access = [...printed, ...printed.map((line) => line.slice(0, -1))].join('\n');
+    clock.advance(MINUTE_MS);
+    const before = process.cpuUsage();
+    const taken = await logs.take();
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(200);
+    // A line that lacks its last quote is not of the format.
+    expect(taken?.batches).toMatchObject([
+      { dropped: 5, lines: [{ path: '/a' }, {}, {}, {}, { path: '/e' }] },
+    ]);
+  });
 });

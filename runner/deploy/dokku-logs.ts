@@ -68,8 +68,11 @@ export function behind(before: readonly string[], after: readonly string[]): rea
   return after;
 }
 
-/** Format `combined` of nginx, which escapes quotes in what a visitor sent. */
-const COMBINED = /^(\S+) - .* \[([^\]]+)\] "([^"]*)" (\d{3}) (\d+) "[^"]*" "([^"]*)"$/;
+/**
+ * Format `combined` of nginx, which escapes quotes in what a visitor sent. Nothing in it can be read in two
+ * ways: a visitor writes the rest of the line, and would choose one that takes long.
+ */
+const COMBINED = /^(\S+) - [^[]* \[([^\]]{1,40})\] "([^"]*)" (\d{3}) (\d+) "[^"]*" "([^"]*)"$/;
 /** `28/Nov/2026:20:15:42 +0000` */
 const TIME = /^(\d\d)\/(\w{3})\/(\d{4}):(\d\d:\d\d:\d\d ([+-]\d{4}))$/;
 
