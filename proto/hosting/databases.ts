@@ -1,4 +1,5 @@
 /** Types of databases as both ends know them: which image is the official one, and what hands them over. */
+import { problemOfImage } from '../images/reference.ts';
 
 export type DatabaseType = 'postgres' | 'mysql' | 'mariadb' | 'redis' | 'mongodb';
 
@@ -20,6 +21,15 @@ export const DATABASES: Readonly<Record<DatabaseType, DatabaseDefaults>> = {
   redis: { image: official('redis'), version: '7.4', variable: 'REDIS_URL' },
   mongodb: { image: official('mongo'), version: '8.0', variable: 'MONGODB_URL' },
 };
+
+const HOST_WITH_PORT = /^[^/]*:\d+\//;
+
+/** Says why databases cannot be made of an image, whose tag is the version; undefined: they can. */
+export function databaseImageProblem(image: string, version: string): string | undefined {
+  const problem = problemOfImage(`${image}:${version}`);
+  if (problem !== undefined) return problem;
+  return /[:@]/.test(image.replace(HOST_WITH_PORT, '')) ? 'expected it without a tag' : undefined;
+}
 
 /** The name of a database's data among what environments have on a machine; storage cannot have it. */
 export const dataOf = (id: string): string => `@database/${id}`;

@@ -6,9 +6,8 @@
  */
 import { notInArray, sql, type SQL } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { DATABASES } from '@svc/proto/hosting/databases.ts';
+import { databaseImageProblem, DATABASES } from '@svc/proto/hosting/databases.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
-import { problemOfImage } from '@svc/proto/images/reference.ts';
 import {
   DatabaseService,
   HostedDatabaseSchema,
@@ -89,16 +88,15 @@ function handlersOf(kind: Kind, { guards, settings }: DatabasesDeps) {
       const { environmentId, databaseType, image, imageVersion } = request;
       const type = enumWord(DatabaseTypeSchema, databaseType) as WantedDatabase['type'];
       const wanted: WantedDatabase = { kind, type, image, imageVersion };
-      const name = imageOf(wanted);
-      const problem = problemOfImage(`${name.image}:${name.imageVersion}`);
-      if (problem !== undefined || /[:@]/.test(name.image.replace(/^[^/]*:\d+\//, '')))
-        throw wrongImage(`image is ${JSON.stringify(name.image)}, ${problem ?? 'expected it without a tag'}`);
+      const software = softwareOf(wanted);
+      const problem = databaseImageProblem(software.image, software.imageVersion);
+      if (problem !== undefined) throw wrongImage(`image is ${JSON.stringify(software.image)}, ${problem}`);
       await environmentRows.find(ctx, environmentId);
       const made = await ctx.db.transact(async (db) => {
         const tx = { ...ctx, db };
         const environment = await begin(tx, environmentId);
         const there = await newest(tx, environmentId, kind);
-        if (there !== undefined && isLive(there) && isSame(there, name, wanted)) return there;
+        if (there !== undefined && isLive(there) && isOf(there, software)) return there;
         return await change(tx, { action: `${ACTS[kind]}.created`, details }, async (inner) =>
           putDatabase(inner, settings, { environment, wanted }),
         );
@@ -138,16 +136,15 @@ export async function liveDatabases(who: Who, environmentId: string): Promise<re
   return (await rows.list(who, { where: sql`${databases.environmentId} = ${environmentId}` })).filter(isLive);
 }
 
-function imageOf({ type, image, imageVersion }: WantedDatabase): Pick<Database, 'image' | 'imageVersion'> {
+type Software = Pick<Database, 'type' | 'image' | 'imageVersion'>;
+
+function softwareOf({ type, image, imageVersion }: WantedDatabase): Software {
   const defaults = DATABASES[type];
-  return { image: image ?? defaults.image, imageVersion: imageVersion ?? defaults.version };
+  return { type, image: image ?? defaults.image, imageVersion: imageVersion ?? defaults.version };
 }
 
-const isSame = (
-  there: Database,
-  { image, imageVersion }: Pick<Database, 'image' | 'imageVersion'>,
-  { type }: Pick<WantedDatabase, 'type'>,
-): boolean => there.type === type && there.image === image && there.imageVersion === imageVersion;
+const isOf = (there: Database, { type, image, imageVersion }: Software): boolean =>
+  there.type === type && there.image === image && there.imageVersion === imageVersion;
 
 const wrongImage = (message: string): Error => wrongField(message, { field: 'image', rule: 'image' });
 
@@ -176,9 +173,9 @@ export async function putDatabase(
   const runner = await chooseHostRunner(tx.db.sql, settings, choice);
   if (runner.shared && wanted.image !== undefined)
     throw wrongImage('image is set, and machines of the service run official images of databases alone');
-  const name = imageOf(wanted);
-  const there = await newest(tx, environmentId, kind);
-  if (there !== undefined && isLive(there))
+  const all = await rows.list(tx, { where: ofKind(environmentId, kind) });
+  const there = all.find(isLive);
+  if (there !== undefined)
     throw apiError(
       'database_exists',
       `the environment has a database of type ${there.type}, ${there.image}:${there.imageVersion}; delete that first`,
@@ -186,11 +183,11 @@ export async function putDatabase(
     );
   if (kind === 'main') await refuseVariable(tx, environmentId, DATABASES[type].variable);
   await hostChanged(tx, environmentId);
-  if (there !== undefined && isSame(there, name, wanted)) {
-    const set = { state: 'requested', problem: null, retainedUntil: null } as const;
-    const back = await rows.update(tx, there.id, { set });
-    if (back !== undefined) return back;
-  }
+  const software = softwareOf(wanted);
+  const deleted = all.find((each) => isOf(each, software));
+  const set = { state: 'requested', problem: null, retainedUntil: null } as const;
+  const back = deleted && (await rows.update(tx, deleted.id, { set }));
+  if (back !== undefined) return back;
   await rows.atMost(tx, {
     teamId,
     max: OF_ENVIRONMENT_MAX,
@@ -199,7 +196,7 @@ export async function putDatabase(
     hint: 'one that was deleted counts until its content goes, after 7 days',
   });
   const state = kind === 'test' ? 'configured' : 'requested';
-  return await rows.insert(tx, { teamId, environmentId, kind, type, ...name, state });
+  return await rows.insert(tx, { teamId, environmentId, kind, ...software, state });
 }
 
 async function refuseVariable(tx: Ctx, environmentId: string, name: string): Promise<void> {

@@ -1,78 +1,45 @@
 /** Storage as people ask for it and as a runner has it, over the real doors. */
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { describe, expect, it } from 'vitest';
+import { useHosting } from '../../../test/setup/builds/hosting-world.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { refusedWith } from '../../../test/setup/delivery/refused-with.ts';
-import { world, type World } from '../../../test/setup/world.ts';
-import { FACTS } from '../../../test/e2e/independent-runner.ts';
 import { purgeStorage } from './host-part.ts';
 
 const HOST = { volumes: true, databases: false, mountRoots: ['/srv/data'] };
 
-interface HostAnswer {
-  readonly apps?: ReadonlyArray<{ readonly revision: number; readonly mounts?: readonly object[] }>;
-  readonly tombstones?: ReadonlyArray<{ readonly volume?: string; readonly app: string }>;
-}
-
 describe.skipIf(!(await has('postgres')))('storage', () => {
-  let w: World;
-  let runner: ScriptedRunner;
-  let environmentId: string;
-  let environments = 0;
-  beforeAll(async () => {
-    w = await world();
-    runner = await w.runner();
-    await runner.call('heartbeat', { facts: { ...FACTS, host: HOST } });
-  });
-  beforeEach(async () => {
-    const name = `kept-${(environments += 1)}`;
-    const deploy = { kind: 'container', app: name } as const;
-    const repository = 'https://git.example.com/acme/kept';
-    ({ id: environmentId } = await w.sdk.environments.create(w.projectId, { name, repository, deploy }));
-  });
-
+  const hosting = useHosting(HOST);
   const create = async (hostPath = 'uploads', containerPath = '/srv/uploads') =>
-    await w.sdk.storage.create(environmentId, hostPath, containerPath);
-  const list = async () => await w.sdk.storage.list(environmentId);
-  const host = async (said: object = {}): Promise<HostAnswer> =>
-    (await runner.call('host', said)).body as HostAnswer;
-  const documentNow = async () =>
-    (await host()).apps?.find((app) => (app as { environmentId?: string }).environmentId === environmentId);
-  const observe = async (mounts: readonly object[]): Promise<void> => {
-    const { revision = 0 } = (await documentNow()) ?? {};
-    await host({ observed: [{ environmentId, revision, state: 'running', mounts }] });
-  };
-  const deploy = async (): Promise<void> => {
-    await w.sdk.builds.create(environmentId);
-    await runner.finish(await runner.take());
-  };
+    await hosting.w.sdk.storage.create(hosting.environmentId, hostPath, containerPath);
+  const list = async () => await hosting.w.sdk.storage.list(hosting.environmentId);
+  const observe = async (mounts: readonly object[]) => await hosting.observe({ mounts });
 
   it('is chosen a machine before the first deploy, is offered with it, and is there when its runner says so', async () => {
     const made = await create();
     expect(made).toMatchObject({ state: 'pending_deploy', kind: 'volume', hostPath: 'uploads' });
     expect(await create()).toEqual(made);
-    expect(await w.sdk.hosting.get(environmentId)).toMatchObject({
-      runnerId: runner.runnerId,
+    expect(await hosting.w.sdk.hosting.get(hosting.environmentId)).toMatchObject({
+      runnerId: hosting.runner.runnerId,
       holdsData: false,
     });
-    await w.sdk.builds.create(environmentId);
-    const offer = await runner.take();
+    await hosting.w.sdk.builds.create(hosting.environmentId);
+    const offer = await hosting.runner.take();
     const mount = { id: made.id, kind: 'volume', hostPath: 'uploads', containerPath: '/srv/uploads' };
     expect(offer.deploy).toMatchObject({ mounts: [mount] });
-    await runner.finish(offer);
-    expect((await documentNow())?.mounts).toEqual([mount]);
+    await hosting.runner.finish(offer);
+    expect((await hosting.documentNow())?.mounts).toEqual([mount]);
     await observe([{ id: made.id, mounted: true }]);
     expect(await list()).toMatchObject([{ id: made.id, state: 'mounted' }]);
-    expect(await w.sdk.hosting.get(environmentId)).toMatchObject({ holdsData: true });
+    expect(await hosting.w.sdk.hosting.get(hosting.environmentId)).toMatchObject({ holdsData: true });
   });
 
   it('is detached by the next deploy, kept, taken back by its name, and gone a week later', async () => {
     const { id } = await create();
-    await deploy();
+    await hosting.deploy();
     await observe([{ id, mounted: true }]);
-    await w.sdk.storage.delete(environmentId, id);
+    await hosting.w.sdk.storage.delete(hosting.environmentId, id);
     expect(await list()).toMatchObject([{ id, state: 'detaching' }]);
-    expect((await documentNow())?.mounts ?? []).toEqual([]);
+    expect((await hosting.documentNow())?.mounts ?? []).toEqual([]);
     await observe([{ id, mounted: true }]);
     expect(await list()).toMatchObject([{ id, state: 'detaching' }]);
     await observe([]);
@@ -81,28 +48,26 @@ describe.skipIf(!(await has('postgres')))('storage', () => {
     expect(Date.parse(kept?.retainedUntil ?? '') - Date.now()).toBeGreaterThan(6.9 * 86_400_000);
     expect(await create('uploads', '/srv/elsewhere')).toMatchObject({ id, state: 'pending_deploy' });
 
-    await w.sdk.storage.delete(environmentId, id);
+    await hosting.w.sdk.storage.delete(hosting.environmentId, id);
     await observe([]);
-    await w.server.db.sql`update storage_mounts set retained_until = now() where id = ${id}`;
-    await purgeStorage(w.server.db.sql);
+    await hosting.w.server.db.sql`update storage_mounts set retained_until = now() where id = ${id}`;
+    await purgeStorage(hosting.w.server.db.sql);
     expect(await list()).toEqual([]);
-    expect((await host()).tombstones).toMatchObject([{ volume: 'uploads' }]);
-    expect(await w.sdk.hosting.get(environmentId)).toMatchObject({ holdsData: false });
-    const { tombstones = [] } = await host();
-    await host({ removed: tombstones.map((each) => (each as { id?: string }).id) });
+    expect(await hosting.bury()).toMatchObject([{ volume: 'uploads' }]);
+    expect(await hosting.w.sdk.hosting.get(hosting.environmentId)).toMatchObject({ holdsData: false });
   });
 
   it('goes with its environment: the app at once, its data a week later', async () => {
     const { id } = await create();
-    await deploy();
+    await hosting.deploy();
     await observe([{ id, mounted: true }]);
-    await w.sdk.environments.delete(environmentId);
-    const { tombstones = [] } = await host();
-    expect(
-      tombstones.filter((each) => (each as { environmentId?: string }).environmentId === environmentId),
-    ).toEqual([expect.not.objectContaining({ volume: expect.anything() })]);
-    const rows = await w.server.db
-      .sql`select volume from host_tombstones where environment_id = ${environmentId} and due_at > now() + interval '6 days'`;
+    await hosting.w.sdk.environments.delete(hosting.environmentId);
+    const { tombstones = [] } = await hosting.host();
+    expect(tombstones.filter((each) => each.environmentId === hosting.environmentId)).toEqual([
+      expect.not.objectContaining({ volume: expect.anything() }),
+    ]);
+    const rows = await hosting.w.server.db
+      .sql`select volume from host_tombstones where environment_id = ${hosting.environmentId} and due_at > now() + interval '6 days'`;
     expect(rows).toEqual([{ volume: 'uploads' }]);
   });
 
@@ -112,7 +77,7 @@ describe.skipIf(!(await has('postgres')))('storage', () => {
     expect(await list()).toMatchObject([
       { state: 'refused', kind: 'path', problem: 'the path does not exist on the machine' },
     ]);
-    await w.sdk.storage.delete(environmentId, id);
+    await hosting.w.sdk.storage.delete(hosting.environmentId, id);
     expect(await list()).toEqual([]);
   });
 
@@ -144,11 +109,11 @@ describe.skipIf(!(await has('postgres')))('storage', () => {
 
   it('mounts no path of the machine that is, holds or lies in that of another environment', async () => {
     await create('/srv/data/shared/a', '/data');
-    const others = await w.sdk.environments.create(w.projectId, {
-      name: `other-${environments}`,
-      deploy: { kind: 'container', app: `other-${environments}` },
+    const others = await hosting.w.sdk.environments.create(hosting.w.projectId, {
+      name: `other-${hosting.name}`,
+      deploy: { kind: 'container', app: `other-${hosting.name}` },
     });
-    const there = async (path: string) => await w.sdk.storage.create(others.id, path, '/data');
+    const there = async (path: string) => await hosting.w.sdk.storage.create(others.id, path, '/data');
     for (const path of ['/srv/data/shared/a', '/srv/data/shared', '/srv/data/shared/a/b'])
       expect(await refusedWith(there(path))).toMatch(
         /^409 host_path_refused .* \/srv\/data\/shared\/a, which is/,
@@ -166,18 +131,18 @@ describe.skipIf(!(await has('postgres')))('storage', () => {
   });
 
   it('needs a deploy target, and a runner that keeps data', async () => {
-    await w.sdk.environments.update(environmentId, { deploy: { kind: 'none' } });
+    await hosting.w.sdk.environments.update(hosting.environmentId, { deploy: { kind: 'none' } });
     expect(await refusedWith(create())).toMatch(/^409 environment_incomplete /);
-    await w.sdk.environments.update(environmentId, {
-      deploy: { kind: 'container', app: `x-${environments}` },
+    await hosting.w.sdk.environments.update(hosting.environmentId, {
+      deploy: { kind: 'container', app: `x-${hosting.name}` },
     });
-    await runner.call('heartbeat', { facts: FACTS });
+    await hosting.canHost(null);
     try {
       expect(await refusedWith(create())).toMatch(/^409 host_unavailable /);
-      await deploy();
+      await hosting.deploy();
       expect(await refusedWith(create())).toMatch(/^409 host_unavailable /);
     } finally {
-      await runner.call('heartbeat', { facts: { ...FACTS, host: HOST } });
+      await hosting.canHost();
     }
   });
 });

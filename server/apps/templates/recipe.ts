@@ -3,8 +3,7 @@
  * each is held to the same limits.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { DATABASES, type DatabaseType } from '@svc/proto/hosting/databases.ts';
-import { problemOfImage } from '@svc/proto/images/reference.ts';
+import { databaseImageProblem, DATABASES, type DatabaseType } from '@svc/proto/hosting/databases.ts';
 import { containerPathProblem, hostPathProblem } from '@svc/proto/hosting/mount-paths.ts';
 import { valueProblem, type Format, type Generate } from './values.ts';
 
@@ -208,9 +207,8 @@ function serviceProblem(service: RecipeService, containerPort: number): RecipePr
 function databaseProblem({ databaseType, image, imageVersion }: RecipeService): RecipeProblem | undefined {
   if (databaseType === undefined) return { field: 'databaseType', message: 'is missing' };
   if (image === undefined) return undefined;
-  const problem = problemOfImage(`${image}:${imageVersion ?? DATABASES[databaseType].version}`);
-  if (problem === undefined && !/[:@]/.test(image.replace(/^[^/]*:\d+\//, ''))) return undefined;
-  return { field: 'image', message: `is ${image}, ${problem ?? 'expected it without a tag'}` };
+  const problem = databaseImageProblem(image, imageVersion ?? DATABASES[databaseType].version);
+  return problem === undefined ? undefined : { field: 'image', message: `is ${image}, ${problem}` };
 }
 
 /** The database itself brings its address, under a name that no variable of the environment has then. */
