@@ -8,10 +8,10 @@ import { DearestFirst } from './test/setup/sequencer.ts';
 const isNight = process.env['SVC_NIGHTLY'] === '1';
 
 /**
- * Held to the second that the product promises, which on two cores cannot be told from the work of two other
- * stories: they run when all else has ended.
+ * Held to the second that the product promises, or to a ratio of two times of a browser, which on two cores
+ * cannot be told from the work of two other stories: they run when all else has ended, one after the other.
  */
-const ALONE = ['test/e2e/features.test.ts'];
+const ALONE = ['test/e2e/features.test.ts', 'test/console/runs.test.ts'];
 /**
  * These replace the timers of their process, in which a server that the files of a process share would lose
  * those of its loops for ever.
@@ -85,7 +85,10 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'apart', include: APART, exclude: UNBUILT } },
-      { extends: true, test: { name: 'alone', include: ALONE, sequence: { groupOrder: 1 } } },
+      {
+        extends: true,
+        test: { name: 'alone', include: ALONE, fileParallelism: false, sequence: { groupOrder: 1 } },
+      },
       { extends: true, test: { name: 'faults', include: FAULTS, sequence: { groupOrder: 2 } } },
       ...(isNight
         ? [{ extends: true, test: { name: 'nightly', include: NIGHT, fileParallelism: false } } as const]

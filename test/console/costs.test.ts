@@ -113,12 +113,12 @@ describe.skipIf(!(await isConsoleHere()))('the page of costs', () => {
     };
     const before = await colours();
     expect(before.map(([name]) => name)).toEqual(['shop', 'mail']);
-    expect(await drawnColours(page)).toEqual([true, true]);
+    await expect.poll(async () => await drawnColours(page)).toEqual([true, true]);
     await spend(other.id, 30);
     await page.reload();
     const after = await colours();
     expect(after).toEqual(before.toReversed());
-    expect(await drawnColours(page)).toEqual([true, true]);
+    await expect.poll(async () => await drawnColours(page)).toEqual([true, true]);
     await page.emulateMedia({ colorScheme: 'dark' });
     await expect.poll(async () => await drawnColours(page)).toEqual([true, true]);
     await close();
