@@ -3,7 +3,6 @@
  * it, and the daemon passes it in.
  */
 import type { BuildContext } from './context.ts';
-import type { AppNetworks } from '../network/app-network.ts';
 import type { DatabasePlan } from './database-plan.ts';
 import type { Mount } from './mount-plan.ts';
 import type { DeployPlan } from './plan.ts';
@@ -109,7 +108,6 @@ export interface Deployers {
    */
   restore(): Promise<void>;
   readonly mounts: AppMounts | undefined;
-  readonly networks: AppNetworks | undefined;
   /** The containers of an app were removed: its network goes, too. Never rejects. */
   left(app: string): Promise<void>;
   /** Runs every few seconds: apps keep their rules, and those that have ended start again. Never rejects. */

@@ -21,7 +21,6 @@ import { removeContainer } from '../deploy/app-containers.ts';
 import { dataPaths, defaultDataDir, readConfig } from '../disk/identity.ts';
 import { findProgram } from '../executor/command.ts';
 import { ENGINE_TIMEOUTS, type Engine } from '../executor/engine.ts';
-import { pause } from '../platform/clock.ts';
 import type { CommandIo } from './command-io.ts';
 import { flagsHelp, readFlags, UsageError, type FlagSpec } from './flags.ts';
 import { DATA_DIR_FLAG } from './settings.ts';
@@ -37,6 +36,7 @@ const FLAGS: readonly FlagSpec[] = [
     fallback: 'backups, in the data folder',
   },
   { name: 'from', help: 'backup to restore', value: 'file', fallback: 'the newest' },
+  { name: 'without-backup', help: 'restore although what is there cannot be backed up' },
   { name: 'check', help: 'restore into a database of its own, which goes in the end' },
   { name: 'help', help: 'this text' },
 ];
@@ -46,7 +46,7 @@ const HELP = `Usage: svc-runner database <list|shell|backup|restore> [app] [flag
 list           the databases of this machine, with the age of their newest backup
 shell APP      the database's own shell
 backup APP     a backup now, beside those of every day; one that is much smaller than those before is kept, too
-restore APP    replaces what the database holds by a backup; what it holds now is backed up first
+restore APP    replaces what the database holds by a backup; what it holds now is backed up first, and where that fails nothing is restored
 
 ${flagsHelp(FLAGS)}
 `;
@@ -80,7 +80,7 @@ export async function database(io: CommandIo): Promise<number> {
   const tools: Tools = {
     io,
     engine,
-    backups: createBackups({ engine, dataDir, folder, now: () => new Date() }),
+    backups: createBackups({ engine, dataDir, folder }),
     passwordOf: openPasswords(dataDir),
   };
   if (act === 'list') return await list(tools);
@@ -92,7 +92,15 @@ export async function database(io: CommandIo): Promise<number> {
   const from = flags.text('from') ?? tools.backups.files(found.id).at(-1)?.path;
   if (from === undefined || !existsSync(from))
     throw new Error(from === undefined ? `there is no backup of ${found.app}` : `there is no file ${from}`);
-  return await (flags.on('check') ? check : restore)(tools, found, resolve(from));
+  const path = resolve(from);
+  if (flags.on('check')) return await check(tools, found, path);
+  if (!flags.on('without-backup') && !(await backUp(tools, found))) {
+    io.note(
+      'svc-runner: nothing was restored; --without-backup restores all the same, and what is there is lost\n',
+    );
+    return 1;
+  }
+  return await restore(tools, found, path);
 }
 
 /** Returns what stands before the flags: an act and an app. */
@@ -167,7 +175,6 @@ async function backUp({ io, backups, passwordOf }: Tools, found: AppsDatabase): 
 
 async function restore(tools: Tools, found: AppsDatabase, from: string): Promise<number> {
   const { io, engine, passwordOf } = tools;
-  if (!(await backUp(tools, found))) return 1;
   await load(tools, { ...found, password: passwordOf(found.id) }, from);
   if (KINDS[found.type].beginsToRestore === true) await restartDatabase(engine, found.name);
   await ready(engine, found, passwordOf(found.id));
@@ -175,7 +182,7 @@ async function restore(tools: Tools, found: AppsDatabase, from: string): Promise
   return 0;
 }
 
-/** What is there is not touched: the backup alone is at stake. */
+/** Touches nothing of what is there: the backup alone is at stake. */
 async function check(tools: Tools, found: AppsDatabase, from: string): Promise<number> {
   const { io, engine, passwordOf } = tools;
   const kind = KINDS[found.type];
@@ -207,11 +214,7 @@ async function check(tools: Tools, found: AppsDatabase, from: string): Promise<n
 }
 
 async function ready(engine: Engine, found: AppsDatabase, password: string): Promise<void> {
-  await untilReady(engine, found, {
-    password,
-    withinMs: READY_MS,
-    pause: async () => await pause(LOOK_MS),
-  });
+  await untilReady(engine, found, { password, withinMs: READY_MS, everyMs: LOOK_MS });
 }
 
 async function load(

@@ -14,6 +14,7 @@ import type { DatabasePlan } from '../build/database-plan.ts';
 import type { WireObservedDatabase } from '../control-plane/wire.ts';
 import { readIfThere, removeDurably, syncFolder, writeDurably } from '../disk/durable-file.ts';
 import type { Engine } from '../executor/engine.ts';
+import { wallMs } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
 import { execCall } from './containers.ts';
 import { KINDS } from './kinds.ts';
@@ -48,7 +49,6 @@ export interface BackupsOptions {
   readonly dataDir: string;
   /** Each database has a folder of its own there. */
   readonly folder: string;
-  readonly now: () => Date;
 }
 
 export function createBackups(options: BackupsOptions) {
@@ -72,7 +72,7 @@ export function createBackups(options: BackupsOptions) {
      */
     async make(database: Dumped, password: string, byHand = false): Promise<Backup> {
       const before = recorded()[database.id];
-      const at = new Date(Math.floor(options.now().getTime() / 1_000) * 1_000);
+      const at = new Date(Math.floor(wallMs() / 1_000) * 1_000);
       const said = { at: at.toISOString(), bytes: before?.bytes ?? 0, sha256: before?.sha256 ?? '' };
       let backup: Backup;
       try {

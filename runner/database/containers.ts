@@ -11,6 +11,7 @@ import { failureText, runCommand } from '../executor/command.ts';
 import { engineArgv, runEngine, type Engine } from '../executor/engine.ts';
 import { changeNames } from '../executor/image-names.ts';
 import { appLabel, runnerLabel } from '../network/engine-networks.ts';
+import { monotonicMs, pause } from '../platform/clock.ts';
 import { KINDS } from './kinds.ts';
 
 export const typeLabel = 'svc.database-type';
@@ -220,9 +221,9 @@ export function execCall(
 export async function untilReady(
   engine: Engine,
   database: { readonly name: string; readonly type: DatabasePlan['type'] },
-  { password, withinMs, pause }: { password: string; withinMs: number; pause: () => Promise<void> },
+  { password, withinMs, everyMs }: { password: string; withinMs: number; everyMs: number },
 ): Promise<void> {
-  const endMs = performance.now() + withinMs;
+  const endMs = monotonicMs() + withinMs;
   let answers = 0;
   let last = '';
   while (answers < 2) {
@@ -230,9 +231,9 @@ export async function untilReady(
     const done = await runCommand(call.argv, { timeoutMs: CALL_MS, env: call.env });
     answers = done.code === 0 ? answers + 1 : 0;
     last = done.code === 0 ? last : failureText(done);
-    if (answers === 0 && (performance.now() > endMs || ENDED.test(last)))
+    if (answers === 0 && (monotonicMs() > endMs || ENDED.test(last)))
       throw new Error(`it does not answer (${last})${await lastWords(engine, database.name)}`);
-    if (answers < 2) await pause();
+    if (answers < 2) await pause(everyMs);
   }
 }
 

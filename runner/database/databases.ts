@@ -16,7 +16,7 @@ import type { WireHostApp, WireObservedDatabase } from '../control-plane/wire.ts
 import type { HostedApp } from '../deploy/hosted.ts';
 import type { Engine } from '../executor/engine.ts';
 import type { AppNetworks } from '../network/app-network.ts';
-import { monotonicMs, pause } from '../platform/clock.ts';
+import { monotonicMs, pause, wallMs } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { createBackups, type Backups } from './backups.ts';
@@ -59,7 +59,6 @@ export interface DatabasesOptions {
   readonly mounts: AppMounts;
   readonly passwords: Passwords;
   readonly log: Log;
-  readonly now?: () => Date;
 }
 
 interface State {
@@ -115,8 +114,8 @@ class Databases {
 
   constructor(options: DatabasesOptions) {
     this.#options = options;
-    const { engine, dataDir, backupDir, now = () => new Date() } = options;
-    this.#backups = createBackups({ engine, dataDir, folder: backupDir, now });
+    const { engine, dataDir, backupDir } = options;
+    this.#backups = createBackups({ engine, dataDir, folder: backupDir });
   }
 
   hasNews(): boolean {
@@ -247,7 +246,7 @@ class Databases {
       {
         password: passwords(id),
         withinMs: isNew ? FIRST_MS : ANSWER_MS,
-        pause: async () => await pause(READY_MS),
+        everyMs: READY_MS,
       },
     );
     this.#note(id, environment, { state: 'ready', digest });
@@ -297,9 +296,8 @@ class Databases {
   }
 
   #isBackupDue({ plan: { id } }: Placed, found: DatabaseContainer | undefined): boolean {
-    const { now = () => new Date() } = this.#options;
     const newest = this.#backups.newest(id);
-    const nowMs = now().getTime();
+    const nowMs = wallMs();
     if (newest?.state === 'failed') return nowMs - Date.parse(newest.at ?? '') >= BACKUP_AGAIN_MS;
     const since = newest?.at ?? found?.createdAt;
     return since !== undefined && Date.parse(since) < lastMomentMs(id, nowMs);

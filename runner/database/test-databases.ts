@@ -12,7 +12,6 @@ import { runEngine, type Engine } from '../executor/engine.ts';
 import { removeContainer } from '../deploy/app-containers.ts';
 import type { AppNetworks } from '../network/app-network.ts';
 import { runnerLabel } from '../network/engine-networks.ts';
-import { pause } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { bringDatabaseImage, runDatabase, untilReady } from './containers.ts';
@@ -98,11 +97,7 @@ async function open(
     password,
   });
   const host = network?.address ?? (await addressOf(engine, nameOf(app)));
-  await untilReady(
-    engine,
-    { name: nameOf(app), type },
-    { password, withinMs: READY_MS, pause: async () => await pause(LOOK_MS) },
-  );
+  await untilReady(engine, { name: nameOf(app), type }, { password, withinMs: READY_MS, everyMs: LOOK_MS });
   const url = kind.url(password, host);
   return {
     env: { [DATABASES[type].variable]: url, TEST_DATABASE_URL: url },

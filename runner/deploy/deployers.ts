@@ -54,7 +54,6 @@ export function createDeployers(options: DeployersOptions): Deployers {
   if (buildEngine === undefined)
     return {
       mounts: undefined,
-      networks: undefined,
       of: (kind) => DEPLOYERS[kind],
       admit: () => Promise.reject(new MachineFailed('this machine has no container engine')),
       notReady: () => [],
@@ -68,7 +67,7 @@ export function createDeployers(options: DeployersOptions): Deployers {
 class EngineDeployers implements Deployers {
   readonly #options: DeployersOptions;
   readonly #buildEngine: NonNullable<Executor['buildEngine']>;
-  readonly networks: AppNetworks;
+  readonly #networks: AppNetworks;
   readonly #databases: AppDatabases | undefined;
   readonly mounts: AppMounts;
   readonly #keeper: Keeper;
@@ -86,7 +85,7 @@ class EngineDeployers implements Deployers {
     const { engine } = buildEngine;
     this.#options = options;
     this.#buildEngine = buildEngine;
-    this.networks = createAppNetworks({
+    this.#networks = createAppNetworks({
       engine,
       runnerId,
       dataDir,
@@ -101,7 +100,7 @@ class EngineDeployers implements Deployers {
       kept: [dataDir, ...(settings.backupDir === undefined ? [] : [settings.backupDir]), ...ENGINE_FOLDERS],
       ranges: createUserRanges(engine, dataDir),
     });
-    this.#databases = options.databases?.({ networks: this.networks, mounts: this.mounts });
+    this.#databases = options.databases?.({ networks: this.#networks, mounts: this.mounts });
     this.#keeper = createKeeper({ engine, runnerId, isBusy: (app) => this.#busy.has(app), log });
   }
 
@@ -164,11 +163,11 @@ class EngineDeployers implements Deployers {
         `warning: ${stateOf(isolation)}: an app can reach ${isolation.filtered === true ? 'this machine through a hole of the engine' : 'this machine and its site'}`,
       );
     if (!isolation.contained && isolation.filtered === undefined) return { warnings };
-    if (!(await this.networks.resolvesNames()))
+    if (!(await this.#networks.resolvesNames()))
       warnings.push(
         'warning: every name server of this machine is on its loopback, so apps can resolve no names',
       );
-    return { network: this.networks, warnings };
+    return { network: this.#networks, warnings };
   }
 
   notReady(): string[] {
@@ -210,7 +209,7 @@ class EngineDeployers implements Deployers {
 
   async left(app: string): Promise<void> {
     // docker makes no networks of ours.
-    if (this.#buildEngine.engine.name === 'podman') await this.networks.leave(app);
+    if (this.#buildEngine.engine.name === 'podman') await this.#networks.leave(app);
   }
 
   async check(): Promise<void> {
@@ -224,7 +223,7 @@ class EngineDeployers implements Deployers {
     this.#engineAtMs = monotonicMs();
     await this.#note(async () => {
       const apps = await this.#keeper.startEnded();
-      await this.networks.sweep(apps);
+      await this.#networks.sweep(apps);
       this.#hasApps = apps.size > 0 || this.#busy.size > 0;
     });
   }
@@ -232,7 +231,7 @@ class EngineDeployers implements Deployers {
   async #holdRules(): Promise<boolean> {
     // docker makes no networks of ours.
     if (this.#buildEngine.engine.name !== 'podman') return true;
-    return await this.#note(async () => await this.networks.check());
+    return await this.#note(async () => await this.#networks.check());
   }
 
   /** Logs a problem once, until it has gone. */

@@ -1,8 +1,8 @@
 /**
- * This file keeps the networks of this runner's apps. Each app has one of its own, whose packets the kernel
- * filters (app-rules.ts): out to public addresses, and in by the published port alone. Rules are made before
- * a network's first container, looked at every few seconds (a reload of a firewall takes them away), and put
- * back.
+ * This file keeps the networks of this runner's apps. Each app has one of its own, with the database of its
+ * environment, whose packets the kernel filters (app-rules.ts): out to public addresses, and in by the
+ * published port alone. Rules are made before a network's first container, looked at every few seconds (a
+ * reload of a firewall takes them away), and put back.
  *
  * This file owns the networks and the rules: changes come one after the other.
  *

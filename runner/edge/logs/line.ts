@@ -76,8 +76,8 @@ export function readError(
   environmentOf: (name: string) => string | undefined,
 ): Read<ErrorLine> | undefined {
   const text = bytes.toString('utf8');
-  // What a visitor or an app sent stands in it without escapes, and may pretend to be of another site: a line
-  // that names two is of none.
+  // The line has what a visitor or an app sent without escapes, and that may pretend to be of another site: a
+  // line that names two is of none.
   const servers = new Set([...text.matchAll(SERVER)].map(([, server = '']) => server));
   const [server] = servers;
   const environmentId = servers.size === 1 && server !== undefined ? environmentOf(server) : undefined;
