@@ -182,7 +182,7 @@ interface Edited {
   readonly set?: Pick<Changes<typeof templates>, 'visibility'>;
 }
 
-/** What changes nothing is no act. */
+/** Changes a template by hand; a call that changes nothing is no act. */
 async function edit(
   ctx: Ctx,
   { id, action, set }: Edited,

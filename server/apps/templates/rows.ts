@@ -57,7 +57,7 @@ export async function templateToChange(who: Who, idOrSlug: string, act: string):
   return found;
 }
 
-/** What everybody deploys is changed by admins and owners alone. */
+/** Admins and owners alone change a template that everybody deploys. */
 export function refusePublic(
   { teams }: Pick<Who, 'teams'>,
   { teamId, visibility }: Pick<Template, 'teamId' | 'visibility'>,

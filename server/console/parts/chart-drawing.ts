@@ -55,7 +55,7 @@ function dataOf(data: ChartData): UPlot.AlignedData {
   return [data.points.map((_, n) => n), ...values.map((each) => data.points.map((_, n) => each[n] ?? null))];
 }
 
-/** What is expected goes on from the last that is known. */
+/** Joins the expected values to the last one that is known. */
 function joined({ values, isAhead }: ChartSeries, _: number, [known]: readonly ChartSeries[]) {
   const last = known?.values.findLastIndex((each) => each !== undefined) ?? -1;
   return isAhead === true ? values.map((each, n) => (n === last ? known?.values[n] : each)) : values;

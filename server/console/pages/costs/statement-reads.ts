@@ -118,7 +118,7 @@ async function readItems(
   return [...items.values()];
 }
 
-/** What is partly covered has several rows. */
+/** Adds a row to its item: one that is partly covered has several. */
 function add(items: Map<string, CostItem>, row: Row): void {
   const { ChargeCategory, SkuMeter, Tags, ConsumedQuantity, ListCost, x_CoveredBy, x_ItemId } = row;
   if (ChargeCategory !== 'Usage') return;

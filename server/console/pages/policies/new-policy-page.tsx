@@ -46,7 +46,7 @@ interface NewPolicyProps {
   readonly teamId: string;
 }
 
-/** What is typed, which is kept until the policy is made or cancelled. */
+/** Keeps what is typed until the policy is made or cancelled. */
 function useTyped(key: string) {
   const draft = draftOf(key) ?? {};
   const name = useSignal(draft['name'] ?? '');

@@ -71,7 +71,7 @@ export function useFollowedLog({ open, onMoved, levelOf }: LogSource): FollowedL
         if (piece.isMove === true) onMoved();
         draw();
         if (performance.now() - sliceMs > SLICE_MS) {
-          // What has come already would be taken in without a break.
+          // Without this, lines that have come already would be taken in without a break.
           await new Promise((resolve) => window.setTimeout(resolve));
           sliceMs = performance.now();
         }
