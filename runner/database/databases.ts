@@ -19,6 +19,7 @@ import type { AppNetworks } from '../network/app-network.ts';
 import { monotonicMs, pause, wallMs } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
+import { createProblemLog, type ProblemLog } from '../platform/problem-log.ts';
 import { createBackups, type Backups } from './backups.ts';
 import {
   bringDatabaseImage,
@@ -101,6 +102,8 @@ export type MachineDatabases = ReturnType<typeof createDatabases>;
 class Databases {
   readonly #options: DatabasesOptions;
   readonly #backups: Backups;
+  readonly #refused: ProblemLog;
+  readonly #unseen: ProblemLog;
   readonly #states = new Map<string, State & { readonly environment: string }>();
   /** Databases that are worked on. */
   readonly #working = new Map<string, Promise<void>>();
@@ -114,7 +117,9 @@ class Databases {
 
   constructor(options: DatabasesOptions) {
     this.#options = options;
-    const { engine, dataDir, backupDir } = options;
+    const { engine, dataDir, backupDir, log } = options;
+    this.#refused = createProblemLog(log, 'databases are refused');
+    this.#unseen = createProblemLog(log, 'databases cannot be looked after');
     this.#backups = createBackups({ engine, dataDir, folder: backupDir });
   }
 
@@ -134,38 +139,24 @@ class Databases {
   }
 
   async look(documents: Iterable<WireHostApp>, hosted: readonly HostedApp[]): Promise<void> {
-    const wanted = [...documents].flatMap((document) => this.#placed(document, hosted));
+    const refused: string[] = [];
+    const wanted = [...documents].flatMap((document) => {
+      const placed = placedOf(document, hosted);
+      if (Array.isArray(placed)) return placed;
+      refused.push(`${document.environmentId}: ${placed.problem}`);
+      return [];
+    });
+    this.#refused.tell(refused.length === 0 ? undefined : refused.join('; '));
     const ids = new Set(wanted.map(({ plan }) => plan.id));
     for (const id of this.#states.keys()) if (!ids.has(id) && !this.#working.has(id)) this.#states.delete(id);
     if (wanted.length === 0) return;
-    try {
-      this.#containers = await this.#listed();
-    } catch (error) {
-      this.#options.log.error({ problem: errorText(error) }, 'databases cannot be looked after');
-      return;
-    }
+    const isListed = await this.#unseen.during(async () => void (this.#containers = await this.#listed()));
+    if (!isListed) return;
     for (const each of wanted) {
       const { id } = each.plan;
       if (this.#working.has(id) || (this.#notBeforeMs.get(id) ?? 0) > monotonicMs()) continue;
       void this.#work(each, async () => await this.#tend(each)).catch(() => undefined);
     }
-  }
-
-  /** Reads its databases; each is on the network of the container that serves the environment now. */
-  #placed({ environmentId, kind, app, databases = [] }: WireHostApp, hosted: readonly HostedApp[]): Placed[] {
-    if (kind !== 'container' || databases.length === 0) return [];
-    const plans = readDatabases(databases);
-    if ('problem' in plans) {
-      this.#options.log.error(
-        { environment: environmentId, problem: plans.problem },
-        'databases are refused',
-      );
-      return [];
-    }
-    const serving = hosted
-      .filter((each) => each.environment === environmentId && each.role === 'serves')
-      .toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
-    return plans.map((plan) => ({ plan, environment: environmentId, app: serving[0]?.app ?? app }));
   }
 
   async #listed(): Promise<Map<string, DatabaseContainer>> {
@@ -390,4 +381,18 @@ async function within(work: Promise<void>, ms: number): Promise<void> {
   } finally {
     over.abort();
   }
+}
+
+/** Reads its databases; each is on the network of the container that serves the environment now. */
+function placedOf(
+  { environmentId, kind, app, databases = [] }: WireHostApp,
+  hosted: readonly HostedApp[],
+): Placed[] | { readonly problem: string } {
+  if (kind !== 'container' || databases.length === 0) return [];
+  const plans = readDatabases(databases);
+  if ('problem' in plans) return plans;
+  const serving = hosted
+    .filter((each) => each.environment === environmentId && each.role === 'serves')
+    .toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
+  return plans.map((plan) => ({ plan, environment: environmentId, app: serving[0]?.app ?? app }));
 }

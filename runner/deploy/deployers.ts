@@ -7,6 +7,7 @@ import type { Endpoint } from '../network/egress.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
+import { createProblemLog, type ProblemLog } from '../platform/problem-log.ts';
 import type { DeployPlan } from '../build/plan.ts';
 import { restoreApps } from './app-containers.ts';
 import { detectAppIsolation, type AppIsolation } from './app-isolation.ts';
@@ -75,7 +76,7 @@ class EngineDeployers implements Deployers {
   readonly #busy = new Set<string>();
   #isolation: Promise<AppIsolation> | undefined;
   #refusal: string | undefined;
-  #problem: string | undefined;
+  readonly #problem: ProblemLog;
   #engineAtMs = Number.NEGATIVE_INFINITY;
   #hasApps = true;
   #checking: Promise<void> | undefined;
@@ -84,6 +85,7 @@ class EngineDeployers implements Deployers {
     const { runnerId, dataDir, settings, log } = options;
     const { engine } = buildEngine;
     this.#options = options;
+    this.#problem = createProblemLog(log, 'apps cannot be looked after');
     this.#buildEngine = buildEngine;
     this.#networks = createAppNetworks({
       engine,
@@ -198,7 +200,7 @@ class EngineDeployers implements Deployers {
   async #leadOn(): Promise<void> {
     const { switchTo, runnerId } = this.#options;
     if (switchTo === undefined) return;
-    await this.#note(async () => {
+    await this.#problem.during(async () => {
       const own = (await hostedApps(this.#buildEngine.engine)).filter(({ runner }) => runner === runnerId);
       const replaced = new Set(own.flatMap(({ role, app }) => (role === 'is replaced' ? [app] : [])));
       for (const { role, app, environment, address } of own)
@@ -221,7 +223,7 @@ class EngineDeployers implements Deployers {
     if (!(await this.#holdRules())) return;
     if (!this.#hasApps || monotonicMs() - this.#engineAtMs < ENGINE_MS) return;
     this.#engineAtMs = monotonicMs();
-    await this.#note(async () => {
+    await this.#problem.during(async () => {
       const apps = await this.#keeper.startEnded();
       await this.#networks.sweep(apps);
       this.#hasApps = apps.size > 0 || this.#busy.size > 0;
@@ -231,21 +233,7 @@ class EngineDeployers implements Deployers {
   async #holdRules(): Promise<boolean> {
     // docker makes no networks of ours.
     if (this.#buildEngine.engine.name !== 'podman') return true;
-    return await this.#note(async () => await this.#networks.check());
-  }
-
-  /** Logs a problem once, until it has gone. */
-  async #note(act: () => Promise<void>): Promise<boolean> {
-    try {
-      await act();
-      this.#problem = undefined;
-      return true;
-    } catch (error) {
-      const problem = errorText(error);
-      if (problem !== this.#problem) this.#options.log.error({ problem }, 'apps cannot be looked after');
-      this.#problem = problem;
-      return false;
-    }
+    return await this.#problem.during(async () => await this.#networks.check());
   }
 
   async #detect(): Promise<AppIsolation> {

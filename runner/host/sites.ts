@@ -7,8 +7,8 @@ import type { WireHostApp, WireObservedDomain } from '../control-plane/wire.ts';
 import type { HostedApp } from '../deploy/hosted.ts';
 import type { Edge, Site, SiteStatus, Upstream } from '../edge/edge.ts';
 import type { EdgeLogs } from '../edge/logs/edge-logs.ts';
-import { errorText } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
+import { createProblemLog } from '../platform/problem-log.ts';
 
 export interface HostSites {
   /** Resolves when the names of the environment lead to the address, and nobody is served by the old one. */
@@ -28,7 +28,8 @@ export function createSites(edge: Edge, log: Log): HostSites {
   const upstreams = new Map<string, Upstream>();
   let switches = 0;
   let applied = '';
-  const [applying, ticking] = [noter(log), noter(log)];
+  const message = 'names are not served as they should be';
+  const [applying, ticking] = [createProblemLog(log, message), createProblemLog(log, message)];
   return {
     async switchTo(environmentId, address) {
       switches += 1;
@@ -54,7 +55,7 @@ export function createSites(edge: Edge, log: Log): HostSites {
         .filter(({ names }) => names.length > 0);
       const text = JSON.stringify(sites);
       if (text === applied) return;
-      await applying(async () => {
+      await applying.during(async () => {
         await edge.apply(sites);
         applied = text;
       });
@@ -65,23 +66,9 @@ export function createSites(edge: Edge, log: Log): HostSites {
         .filter((status) => status.environmentId === environmentId)
         .map(observedDomain),
     // One may wait for an authority for minutes; the next one goes on with other names meanwhile.
-    tick: async () => await ticking(async () => void (await Promise.all([edge.tick(), edge.logs.rotate()]))),
+    tick: async () =>
+      void (await ticking.during(async () => void (await Promise.all([edge.tick(), edge.logs.rotate()])))),
     stop: async () => await edge.stop(),
-  };
-}
-
-/** Logs a problem once, until it has gone. */
-function noter(log: Log) {
-  let problem: string | undefined;
-  return async (act: () => Promise<void>): Promise<void> => {
-    try {
-      await act();
-      problem = undefined;
-    } catch (error) {
-      const text = errorText(error);
-      if (problem !== text) log.error({ problem: text }, 'names are not served as they should be');
-      problem = text;
-    }
   };
 }
 
