@@ -60,6 +60,24 @@ describe('settings of run', () => {
     expect(() => settings(['--ca-file', '/nowhere.pem'])).toThrow('--ca-file cannot be read');
   });
 
+  it('takes a key of zones with its zones, and neither without the other', () => {
+    const key = ['--acme-dns-key', '/etc/dns.key'];
+    const zones = ['--acme-dns-zones', 'Example.com, bücher.example.'];
+    const read = { keyFile: '/etc/dns.key', zones: ['example.com', 'xn--bcher-kva.example'] };
+    expect(settings([]).acmeDns).toBeUndefined();
+    expect(settings([...key, ...zones]).acmeDns).toEqual(read);
+    expect(settings([...key, ...zones, '--acme-dns-server', '[2001:db8::1]']).acmeDns).toEqual({
+      ...read,
+      server: { host: '2001:db8::1', port: 53 },
+    });
+    for (const alone of [key, zones, ['--acme-dns-server', 'ns1.example.com']])
+      expect(() => settings(alone)).toThrow('--acme-dns-key and --acme-dns-zones go together');
+    for (const wrong of ['*.example.com', 'example.com\nserver', 'a;b'])
+      expect(() => settings([...key, '--acme-dns-zones', wrong])).toThrow(
+        /expected a domain like|go together/,
+      );
+  });
+
   it('reads times with units', () => {
     expect([
       timeMs('90', 't'),

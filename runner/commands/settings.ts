@@ -5,7 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { hostPathProblem } from '@svc/proto/hosting/mount-paths.ts';
+import { isWildcardName, parseHostName } from '@svc/proto/names/host-name.ts';
 import type { RunSettings } from '../daemon/run-settings.ts';
+import type { DnsKey } from '../edge/dns-proofs.ts';
 import { endpointOf, type Endpoint } from '../network/egress.ts';
 import type { ExecutorName } from '../executor/executor.ts';
 import { UsageError, type FlagSpec, type Flags } from './flags.ts';
@@ -86,6 +88,16 @@ const SETTINGS = {
   acmeCaFile: optional("certificates of the authority's own server, where it is no public one", {
     value: 'pem',
   }),
+  acmeDnsKey: optional(
+    'key file of nsupdate, with which the edge sets records that prove names: wildcards have no other proof',
+    { value: 'path' },
+  ),
+  acmeDnsZones: zones('zones whose records that key may change; names elsewhere are proved by HTTP'),
+  acmeDnsServer: optional(
+    'name server that takes those changes',
+    { value: 'host:port', fallback: 'the primary of each zone' },
+    (given, flag) => endpoint(given, flag, 53),
+  ),
   acmeEabFile: optional('account that the authority asks for, in JSON: {"kid": "…", "hmacKey": "…"}', {
     value: 'path',
   }),
@@ -174,15 +186,32 @@ export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSet
     deployPids: pids,
     drainTimeout,
     caFile,
+    acmeDnsKey,
+    acmeDnsZones,
+    acmeDnsServer,
     ...more
   } = read;
   return {
     ...more,
+    acmeDns: dnsKey(acmeDnsKey, acmeDnsZones, acmeDnsServer),
     deployLimits: { memoryMb, cpus, pids },
     drainTimeoutMs: drainTimeout,
     caFile,
     ca: caFile === undefined ? undefined : readCa(caFile),
   };
+}
+
+function dnsKey(
+  keyFile: string | undefined,
+  zones: readonly string[],
+  server: Endpoint | undefined,
+): DnsKey | undefined {
+  if (keyFile === undefined && zones.length === 0 && server === undefined) return undefined;
+  if (keyFile === undefined || zones.length === 0)
+    throw new UsageError(
+      '--acme-dns-key and --acme-dns-zones go together: a key, and the zones that it is for',
+    );
+  return { keyFile, zones, ...(server !== undefined && { server }) };
 }
 
 function whole(help: string, bounds: readonly [min: number, max: number], fallback: number): Setting<number> {
@@ -194,6 +223,13 @@ function whole(help: string, bounds: readonly [min: number, max: number], fallba
     return number;
   };
   return { help, value: 'n', bounds, fallback: String(fallback), read };
+}
+
+/** Takes apart what stands between commas and spaces. */
+function listed(given: unknown): string[] {
+  return String(given ?? '')
+    .split(/[\s,]+/)
+    .filter((part) => part !== '');
 }
 
 function onOff(help: string): Setting<boolean> {
@@ -212,11 +248,19 @@ function choice<T extends string>(help: string, allowed: readonly T[], fallback:
   return text(help, { value: allowed.join('|'), fallback, read });
 }
 
+type OptionalSpec = Pick<FlagSpec, 'value' | 'fallback'>;
+
+function optional(help: string, more: OptionalSpec): Setting<string | undefined>;
+function optional<T>(
+  help: string,
+  more: OptionalSpec,
+  check: (given: string, flag: string) => T,
+): Setting<T | undefined>;
 function optional(
   help: string,
-  more: { readonly value: string; readonly fallback?: string },
-  check = (given: string, _flag: string): string => given,
-): Setting<string | undefined> {
+  more: OptionalSpec,
+  check: (given: string, flag: string) => unknown = (given) => given,
+): Setting<unknown> {
   const read = (given: unknown, flag: string) =>
     given === undefined ? undefined : check(String(given), flag);
   return { help, ...more, read };
@@ -224,17 +268,25 @@ function optional(
 
 /** Makes the setting of a list of addresses. */
 function addresses(help: string): Setting<readonly string[]> {
-  const read = (given: unknown, flag: string): string[] =>
-    String(given ?? '')
-      .split(/[\s,]+/)
-      .filter((part) => part !== '')
-      .map((part) => ipAddress(part, flag));
+  const read = (given: unknown, flag: string): string[] => listed(given).map((part) => ipAddress(part, flag));
   return { help, value: 'ip,…', fallback: 'none', read };
 }
 
 function httpsUrl(given: string, flag: string): string {
   if (!URL.canParse(given) || new URL(given).protocol !== 'https:') throw wrong(flag, given, 'an https URL');
   return given;
+}
+
+/** Makes the setting of a list of zones. */
+function zones(help: string): Setting<readonly string[]> {
+  const read = (given: unknown, flag: string): string[] =>
+    listed(given).map((part) => {
+      const parsed = parseHostName(part, { allowTestDomains: true });
+      if ('problem' in parsed || isWildcardName(parsed.ascii))
+        throw wrong(flag, part, 'a domain like example.com');
+      return parsed.ascii;
+    });
+  return { help, value: 'domain,…', fallback: 'none', read };
 }
 
 /** Makes the setting of a list of absolute paths. */
@@ -256,15 +308,14 @@ function folders(help: string): Setting<readonly string[]> {
 /** Makes the setting of a list of addresses; the port of registries and mirrors is commonly left out. */
 function endpoints(help: string): Setting<readonly Endpoint[]> {
   const read = (given: unknown, flag: string): Endpoint[] =>
-    String(given ?? '')
-      .split(/[\s,]+/)
-      .filter((part) => part !== '')
-      .map((part) => {
-        const endpoint = endpointOf(part, 443);
-        if (endpoint !== undefined) return endpoint;
-        throw new UsageError(`--${flag} holds ${JSON.stringify(part)}, expected host or host:port`);
-      });
+    listed(given).map((part) => endpoint(part, flag, 443));
   return { help, value: 'host:port,…', read };
+}
+
+function endpoint(given: string, flag: string, defaultPort: number): Endpoint {
+  const read = endpointOf(given, defaultPort);
+  if (read !== undefined) return read;
+  throw new UsageError(`--${flag} holds ${JSON.stringify(given)}, expected host or host:port`);
 }
 
 function wrong(flag: string, given: unknown, expected: string): UsageError {

@@ -312,6 +312,30 @@ describe('edge check', () => {
   });
 });
 
+describe('edge check of zones', () => {
+  it('tries each zone with a change of nothing, and says what its server answers', async () => {
+    programsFirst({
+      nsupdate:
+        'input=$(cat); case "$input" in *"zone b.example."*) echo "update failed: REFUSED" >&2; exit 2;; esac',
+    });
+    const config = { edge: 'nginx', acmeDnsKey: '/etc/dns.key', acmeDnsZones: 'a.example,b.example' };
+    const settings = runSettings(parseFlags([], [], {}), config);
+    const found = await run(edge, contextOf({ settings }));
+    expect(found.filter(({ name }) => name.startsWith('edge: zone'))).toMatchObject([
+      {
+        name: 'edge: zone a.example',
+        status: 'ok',
+        detail: 'the key of /etc/dns.key may change its records',
+      },
+      {
+        name: 'edge: zone b.example',
+        status: 'fail',
+        detail: 'the key of /etc/dns.key cannot change its records: update failed: REFUSED',
+      },
+    ]);
+  });
+});
+
 describe('backlog check', () => {
   it('counts what waits, with and without a folder', async () => {
     const context = contextOf();

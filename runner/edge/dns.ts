@@ -7,7 +7,7 @@ import type { DnsStatus } from './site.ts';
 const TIMEOUT_MS = 3_000;
 const TRIES = 2;
 /** There is no such name or record; all else says nothing about the name. */
-const ABSENT: ReadonlySet<string | undefined> = new Set(['ENODATA', 'ENOTFOUND']);
+export const ABSENT: ReadonlySet<string | undefined> = new Set(['ENODATA', 'ENOTFOUND']);
 const SEEN_MAX = 20;
 
 export interface DnsOptions {

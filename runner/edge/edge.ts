@@ -5,6 +5,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isWildcardName } from '@svc/proto/names/host-name.ts';
 import { systemClock, type Clock } from '@svc/proto/process/clock.ts';
 import { createHttpClient } from '../control-plane/http-client.ts';
 import { writeDurably } from '../disk/durable-file.ts';
@@ -15,6 +16,7 @@ import { createKeeper, type Keeper } from './certificates/keeper.ts';
 import { openRecords } from './certificates/records.ts';
 import { openStore, type CertificateStore } from './certificates/store.ts';
 import { openChallenges } from './challenges.ts';
+import { openDnsProofs, type DnsKey } from './dns-proofs.ts';
 import { makeFolders, workerUser, type Folders } from './folders.ts';
 import { openKeptSites, type KeptSites } from './kept-sites.ts';
 import { openEdgeLogs, type EdgeLogs } from './logs/edge-logs.ts';
@@ -39,9 +41,18 @@ export interface EdgeOptions {
   listenAddress?: string;
   /** Addresses by which the machine is reached; empty: nobody knows. */
   addresses: readonly string[];
-  acme: { directory: string; contact?: string; caFile?: string; eabFile?: string };
+  acme: {
+    directory: string;
+    contact?: string;
+    caFile?: string;
+    eabFile?: string;
+    /** Proves names in some zones by their records; absent: each name is proved by HTTP. */
+    dns?: DnsKey;
+  };
   /** `host:port` of the name server that is asked; absent: those of the machine. */
   resolver?: string;
+  /** Port of the servers of zones. Default 53. */
+  nameServerPort?: number;
   /**
    * Unit of systemd for nginx, for a daemon that systemd manages and would end together with its children.
    */
@@ -97,11 +108,14 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const authority = authorityOf(options, folders, stopping.signal);
   let isTold = false;
   let rendering: readonly string[] = [];
+  const challenges = await openChallenges(folders.nginx, stopping.signal);
+  const dnsProofs = await openProofs(options, folders, stopping.signal);
   const keeper: Keeper = createKeeper({
     acme: authority.acme,
     store,
     records: openRecords(join(folders.edge, 'certificates.json')),
-    challenges: await openChallenges(folders.nginx, stopping.signal),
+    challenges,
+    solverOf: (name) => dnsProofs?.solverOf(name) ?? (isWildcardName(name) ? undefined : challenges.solver),
     dns: {
       expected: options.addresses,
       signal: stopping.signal,
@@ -255,6 +269,16 @@ function listeningOf({ httpPort, httpsPort, listenAddress }: EdgeOptions): Liste
 
 function pick({ program, unit, log }: EdgeOptions) {
   return { program, log, ...(unit === undefined ? {} : { unit }) };
+}
+
+async function openProofs(
+  { acme: { dns: key }, resolver, nameServerPort: port, log }: EdgeOptions,
+  { proofs: dir }: Folders,
+  signal: AbortSignal,
+) {
+  if (key === undefined) return undefined;
+  const found = { ...(resolver !== undefined && { resolver }), ...(port !== undefined && { port }) };
+  return await openDnsProofs({ key, dir, ...found, log, signal });
 }
 
 /** The account is made when the first certificate needs it. */

@@ -16,11 +16,12 @@ export type Folders = Awaited<ReturnType<typeof makeFolders>>;
 export async function makeFolders(dataDir: string) {
   const edge = join(dataDir, 'edge');
   const nginx = join(edge, 'nginx');
-  const folders = { edge, nginx, acme: join(edge, 'acme'), certificates: join(edge, 'certificates') };
-  for (const folder of [edge, folders.acme, folders.certificates]) await make(folder, PRIVATE);
+  const below = (name: string) => join(edge, name);
+  const closed = { acme: below('acme'), certificates: below('certificates'), proofs: below('proofs') };
+  for (const folder of [edge, ...Object.values(closed)]) await make(folder, PRIVATE);
   for (const folder of [nginx, ...['logs', 'temp', 'challenges'].map((name) => join(nginx, name))])
     await make(folder, PASSABLE);
-  return folders;
+  return { edge, nginx, ...closed };
 }
 
 async function make(folder: string, mode: number): Promise<void> {

@@ -1,6 +1,7 @@
 /** Opens the edge that the operator has switched on. */
 import { readDokku } from '../deploy/dokku-host.ts';
 import { findProgram } from '../executor/command.ts';
+import type { DnsKey } from '../edge/dns-proofs.ts';
 import { openEdge } from '../edge/edge.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
@@ -19,6 +20,8 @@ export interface EdgeSettings {
   readonly acmeContact: string | undefined;
   readonly acmeCaFile: string | undefined;
   readonly acmeEabFile: string | undefined;
+  /** Proves names of some zones by their records. */
+  readonly acmeDns: DnsKey | undefined;
 }
 
 export interface SitesOptions {
@@ -38,7 +41,8 @@ export async function openSites(options: SitesOptions): Promise<HostSites | unde
     log.error({}, '--edge nginx is set and this machine has no nginx: apt-get install nginx-light');
     return undefined;
   }
-  const { edgeDns: resolver, acmeContact: contact, acmeCaFile: caFile, acmeEabFile: eabFile } = settings;
+  const { edgeDns: resolver, acmeContact: contact, acmeCaFile: caFile } = settings;
+  const { acmeEabFile: eabFile, acmeDns: dns } = settings;
   try {
     const edge = await openEdge({
       dataDir,
@@ -51,6 +55,7 @@ export async function openSites(options: SitesOptions): Promise<HostSites | unde
         ...(contact !== undefined && { contact }),
         ...(caFile !== undefined && { caFile }),
         ...(eabFile !== undefined && { eabFile }),
+        ...(dns !== undefined && { dns }),
       },
       ...(resolver !== undefined && { resolver }),
       // systemd ends what a service has started together with it.
@@ -76,7 +81,8 @@ export async function edgeFacts(
   const proved = ['http-01'];
   if (hasSites) {
     const { edgeHttpPort: httpPort, edgeHttpsPort: httpsPort, acmeDirectory } = settings;
-    return { driver: 'nginx', httpPort, httpsPort, addresses, acmeDirectory, solvers: proved };
+    const solvers = settings.acmeDns === undefined ? proved : [...proved, 'dns-01'];
+    return { driver: 'nginx', httpPort, httpsPort, addresses, acmeDirectory, solvers };
   }
   const dokku = settings.edge === 'none' ? await readDokku(env) : undefined;
   if (dokku === undefined) return undefined;

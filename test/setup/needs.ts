@@ -24,6 +24,7 @@ const HINT = {
   pgbouncer: 'apt-get install pgbouncer',
   nginx: 'apt-get install nginx-light',
   pebble: 'apt-get install pebble',
+  knot: 'apt-get install knot bind9-dnsutils',
   replication: 'apt-get install postgresql, whose programs start a primary and a standby of our own',
   systemd: 'apt-get install systemd',
   chromium: 'apt-get install chromium, or set CHROMIUM_PATH to a Chromium or Chrome',
@@ -76,6 +77,7 @@ const IS_THERE: Record<Part, () => boolean | Promise<boolean>> = {
   nginx: () => findProgram('nginx') !== undefined,
   // It says how it is called, and has no version to print.
   pebble: () => findProgram('pebble') !== undefined && findProgram('pebble-challtestsrv') !== undefined,
+  knot: () => findProgram('knotd') !== undefined && findProgram('nsupdate') !== undefined,
   replication: () => findInstallation() !== undefined,
   systemd: () => runs('systemd-analyze', '--version'),
   chromium: () => chromiumPath() !== undefined,

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createHttpClient } from '../../control-plane/http-client.ts';
+import { changeZone, type DnsKey } from '../../edge/dns-proofs.ts';
 import { masterPid } from '../../edge/nginx/process.ts';
+import { ProofError } from '../../edge/acme/problem.ts';
 import { failureText, findProgram, runCommand } from '../../executor/command.ts';
 import { errorCode, errorText } from '../../platform/errors.ts';
 import { type CheckContext, type CheckGroup, type Finding, fail, ok, skip, warn } from '../check.ts';
@@ -29,6 +31,9 @@ export const edge: CheckGroup = async (context, check) => {
   await check('edge: nginx', nginx);
   await check('edge: ports', async () => await ports(context));
   await check('edge: authority', async () => await authority(context));
+  const { acmeDns: key } = settings;
+  if (key === undefined) return;
+  for (const zone of key.zones) await check(`edge: zone ${zone}`, async () => await mayChange(key, zone));
 };
 
 async function nginx(): Promise<Finding> {
@@ -68,6 +73,20 @@ async function portProblem(port: number): Promise<string | undefined> {
     server.once('error', (error) => resolve(errorCode(error) ?? errorText(error)));
     server.listen({ port }, () => server.close(() => resolve(undefined)));
   });
+}
+
+/** Takes a record away that nobody has: it changes nothing, and tells whether the key may. */
+async function mayChange(key: DnsKey, zone: string): Promise<Finding> {
+  try {
+    await changeZone(key, zone, `update delete _acme-challenge.svc-doctor.${zone}. TXT`);
+    return ok(`the key of ${key.keyFile} may change its records`);
+  } catch (error) {
+    const detail = error instanceof ProofError ? error.detail : errorText(error);
+    return fail(
+      `the key of ${key.keyFile} cannot change its records: ${detail}`,
+      'apt-get install bind9-dnsutils; let the server of the zone take updates of TXT records with this key; see --acme-dns-server',
+    );
+  }
 }
 
 async function authority({ settings, env }: CheckContext): Promise<Finding> {

@@ -21,6 +21,18 @@ export class AcmeError extends Error {
   }
 }
 
+/** A name could not be proved, before an authority was asked to look. */
+export class ProofError extends Error {
+  override readonly name = 'ProofError';
+  readonly detail: string;
+
+  /** @param problem One sentence for people. */
+  constructor(problem: string, detail: string) {
+    super(problem);
+    this.detail = detail;
+  }
+}
+
 const PREFIX = 'urn:ietf:params:acme:error:';
 const DETAIL_CHARS_MAX = 500;
 
@@ -82,6 +94,14 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     `the authority sent a certificate that does not fit ${name}: the next try comes by itself`,
 };
 
+const otherRecord: Sentence = (name) =>
+  `the authority does not find the record that proves ${name}: see that all servers of its zone have the same records, and that no CNAME leads _acme-challenge elsewhere`;
+
+const OF_DNS: Readonly<Record<string, Sentence>> = {
+  unauthorized: otherRecord,
+  incorrectResponse: otherRecord,
+};
+
 export interface Explained {
   /** One sentence for people. */
   problem: string;
@@ -89,10 +109,12 @@ export interface Explained {
   detail: string;
 }
 
-export function explained(error: unknown, name: string): Explained {
+export function explained(error: unknown, name: string, by: 'http-01' | 'dns-01' = 'http-01'): Explained {
+  if (error instanceof ProofError) return { problem: error.message, detail: cleaned(error.detail) };
   if (error instanceof AcmeError) {
     const { type, detail } = error.document;
-    const sentence = SENTENCES[type]?.(name) ?? `the authority refuses ${name} (${cleaned(type)})`;
+    const sentences = by === 'dns-01' ? { ...SENTENCES, ...OF_DNS } : SENTENCES;
+    const sentence = sentences[type]?.(name) ?? `the authority refuses ${name} (${cleaned(type)})`;
     return { problem: sentence, detail };
   }
   const detail = cleaned(error instanceof Error ? error.message : String(error));

@@ -5,12 +5,12 @@
  *    \_ definitely not: waiting_dns            \_ failed: 15 min, 1, 3, 12, 24 h
  *
  * Only a definite no stops it before the order: behind some routers no host reaches itself, and the authority
- * does.
+ * does. Where a record of the zone proves the name, it may lead anywhere.
  */
 import type { Clock } from '@svc/proto/process/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Acme } from '../acme/client.ts';
-import { issue } from '../acme/issue.ts';
+import { issue, type Solver } from '../acme/issue.ts';
 import { AcmeError, explained } from '../acme/problem.ts';
 import { renewalId } from '../acme/renewal.ts';
 import type { Challenges } from '../challenges.ts';
@@ -27,6 +27,8 @@ export interface AttemptOptions {
   store: CertificateStore;
   records: Records;
   challenges: Challenges;
+  /** What proves a name; undefined: nothing on this machine can. */
+  solverOf: (name: string) => Solver | undefined;
   httpPort: number;
   clock: Clock;
   log: Log;
@@ -50,7 +52,7 @@ export function createAttempts(options: AttemptOptions) {
       ? `another server answers at ${address} for ${name}: lead port 80 of that address to this machine`
       : undefined;
   };
-  const obtain = async (name: string, before: Certificate | undefined): Promise<void> => {
+  const obtain = async (name: string, solver: Solver, before: Certificate | undefined): Promise<void> => {
     const acme = await options.acme();
     const { renewalInfo } = await acme.directory();
     const replaces = before === undefined || renewalInfo === undefined ? undefined : renewalId(before.x509);
@@ -59,7 +61,7 @@ export function createAttempts(options: AttemptOptions) {
       name,
       nowMs,
       signal,
-      solver: options.challenges.solver,
+      solver,
       ...(replaces === undefined ? {} : { replaces }),
     });
     // It may have been removed meanwhile, and its key must not come back.
@@ -68,7 +70,9 @@ export function createAttempts(options: AttemptOptions) {
     if (!isWanted(name)) await store.remove(name);
   };
   return async (name: string, before: Certificate | undefined): Promise<boolean> => {
-    const problem = await obstacle(name);
+    const solver = options.solverOf(name);
+    if (solver === undefined) return false;
+    const problem = solver.type === 'http-01' ? await obstacle(name) : undefined;
     if (signal.aborted) return false;
     if (problem !== undefined) {
       await records.waits(name, nowMs() + WAITING_MS, problem);
@@ -76,11 +80,11 @@ export function createAttempts(options: AttemptOptions) {
     }
     await records.tried(name, nowMs());
     try {
-      await obtain(name, before);
+      await obtain(name, solver, before);
     } catch (error) {
       if (signal.aborted || !isWanted(name)) return false;
       (await options.acme().catch(() => undefined))?.forgetDirectory();
-      const failure = explained(error, name);
+      const failure = explained(error, name, solver.type);
       log.warn({ name, ...failure }, 'no certificate was issued');
       const retryAfterMs = error instanceof AcmeError ? error.retryAfterMs : undefined;
       await records.failed(name, nowMs(), {

@@ -2,7 +2,6 @@
  * Looks after the certificates of all names with TLS: it gets the first one, renews it in time, and leaves
  * the authority alone after failures.
  */
-import { isWildcardName } from '@svc/proto/names/host-name.ts';
 import { errorText } from '../../platform/errors.ts';
 import { ASK_AGAIN_MS_MIN, renewAtMs, suggestionFor, type Window } from '../acme/renewal.ts';
 import { lookUp, type DnsOptions } from '../dns.ts';
@@ -30,7 +29,7 @@ export interface KeptName {
 export type Keeper = ReturnType<typeof createKeeper>;
 
 export function createKeeper(options: KeeperOptions) {
-  const { store, records, clock, log, signal } = options;
+  const { store, records, clock, log, signal, solverOf } = options;
   const nowMs = () => clock.now().getTime();
   const seen = new Map<string, DnsStatus & { atMs: number }>();
   const [busy, trying] = [new Set<string>(), new Set<string>()];
@@ -48,7 +47,7 @@ export function createKeeper(options: KeeperOptions) {
     busy.add(name);
     try {
       if (nowMs() - (seen.get(name)?.atMs ?? -Infinity) >= freshMs(seen.get(name))) await lookAt(name);
-      if (!ssl || isWildcardName(name)) return;
+      if (!ssl || solverOf(name) === undefined) return;
       const { certificate } = store.kept(name);
       if (certificate !== undefined) await askForWindow(options, name, certificate);
       const dueMs = certificate === undefined ? 0 : renewalMs(certificate, records.get(name));
@@ -95,6 +94,7 @@ export function createKeeper(options: KeeperOptions) {
       const at = {
         nowMs: nowMs(),
         isTrying: trying.has(kept.name),
+        canBeProved: solverOf(kept.name) !== undefined,
         ...(renewAt !== undefined && { renewAt }),
       };
       return { dns, certificate: statusOf({ kept, record, certificate, damage }, at) };

@@ -1,5 +1,4 @@
 /** Says of a name's certificate what a person wants to know. */
-import { isWildcardName } from '@svc/proto/names/host-name.ts';
 import type { CertificateState, CertificateStatus } from '../site.ts';
 import { mayTryAtMs, type NameRecord } from './records.ts';
 import type { Certificate } from './store.ts';
@@ -14,6 +13,8 @@ export interface Known {
 export interface Moment {
   nowMs: number;
   isTrying: boolean;
+  /** Something on this machine proves the name to an authority. */
+  canBeProved: boolean;
   /** It is absent without a certificate. */
   renewAt?: number;
 }
@@ -21,10 +22,10 @@ export interface Moment {
 export function statusOf(known: Known, moment: Moment): CertificateStatus {
   const { kept, certificate, damage } = known;
   if (!kept.ssl) return { state: 'none' };
-  if (isWildcardName(kept.name))
+  if (!moment.canBeProved)
     return {
       state: 'unsupported',
-      problem: `a certificate for ${kept.name} needs a proof by DNS, which this machine cannot give: add each name by itself`,
+      problem: `a certificate for ${kept.name} needs a proof by DNS, and this machine has no key for that zone (--acme-dns-key): add each name by itself`,
     };
   const isDue = certificate === undefined || moment.nowMs >= (moment.renewAt ?? 0);
   // A certificate that is not due makes up for all failed tries before it.

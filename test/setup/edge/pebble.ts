@@ -21,6 +21,8 @@ export interface PebbleOptions {
   /** It wants accounts that are bound to one of these: its id and the key in base64url. */
   external?: Readonly<Record<string, string>>;
   env?: Readonly<Record<string, string>>;
+  /** It asks this name server, `host:port`, in place of its own one. */
+  nameServer?: string;
 }
 
 export type Pebble = Awaited<ReturnType<typeof startPebble>>;
@@ -36,10 +38,14 @@ export async function startPebble(options: PebbleOptions) {
   let child: ChildProcess | undefined;
   const stop = async () => await ended(child);
   const start = async () => {
-    child = spawn('pebble', ['-config', join(folder, 'pebble.json'), '-dnsserver', dns.address], {
-      stdio: 'ignore',
-      env: { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '50', ...options.env },
-    });
+    child = spawn(
+      'pebble',
+      ['-config', join(folder, 'pebble.json'), '-dnsserver', options.nameServer ?? dns.address],
+      {
+        stdio: 'ignore',
+        env: { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '50', ...options.env },
+      },
+    );
     await waitFor('pebble', async () => await answers(`https://127.0.0.1:${port}`));
   };
   whenDone(stop);
@@ -82,8 +88,9 @@ function configOf(options: PebbleOptions, { folder, certificates, port, manageme
 }
 
 /** Each name has the address 127.0.0.1 until the test says otherwise. */
-export async function startNameServer() {
-  const [port, managementPort] = [await freePort(), await freePort()];
+export async function startNameServer(at?: { host: string; port: number }) {
+  const { host, port } = at ?? { host: '127.0.0.1', port: await freePort() };
+  const managementPort = await freePort();
   const child = spawn(
     'pebble-challtestsrv',
     [
@@ -98,7 +105,7 @@ export async function startNameServer() {
       '-tlsalpn01',
       '',
       '-dns01',
-      `127.0.0.1:${port}`,
+      `${host}:${port}`,
       '-management',
       `127.0.0.1:${managementPort}`,
     ],
@@ -112,7 +119,8 @@ export async function startNameServer() {
     if (!reply.ok) throw new Error(`the name server refuses ${path}: ${reply.status}`);
   };
   return {
-    address: `127.0.0.1:${port}`,
+    address: `${host}:${port}`,
+    setText: async (host: string, value: string) => await tell('set-txt', { host, value }),
     setAddresses: async (host: string, addresses: readonly string[]) => {
       await tell('clear-a', { host: `${host}.` });
       if (addresses.length > 0) await tell('add-a', { host: `${host}.`, addresses });
