@@ -18,6 +18,30 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
   plan: {
     operation: { method: 'GET', path: '/account/plan' },
   },
+  'sessions list': {
+    operation: { method: 'GET', path: '/account/sessions', returns: 'sessions' },
+    description: 'Lists the sessions of the account that have not ended, the one that was used last first, at most 200. Whoever does not know one of them ends it and changes the password.',
+    columns: ['id', 'current', 'lastSeenAt', 'remoteAddress', 'userAgent'],
+    auth: 'session',
+    sessionOnly: true,
+  },
+  'sessions revoke': {
+    operation: { method: 'DELETE', path: '/account/sessions/{sessionId}' },
+    positionals: [
+      { name: 'sessionId' },
+    ],
+    description: 'Ends a session of the account, also the calling one. Errors: `not_found` (404).',
+    destructive: true,
+    empty: true,
+    auth: 'session',
+    sessionOnly: true,
+  },
+  'sessions revoke-others': {
+    operation: { method: 'POST', path: '/account/sessions/revoke-others', body: '*' },
+    description: 'Ends all sessions of the account but the calling one, and says how many. It has no error of its own.',
+    auth: 'session',
+    sessionOnly: true,
+  },
   'totp-confirm': {
     operation: { method: 'POST', path: '/account/totp/confirm', body: '*' },
     positionals: [

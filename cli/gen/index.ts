@@ -20,9 +20,13 @@ export const groups = groupsOf({
   account: {
     area: 'access',
     summary: 'Your own account',
+    verbs: { 'sessions delete': 'sessions revoke' },
     commands: {
       claim: 'Makes the verified account of an address with a claim from staff',
       plan: 'Returns the limits that apply to the account on this installation',
+      'sessions list': 'Lists the sessions of the account that have not ended, the one that was used last first, at most 200',
+      'sessions revoke': 'Ends a session of the account, also the calling one',
+      'sessions revoke-others': 'Ends all sessions of the account but the calling one, and says how many',
       'totp-confirm': 'Ends the enrollment of TOTP, which a first code proves',
       'totp-disable': 'Turns the one-time code off and forgets the secret and the recovery codes',
       'totp-enroll': 'Begins TOTP enrollment',
@@ -575,6 +579,7 @@ export const groups = groupsOf({
       'invites list': 'Lists open invitations of a team, newest first, at most 500',
       'invites revoke': 'Takes an invitation back',
       list: 'Lists teams of the caller, ordered by name, at most 500',
+      'members end-sessions': 'Ends all sessions of a member, of whom it is feared that somebody else has them',
       'members list': 'Lists members of a team, ordered by user name, at most 500',
       'members remove': 'Removes a member, or lets the caller leave',
       'members set-role': 'Changes the role that a member has',

@@ -3,6 +3,15 @@ import type { KindSpec } from '../command.ts';
 
 /** Kinds of things, by the words of the path under which they are. */
 export const kinds: Readonly<Record<string, KindSpec>> = {
+  'account/sessions': {
+    word: 'account session',
+    prefix: 'ses',
+    id: 'id',
+    names: [],
+    fields: ['accountSessionId', 'sessionId'],
+    list: { method: 'GET', path: '/account/sessions', returns: 'sessions' },
+    page: '/account/account/sessions/{id}',
+  },
   'admin/billing/tasks': {
     word: 'admin billing task',
     prefix: 'btk',

@@ -102,6 +102,17 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     operation: { method: 'GET', path: '/teams', returns: 'teams' },
     columns: ['id', 'name', 'role', 'operator'],
   },
+  'members end-sessions': {
+    operation: { method: 'POST', path: '/teams/{teamId}/members/{userId}/end-sessions', body: '*' },
+    positionals: [
+      { name: 'userId', description: 'Account id of the member.' },
+    ],
+    flags: [
+      { name: 'teamId', required: true },
+    ],
+    description: 'Ends all sessions of a member, of whom it is feared that somebody else has them; the member signs in again. API keys stay, which the member or `apiKeys.revoke` ends. Needs a session of an owner. Errors: `not_found` (404).',
+    sessionOnly: true,
+  },
   'members list': {
     operation: { method: 'GET', path: '/teams/{teamId}/members', returns: 'members' },
     positionals: [

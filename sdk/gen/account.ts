@@ -91,6 +91,34 @@ export class Account {
   changePassword(currentPassword: string, newPassword: string, options?: CallOptions): ApiPromise<void> {
     return this.#client.call({ method: 'POST', path: '/account/password', body: '*' }, { currentPassword, newPassword }, options);
   }
+
+  /**
+   * Lists the sessions of the account that have not ended, the one that was used last first, at most 200.
+   * Whoever does not know one of them ends it and changes the password.
+   *
+   * Needs: a session token instead of an API key.
+   */
+  listSessions(options?: CallOptions): ApiPromise<Session[]> {
+    return this.#client.call({ method: 'GET', path: '/account/sessions', returns: 'sessions' }, {}, options);
+  }
+
+  /**
+   * Ends a session of the account, also the calling one. Errors: `not_found` (404).
+   *
+   * Needs: a session token instead of an API key.
+   */
+  revokeSession(sessionId: string, options?: CallOptions): ApiPromise<void> {
+    return this.#client.call({ method: 'DELETE', path: '/account/sessions/{sessionId}' }, { sessionId }, options);
+  }
+
+  /**
+   * Ends all sessions of the account but the calling one, and says how many. It has no error of its own.
+   *
+   * Needs: a session token instead of an API key.
+   */
+  revokeOtherSessions(options?: CallOptions): ApiPromise<AccountRevokeOtherSessionsResponse> {
+    return this.#client.call({ method: 'POST', path: '/account/sessions/revoke-others', body: '*' }, {}, options);
+  }
 }
 
 /** Parameters of `account.totpDisable`. */
@@ -141,6 +169,12 @@ export interface AccountPlanResponse {
   readonly cancelAt?: string;
   /** Teams that the account pays for. */
   readonly teamIds: readonly string[];
+}
+
+/** What ended. */
+export interface AccountRevokeOtherSessionsResponse {
+  /** Number of sessions that ended. */
+  readonly ended: number;
 }
 
 /** Codes for the day when the app is lost. */
@@ -221,3 +255,31 @@ export interface Membership {
   /** Role in the team. */
   readonly role: Role;
 }
+
+/** One sign-in of an account that has not ended. */
+export interface Session {
+  /** Session id, `ses_…`. */
+  readonly id: string;
+  /** True for the session that makes this call. */
+  readonly current: boolean;
+  /** What it began with. */
+  readonly method: SignInMethod;
+  /** Sign-in. */
+  readonly createdAt: string;
+  /** Last request with it, to within a minute. */
+  readonly lastSeenAt: string;
+  /** Time at which it ends at the latest; it ends earlier when it is not used. */
+  readonly expiresAt: string;
+  /** Address from which it was begun. */
+  readonly remoteAddress: string;
+  /** Program with which it was begun, in its own words, at most 200 characters. */
+  readonly userAgent: string;
+}
+
+/**
+ * How a session began.
+ *
+ * - `password`: With the password alone.
+ * - `password_and_code`: With the password and a one-time code.
+ */
+export type SignInMethod = 'password' | 'password_and_code';

@@ -109,7 +109,7 @@ export { Variables } from './variables.ts';
 export { VerifiedDomains } from './verified-domains.ts';
 export { WebhookEndpoints } from './webhook-endpoints.ts';
 export { Webhooks } from './webhooks.ts';
-export type { AccountClaimEmailResponse, AccountPlanResponse, AccountTotpConfirmResponse, AccountTotpDisableParams, AccountTotpEnrollResponse, AccountTotpStatusResponse, AccountWhoamiResponse, BillingStanding, CredentialKind, Membership } from './account.ts';
+export type { AccountClaimEmailResponse, AccountPlanResponse, AccountRevokeOtherSessionsResponse, AccountTotpConfirmResponse, AccountTotpDisableParams, AccountTotpEnrollResponse, AccountTotpStatusResponse, AccountWhoamiResponse, BillingStanding, CredentialKind, Membership, Session, SignInMethod } from './account.ts';
 export type { AccountDetails, AdminAccountsCreateClaimResponse } from './admin-accounts.ts';
 export type { AdminAuditExportParams, AdminAuditListPageParams, AdminAuditListParams, AdminAuditServiceListResponse, AdminAuditServiceVerifyResponse } from './admin-audit.ts';
 export type { AdminBillingCloseParams, AdminBillingGrantCreditParams, AdminBillingPublishPriceParams, AdminBillingRevokeGrantParams, BillingLooks, BillingTask, BillingTaskKind, BillingTaskState, ClosedMonth, Price } from './admin-billing.ts';
@@ -154,7 +154,7 @@ export type { LogEvent, Purpose, RunState, SandboxRun, SandboxRunsCreateParams, 
 export type { AiMessage, AiRole, NewSpaceMember, SearchKind, SearchResult, Space, SpaceKind, SpaceMember, SpacesAiResponse, SpacesOverviewResponse, SpacesUpdateParams } from './spaces.ts';
 export type { StorageMount, StorageState } from './storage.ts';
 export type { PoolShares, Share, TeamSharesSetParams } from './team-shares.ts';
-export type { Awaiting, CurrentEnvironment, CurrentWork, HealthCount, InboxItem, Invite, Member, MonthToDate, NewMember, Payer, SearchHit, SetupStep, SetupStepKind, Statement, StatementLine, StatementState, Team, TeamBilling, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsInviteMemberResponse, TeamsOverviewResponse, TeamsSearchParams, TeamsUpdateParams } from './teams.ts';
+export type { Awaiting, CurrentEnvironment, CurrentWork, HealthCount, InboxItem, Invite, Member, MonthToDate, NewMember, Payer, SearchHit, SetupStep, SetupStepKind, Statement, StatementLine, StatementState, Team, TeamBilling, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsEndMemberSessionsResponse, TeamsInviteMemberResponse, TeamsOverviewResponse, TeamsSearchParams, TeamsUpdateParams } from './teams.ts';
 export type { Template, TemplateAlphabet, TemplateFormat, TemplateGenerate, TemplateOfEnvironment, TemplateService, TemplateServiceKind, TemplateSyncState, TemplateVariable, TemplateVisibility, TemplatesCreateFromEnvironmentParams, TemplatesCreateParams, TemplatesDeployParams, TemplatesDeployResponse, TemplatesListPageParams, TemplatesListParams, TemplatesListResponse, TemplatesUpdateParams } from './templates.ts';
 export type { TestDatabaseCreateParams } from './test-database.ts';
 export type { EntryKind, TimelineEntry, TimelineEvent, TimelineGetParams, TimelinePage, TimelineWatchParams } from './timeline.ts';

@@ -146,6 +146,17 @@ export class Teams {
   }
 
   /**
+   * Ends all sessions of a member, of whom it is feared that somebody else has them; the member signs in
+   * again. API keys stay, which the member or `apiKeys.revoke` ends. Needs a session of an owner. Errors:
+   * `not_found` (404).
+   *
+   * Needs: scope `team:manage`, role `owner` on the team, a session token instead of an API key.
+   */
+  endMemberSessions(teamId: string, userId: string, options?: CallOptions): ApiPromise<TeamsEndMemberSessionsResponse> {
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/members/{userId}/end-sessions', body: '*' }, { teamId, userId }, options);
+  }
+
+  /**
    * Lists open invitations of a team, newest first, at most 500.
    *
    * Needs: scope `team:manage`.
@@ -552,6 +563,12 @@ export interface TeamsAcceptInviteResponse {
   readonly team: Team;
   /** The team must confirm it first, because the account's address is not verified. */
   readonly pending: boolean;
+}
+
+/** What ended. */
+export interface TeamsEndMemberSessionsResponse {
+  /** Number of sessions that ended. */
+  readonly ended: number;
 }
 
 /** The invitation with its token. */

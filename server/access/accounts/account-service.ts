@@ -7,6 +7,7 @@ import {
   AccountService,
   AdminAccountsService,
   PlanResponseSchema,
+  SessionSchema,
   TotpStatusResponseSchema,
   WhoamiResponseSchema,
   type AccountDetails,
@@ -20,7 +21,7 @@ import type { AuthDeps } from './auth-service.ts';
 import { createClaim, useClaim, type ClaimDeps } from './claims.ts';
 import { checkPasswordStrength } from '../../base/password.ts';
 import { assertInPerson } from './proof.ts';
-import { endSessions } from './sessions.ts';
+import { endSession, endSessions, openSessions } from './sessions.ts';
 import {
   findUserByEmail,
   findUserById,
@@ -41,7 +42,7 @@ export type AccountPlan = Required<Row<Omit<PlanResponse, keyof Message>>>;
 /** Reads the plan of the caller's account. */
 export type PlanOfAccount = (ctx: Ctx) => Promise<AccountPlan>;
 
-export type AccountDeps = Pick<AuthDeps, 'secrets' | 'tries'> &
+export type AccountDeps = Pick<AuthDeps, 'secrets' | 'tries' | 'sessions'> &
   ClaimDeps & {
     readonly planOf: () => PlanOfAccount;
   };
@@ -105,6 +106,37 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
         return user;
       });
       return {};
+    },
+    listSessions: async (_request, ctx: Ctx) => {
+      const { userId: id, staff, credentialId } = ctx.caller;
+      const bounds = { now: ctx.clock.now(), times: deps.sessions };
+      const rows = await openSessions(ctx.db, { id, staff }, bounds);
+      return {
+        sessions: rows.map((row) => shown(SessionSchema, { ...row, current: row.id === credentialId })),
+      };
+    },
+    revokeSession: async ({ sessionId: id }, ctx: Ctx) => {
+      const { userId } = ctx.caller;
+      await change(
+        ctx,
+        { action: 'account.session_revoked', on: { id: userId }, details: () => ({ id }) },
+        async ({ db }) => {
+          if (!(await endSession(db, { id, userId }))) throw notFound('session');
+          await deps.changes.announce(db, { credentialId: id });
+          return { id };
+        },
+      );
+      return {};
+    },
+    revokeOtherSessions: async (_request, ctx: Ctx) => {
+      const { userId, credentialId } = ctx.caller;
+      const details = (done: { ended: number }) => done;
+      const act = { action: 'account.sessions_revoked', on: { id: userId }, details };
+      return await change(ctx, act, async ({ db }) => {
+        const ended = await endSessions(db, userId, credentialId);
+        await deps.changes.announce(db, { userId });
+        return { ended };
+      });
     },
   });
 }

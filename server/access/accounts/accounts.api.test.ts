@@ -1,11 +1,12 @@
 /** Sign-in, sessions, one-time codes and passwords over the real door, with a clock that is moved by hand. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { join, PASSWORD, signIn, type Person } from '../../../test/setup/people.ts';
+import { firstSession, join, PASSWORD, signIn, type Person } from '../../../test/setup/people.ts';
 import { useServer } from '../../../test/setup/use-server.ts';
 import { TEST_PASSWORD_COST } from '../../../test/setup/server.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 import { createPasswords } from '../../base/password.ts';
+import type { CallContext } from '@svc/proto/http/call.ts';
 import { purgeSessions } from './index.ts';
 import { openSession } from './sessions.ts';
 import { findUserById, renewPasswordHash } from './store.ts';
@@ -50,7 +51,9 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
       const changed = await call(person.token, 'POST /account/password', change);
       expect(changed.status, changed.text).toBe(204);
       const times = { idleMs: HOUR, absoluteMs: HOUR, staffIdleMs: HOUR, staffAbsoluteMs: HOUR };
-      expect(await openSession({ db, clock, times }, before)).toBeUndefined();
+      const call_ = { header: () => undefined, remoteAddress: '127.0.0.1' } as unknown as CallContext;
+      const method = 'password' as const;
+      expect(await openSession({ db, clock, times, method, call: call_ }, before)).toBeUndefined();
       expect(await renewPasswordHash(db, before, before.passwordHash)).toBe(false);
       expect((await login({})).code).toBe('credentials_invalid');
       expect((await login({ password: 'a wholly new one' })).status).toBe(200);
@@ -64,6 +67,70 @@ describe.skipIf(!(await has('postgres')))('accounts', () => {
       const [row] = await server.db.sql`select password_hash from users where id = ${userId}`;
       expect(row?.['password_hash']).toContain(`ln=${TEST_PASSWORD_COST.ln},`);
       expect((await login({})).status).toBe(200);
+    });
+  });
+
+  describe('the sessions of an account', () => {
+    type Listed = Array<{
+      id: string;
+      current: boolean;
+      method: string;
+      remoteAddress: string;
+      userAgent: string;
+    }>;
+    const sessionsOf = async (token: string): Promise<Listed> =>
+      (await call(token, 'GET /account/sessions')).body['sessions'] as Listed;
+
+    it('say with what and from where they began, and are ended one by one', async () => {
+      const headers = { 'user-agent': `svc/1 ${'x'.repeat(300)}`, 'x-forwarded-for': '198.51.100.7' };
+      const other = String((await login({}, headers)).body['token']);
+      const listed = await sessionsOf(person.token);
+      expect(listed).toHaveLength(2);
+      const [away, own] = [false, true].map((current) => listed.find((each) => each.current === current));
+      expect(away).toMatchObject({ method: 'password', remoteAddress: '198.51.100.7' });
+      expect(away?.userAgent).toHaveLength(200);
+      expect(JSON.stringify(listed)).not.toMatch(/token|hash/i);
+      expect(await statusOf(person.token, `DELETE /account/sessions/${away?.id}`)).toBe(204);
+      expect(await sessionStatus(other)).toBe(401);
+      expect(await codeOf(person.token, `DELETE /account/sessions/${away?.id}`)).toBe('not_found');
+      expect(await statusOf(person.token, `DELETE /account/sessions/${own?.id}`)).toBe(204);
+      expect(await sessionStatus(person.token)).toBe(401);
+    });
+
+    it('are nobody else’s, and are ended all but one', async () => {
+      const neighbour = await join(server, server.first.apiKey, {
+        teamId: server.first.teamId,
+        role: 'developer',
+      });
+      const [theirs] = await sessionsOf(neighbour.token);
+      expect(await codeOf(person.token, `DELETE /account/sessions/${theirs?.id}`)).toBe('not_found');
+      const others = [String((await login({})).body['token']), String((await login({})).body['token'])];
+      const done = await call(person.token, 'POST /account/sessions/revoke-others', {});
+      expect(done.body).toEqual({ ended: 2 });
+      for (const token of others) expect(await sessionStatus(token)).toBe(401);
+      expect(await sessionStatus(person.token)).toBe(200);
+      expect(await sessionStatus(neighbour.token)).toBe(200);
+      const [own] = await sessionsOf(person.token);
+      const idle = String((await login({})).body['token']);
+      clock.advance(13 * HOUR);
+      await server.db.sql`update sessions set last_seen_at = ${clock.now()} where id = ${own?.id ?? ''}`;
+      expect(await sessionsOf(person.token)).toMatchObject([{ id: own?.id, current: true }]);
+      expect(await sessionStatus(idle)).toBe(401);
+    });
+
+    it('of a member are ended by an owner in person', async () => {
+      const { teamId, apiKey } = server.first;
+      const owner = await firstSession(server);
+      const route = `POST /teams/${teamId}/members/${person.userId}/end-sessions`;
+      expect(await codeOf(apiKey, route, {})).toBe('session_required');
+      const admin = await join(server, apiKey, { teamId, role: 'admin' });
+      expect(await codeOf(admin.token, route, {})).toBe('role_insufficient');
+      expect((await call(owner, route, {})).body).toEqual({ ended: 1 });
+      expect(await sessionStatus(person.token)).toBe(401);
+      expect((await call(owner, route, {})).body).toEqual({ ended: 0 });
+      expect(await codeOf(owner, `POST /teams/${teamId}/members/user_none/end-sessions`, {})).toBe(
+        'not_found',
+      );
     });
   });
 

@@ -46,6 +46,19 @@ export const requests: Requests = {
     fields: () => ({ currentPassword: 'not the password', newPassword: 'a new long pass phrase' }),
     status: 401,
   },
+  'svc.account.v1.AccountService/ListSessions': { gives: 'nothing', fields: nothing },
+  'svc.account.v1.AccountService/RevokeOtherSessions': {
+    last: 11,
+    gives: 'nothing',
+    guards: 'nothing',
+    fields: nothing,
+  },
+  'svc.account.v1.AccountService/RevokeSession': {
+    gives: 'nothing',
+    guards: 'nothing',
+    fields: () => ({ sessionId: 'ses_unknown' }),
+    status: 404,
+  },
   'svc.account.v1.AccountService/Plan': { gives: 'nothing', fields: nothing },
   'svc.account.v1.AccountService/TotpConfirm': {
     gives: {

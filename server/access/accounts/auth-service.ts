@@ -24,14 +24,15 @@ export function createAuthService(deps: AuthDeps): Handlers<Ctx> {
   return implement(AuthService, {
     login: async (request, ctx: Ctx) => {
       const user = await checkPassword(deps, ctx, request);
-      await checkSecondFactor(deps, ctx, { user, code: request.totpCode });
-      const session = await openSession({ ...ctx, times: deps.sessions }, user);
+      const hasCode = await checkSecondFactor(deps, ctx, { user, code: request.totpCode });
+      const method = hasCode ? 'password_and_code' : 'password';
+      const session = await openSession({ ...ctx, times: deps.sessions, method }, user);
       if (session === undefined) throw wrongPassword();
       setCookie(ctx, session.token, sessionTimesOf(deps.sessions, user.staff).absoluteMs);
       return { token: session.token, expiresAt: timestampFromDate(session.expiresAt), userId: user.id };
     },
     logout: async (_request, ctx: Ctx) => {
-      await endSession(ctx.db, ctx.caller.credentialId);
+      await endSession(ctx.db, { id: ctx.caller.credentialId, userId: ctx.caller.userId });
       await deps.changes.announce(ctx.db, { credentialId: ctx.caller.credentialId });
       setCookie(ctx, '', 0);
       return {};
@@ -71,15 +72,19 @@ function wrongPassword(): Error {
   return apiError('credentials_invalid', 'e-mail address or password is wrong');
 }
 
-/** Asked only after the password was right, so that it tells a stranger nothing about an account. */
+/**
+ * It is asked for only after the password was right, so that it tells a stranger nothing about an account.
+ * Returns whether the account has one.
+ */
 async function checkSecondFactor(
   deps: AuthDeps,
   ctx: Ctx,
   { user, code }: { readonly user: User; readonly code: string | undefined },
-): Promise<void> {
+): Promise<boolean> {
   const totp = await findTotp(ctx.db, user.id);
-  if (totp === undefined || totp.confirmedAt === null) return;
+  if (totp === undefined || totp.confirmedAt === null) return false;
   if (code === undefined)
     throw apiError('totp_required', 'this account asks for a one-time code; send totpCode too');
   await checkCode(deps, ctx, { user, code });
+  return true;
 }

@@ -11,7 +11,7 @@ export type { SessionTimes } from './accounts.settings.ts';
 export { SESSION_COOKIE } from './auth-service.ts';
 export { recordFor } from './claims.ts';
 export type { TeamsOfAccount } from './claims.ts';
-export { hashToken, looksLikeSessionToken, purgeSessions, sessionTimesOf } from './sessions.ts';
+export { endSessions, hashToken, looksLikeSessionToken, purgeSessions, sessionTimesOf } from './sessions.ts';
 export { createUser, findUserByEmail, findUserById, newUser } from './store.ts';
 export type { User } from './store.ts';
 

@@ -60,6 +60,10 @@ export const sessions = pgTable(
     lastSeenAt: instant('last_seen_at').notNull(),
     /** Absolute end; the idle end follows from `last_seen_at`. */
     expiresAt: instant('expires_at').notNull(),
+    /** How it began, from where and with what program. Sessions of before say nothing of it. */
+    method: text('method').$type<'password' | 'password_and_code'>().notNull().default('password'),
+    remoteAddress: text('remote_address').notNull().default(''),
+    userAgent: text('user_agent').notNull().default(''),
   },
   (t) => [
     uniqueIndex('sessions_token_hash').on(t.tokenHash),

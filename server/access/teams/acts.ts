@@ -9,7 +9,7 @@ import {
   type InviteMemberRequest,
   type UpdateRequest,
 } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
-import { findUserById } from '../accounts/index.ts';
+import { endSessions, findUserById } from '../accounts/index.ts';
 import { revokeKeys } from '../apikeys/index.ts';
 import type { Ctx, Role } from '../../kit/context.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
@@ -244,6 +244,22 @@ export async function dropMember(
     await revokeKeys(db, member, tx.clock.now());
     await changes.announce(db, { userId });
     return { ...member, invitesEnded };
+  });
+}
+
+/** The member signs in again. */
+export async function endMemberSessions(
+  { changes }: Pick<TeamsDeps, 'changes'>,
+  ctx: Ctx,
+  { teamId, userId }: Membership,
+): Promise<{ readonly ended: number }> {
+  const details = ({ username, ended: count }: Member & { ended: number }) => ({ username, ended: count });
+  const act = { action: 'team_member.sessions_ended', on: { id: userId, teamId }, details };
+  return await change(ctx, act, async (tx) => {
+    const { member } = await lockedPair(tx, { teamId, userId });
+    const count = await endSessions(tx.db, userId);
+    await changes.announce(tx.db, { userId });
+    return { ...member, ended: count };
   });
 }
 

@@ -26,6 +26,7 @@ import {
   confirmInvite,
   createTeam,
   dropMember,
+  endMemberSessions,
   invite,
   removeTeam,
   revokeInvite,
@@ -95,6 +96,10 @@ function createTeams(deps: TeamsDeps): Handlers<Ctx> {
     removeMember: async (which, ctx: Ctx) => {
       await dropMember(deps, ctx, which);
       return {};
+    },
+    endMemberSessions: async (which, ctx: Ctx) => {
+      const { ended } = await endMemberSessions(deps, ctx, which);
+      return { ended };
     },
     listInvites: async ({ teamId }, ctx: Ctx) => ({
       invites: (await listInvites(ctx.db, teamId, ctx.clock.now())).map((each) => shown(InviteSchema, each)),

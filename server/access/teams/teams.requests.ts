@@ -44,6 +44,11 @@ export const requests: Requests = {
   },
   'svc.teams.v1.TeamsService/Billing': { statements: 9, gives: 'nothing', fields: team },
   'svc.teams.v1.TeamsService/Delete': { statements: 13, last: 10, gives: 'nothing', fields: team },
+  'svc.teams.v1.TeamsService/EndMemberSessions': {
+    last: 6,
+    gives: 'nothing',
+    fields: ({ teamId, memberId }) => ({ teamId, userId: memberId }),
+  },
   'svc.teams.v1.TeamsService/Get': { gives: 'nothing', fields: team },
   'svc.teams.v1.TeamsService/InviteMember': {
     gives: {

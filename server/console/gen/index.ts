@@ -3,6 +3,7 @@ import type { Entry, PageEntry } from '../spec.ts';
 
 /** Lists every collection, in the order of the areas. */
 export const entries: readonly Entry[] = [
+  { key: 'account-account-sessions', at: 'account', segments: ['account', 'sessions'], title: 'Account sessions', area: 'access', path: '/account/sessions', itemPath: '/account/sessions/{sessionId}', idField: 'sessionId', load: async () => (await import('./account-account-sessions.ts')).collection },
   { key: 'account-api-keys', at: 'account', segments: ['api-keys'], title: 'Keys', area: 'access', path: '/api-keys', itemPath: '/api-keys/{apiKeyId}', idField: 'apiKeyId', load: async () => (await import('./account-api-keys.ts')).collection },
   { key: 'account-teams', at: 'account', segments: ['teams'], title: 'Teams', area: 'access', path: '/teams', itemPath: '/teams/{teamId}', idField: 'teamId', load: async () => (await import('./account-teams.ts')).collection },
   { key: 'staff-teams', at: 'staff', segments: ['teams'], title: 'Teams', area: 'access', path: '/admin/teams', itemPath: '/admin/teams/{teamId}', idField: 'teamId', load: async () => (await import('./staff-teams.ts')).collection },

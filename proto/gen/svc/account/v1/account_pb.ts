@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/account/v1/account.proto.
  */
 export const file_svc_account_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvYWNjb3VudC92MS9hY2NvdW50LnByb3RvEg5zdmMuYWNjb3VudC52MSIPCg1XaG9hbWlSZXF1ZXN0ItgBCg5XaG9hbWlSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhAKCHVzZXJuYW1lGAMgASgJEg0KBXN0YWZmGAQgASgIEjIKCmNyZWRlbnRpYWwYBSABKA4yHi5zdmMuYWNjb3VudC52MS5DcmVkZW50aWFsS2luZBIOCgZzY29wZXMYBiADKAkSKQoFdGVhbXMYByADKAsyGi5zdmMuYWNjb3VudC52MS5NZW1iZXJzaGlwEhYKDmVtYWlsX3ZlcmlmaWVkGAggASgIIk8KCk1lbWJlcnNoaXASDwoHdGVhbV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEiIKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlIg0KC1BsYW5SZXF1ZXN0IrsDCgxQbGFuUmVzcG9uc2USDAoEbmFtZRgBIAEoCRIbChNyZXF1ZXN0c19wZXJfbWludXRlGAIgASgNEhQKDGFwaV9rZXlzX21heBgDIAEoDRIRCgl0ZWFtc19tYXgYBCABKA0SHAoUcnVubmVyc19wZXJfdGVhbV9tYXgYBSABKA0SIAoYcXVldWVkX3J1bnNfcGVyX3RlYW1fbWF4GAYgASgNEjEKCHN0YW5kaW5nGAcgASgOMh8uc3ZjLmFjY291bnQudjEuQmlsbGluZ1N0YW5kaW5nEjAKDHBlcmlvZF9zdGFydBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcGVyaW9kX2VuZBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQaW5jbHVkZWRfc2Vjb25kcxgKIAEoARIUCgx1c2VkX3NlY29uZHMYCyABKAESMgoJY2FuY2VsX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBEhAKCHRlYW1faWRzGA0gAygJQgwKCl9jYW5jZWxfYXQiTgoVVXBkYXRlVXNlcm5hbWVSZXF1ZXN0EjUKCHVzZXJuYW1lGAEgASgJQiO6SCByHhACGCcyGF5bYS16MC05XSsoLVthLXowLTldKykqJCITChFUb3RwU3RhdHVzUmVxdWVzdCKLAQoSVG90cFN0YXR1c1Jlc3BvbnNlEhAKCGVucm9sbGVkGAEgASgIEjUKDGNvbmZpcm1lZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIbChNyZWNvdmVyeV9jb2Rlc19sZWZ0GAMgASgNQg8KDV9jb25maXJtZWRfYXQiEwoRVG90cEVucm9sbFJlcXVlc3QiSQoSVG90cEVucm9sbFJlc3BvbnNlEhYKBnNlY3JldBgBIAEoCUIGirUYAggBEhsKC290cGF1dGhfdXJsGAIgASgJQgaKtRgCCAEiOwoSVG90cENvbmZpcm1SZXF1ZXN0EiUKBGNvZGUYASABKAlCF7pIDnIMMgpeWzAtOV17Nn0kirUYAggBIjUKE1RvdHBDb25maXJtUmVzcG9uc2USHgoOcmVjb3ZlcnlfY29kZXMYASADKAlCBoq1GAIIASKJAQoSVG90cERpc2FibGVSZXF1ZXN0EjEKEGN1cnJlbnRfcGFzc3dvcmQYASABKAlCErpIB3IFEAEogAKKtRgECAEgAUgAiAEBEiIKBGNvZGUYAiABKAlCD7pIBnIEEAYYIIq1GAIIAUgBiAEBQhMKEV9jdXJyZW50X3Bhc3N3b3JkQgcKBV9jb2RlImsKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIqChBjdXJyZW50X3Bhc3N3b3JkGAEgASgJQhC6SAdyBRABKIACirUYAggBEiYKDG5ld19wYXNzd29yZBgCIAEoCUIQukgHcgUQDCiAAoq1GAIIASIoCgtGaW5kUmVxdWVzdBIZCgVlbWFpbBgBIAEoCUIKukgHcgUQAxj+ASLrAQoOQWNjb3VudERldGFpbHMSDwoHdXNlcl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIQCgh1c2VybmFtZRgDIAEoCRINCgVzdGFmZhgEIAEoCBIWCg5lbWFpbF92ZXJpZmllZBgFIAEoCBI6ChFlbWFpbF92ZXJpZmllZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIUChJfZW1haWxfdmVyaWZpZWRfYXQiJQoSVmVyaWZ5RW1haWxSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkiLwoSQ3JlYXRlQ2xhaW1SZXF1ZXN0EhkKBWVtYWlsGAEgASgJQgq6SAdyBRj+AWABIlwKE0NyZWF0ZUNsYWltUmVzcG9uc2USFQoFdG9rZW4YASABKAlCBoq1GAIIARIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKPAQoRQ2xhaW1FbWFpbFJlcXVlc3QSHwoFdG9rZW4YASABKAlCELpIB3IFEAEYyAGKtRgCCAESNQoIdXNlcm5hbWUYAiABKAlCI7pIIHIeEAIYJzIYXlthLXowLTldKygtW2EtejAtOV0rKSokEiIKCHBhc3N3b3JkGAMgASgJQhC6SAdyBRAMKIACirUYAggBIjQKEkNsYWltRW1haWxSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJKmsKDkNyZWRlbnRpYWxLaW5kEh8KG0NSRURFTlRJQUxfS0lORF9VTlNQRUNJRklFRBAAEhsKF0NSRURFTlRJQUxfS0lORF9BUElfS0VZEAESGwoXQ1JFREVOVElBTF9LSU5EX1NFU1NJT04QAirKAQoPQmlsbGluZ1N0YW5kaW5nEiAKHEJJTExJTkdfU1RBTkRJTkdfVU5TUEVDSUZJRUQQABIgChxCSUxMSU5HX1NUQU5ESU5HX1NFTEZfSE9TVEVEEAESGQoVQklMTElOR19TVEFORElOR19GUkVFEAISGwoXQklMTElOR19TVEFORElOR19BQ1RJVkUQAxIdChlCSUxMSU5HX1NUQU5ESU5HX1BBU1RfRFVFEAQSHAoYQklMTElOR19TVEFORElOR19QRU5ESU5HEAUy0goKDkFjY291bnRTZXJ2aWNlElwKBldob2FtaRIdLnN2Yy5hY2NvdW50LnYxLldob2FtaVJlcXVlc3QaHi5zdmMuYWNjb3VudC52MS5XaG9hbWlSZXNwb25zZSITkAIBgtPkkwIKEggvYWNjb3VudBJbCgRQbGFuEhsuc3ZjLmFjY291bnQudjEuUGxhblJlcXVlc3QaHC5zdmMuYWNjb3VudC52MS5QbGFuUmVzcG9uc2UiGJACAYLT5JMCDxINL2FjY291bnQvcGxhbhKPAQoOVXBkYXRlVXNlcm5hbWUSJS5zdmMuYWNjb3VudC52MS5VcGRhdGVVc2VybmFtZVJlcXVlc3QaHi5zdmMuYWNjb3VudC52MS5XaG9hbWlSZXNwb25zZSI2irUYFhIIdXNlcm5hbWUqCHVzZXJuYW1lMASC0+STAhY6ASoyES9hY2NvdW50L3VzZXJuYW1lEm0KClRvdHBTdGF0dXMSIS5zdmMuYWNjb3VudC52MS5Ub3RwU3RhdHVzUmVxdWVzdBoiLnN2Yy5hY2NvdW50LnYxLlRvdHBTdGF0dXNSZXNwb25zZSIYkAIBgtPkkwIPEg0vYWNjb3VudC90b3RwEngKClRvdHBFbnJvbGwSIS5zdmMuYWNjb3VudC52MS5Ub3RwRW5yb2xsUmVxdWVzdBoiLnN2Yy5hY2NvdW50LnYxLlRvdHBFbnJvbGxSZXNwb25zZSIjirUYBzAEUARYyQGC0+STAhI6ASoiDS9hY2NvdW50L3RvdHASlAEKC1RvdHBDb25maXJtEiIuc3ZjLmFjY291bnQudjEuVG90cENvbmZpcm1SZXF1ZXN0GiMuc3ZjLmFjY291bnQudjEuVG90cENvbmZpcm1SZXNwb25zZSI8irUYGBIEY29kZSoEY29kZTAEUASKAQVsb2dpboLT5JMCGjoBKiIVL2FjY291bnQvdG90cC9jb25maXJtEoACCgtUb3RwRGlzYWJsZRIiLnN2Yy5hY2NvdW50LnYxLlRvdHBEaXNhYmxlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSK0AYq1GI8BMARQA3ABigEFbG9naW6aAX4KKVdpdGggYSBjb2RlIG9mIHRoZSBhcHAgdGhhdCBpcyB0dXJuZWQgb2ZmEihhY2NvdW50IHRvdHAtZGlzYWJsZSAtLWNvZGUgMTIzNDU2IC0teWVzGidhY2NvdW50LnRvdHBEaXNhYmxlKHsgY29kZTogJzEyMzQ1NicgfSmC0+STAho6ASoiFS9hY2NvdW50L3RvdHAvZGlzYWJsZRKuAQoKQ2xhaW1FbWFpbBIhLnN2Yy5hY2NvdW50LnYxLkNsYWltRW1haWxSZXF1ZXN0GiIuc3ZjLmFjY291bnQudjEuQ2xhaW1FbWFpbFJlc3BvbnNlIlmKtRg8EgV0b2tlbhIIdXNlcm5hbWUSCHBhc3N3b3JkIgVjbGFpbSoFdG9rZW4wAVAEWMkBgAGAIIoBBWxvZ2lugtPkkwITOgEqIg4vYWNjb3VudC9jbGFpbRKgAQoOQ2hhbmdlUGFzc3dvcmQSJS5zdmMuYWNjb3VudC52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiT4q1GC8SEGN1cnJlbnRfcGFzc3dvcmQSDG5ld19wYXNzd29yZCIBLTAEUASKAQVsb2dpboLT5JMCFjoBKiIRL2FjY291bnQvcGFzc3dvcmQaHIq1GBgaEFlvdXIgb3duIGFjY291bnQoATABSAEy7QMKFEFkbWluQWNjb3VudHNTZXJ2aWNlEnUKBEZpbmQSGy5zdmMuYWNjb3VudC52MS5GaW5kUmVxdWVzdBoeLnN2Yy5hY2NvdW50LnYxLkFjY291bnREZXRhaWxzIjCQAgGKtRgSEgVlbWFpbCoFZW1haWwwBTgMgtPkkwIREg8vYWRtaW4vYWNjb3VudHMSjAEKC1ZlcmlmeUVtYWlsEiIuc3ZjLmFjY291bnQudjEuVmVyaWZ5RW1haWxSZXF1ZXN0Gh4uc3ZjLmFjY291bnQudjEuQWNjb3VudERldGFpbHMiOYq1GAQwBDgMgtPkkwIrOgEqIiYvYWRtaW4vYWNjb3VudHMve3VzZXJfaWR9L3ZlcmlmeS1lbWFpbBKfAQoLQ3JlYXRlQ2xhaW0SIi5zdmMuYWNjb3VudC52MS5DcmVhdGVDbGFpbVJlcXVlc3QaIy5zdmMuYWNjb3VudC52MS5DcmVhdGVDbGFpbVJlc3BvbnNlIkeKtRgjEgVlbWFpbCINY2xhaW1zIGNyZWF0ZSoFZW1haWwwBDgMUASC0+STAho6ASoiFS9hZG1pbi9hY2NvdW50LWNsYWltcxotirUYKRojU3RhZmY6IGFjY291bnRzIGFuZCB0aGVpciBhZGRyZXNzZXMoATABYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvYWNjb3VudC92MS9hY2NvdW50LnByb3RvEg5zdmMuYWNjb3VudC52MSIPCg1XaG9hbWlSZXF1ZXN0ItgBCg5XaG9hbWlSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhAKCHVzZXJuYW1lGAMgASgJEg0KBXN0YWZmGAQgASgIEjIKCmNyZWRlbnRpYWwYBSABKA4yHi5zdmMuYWNjb3VudC52MS5DcmVkZW50aWFsS2luZBIOCgZzY29wZXMYBiADKAkSKQoFdGVhbXMYByADKAsyGi5zdmMuYWNjb3VudC52MS5NZW1iZXJzaGlwEhYKDmVtYWlsX3ZlcmlmaWVkGAggASgIIhUKE0xpc3RTZXNzaW9uc1JlcXVlc3QiQQoUTGlzdFNlc3Npb25zUmVzcG9uc2USKQoIc2Vzc2lvbnMYASADKAsyFy5zdmMuYWNjb3VudC52MS5TZXNzaW9uIpICCgdTZXNzaW9uEgoKAmlkGAEgASgJEg8KB2N1cnJlbnQYAiABKAgSLAoGbWV0aG9kGAMgASgOMhwuc3ZjLmFjY291bnQudjEuU2lnbkluTWV0aG9kEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOcmVtb3RlX2FkZHJlc3MYByABKAkSEgoKdXNlcl9hZ2VudBgIIAEoCSIqChRSZXZva2VTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIhwKGlJldm9rZU90aGVyU2Vzc2lvbnNSZXF1ZXN0IiwKG1Jldm9rZU90aGVyU2Vzc2lvbnNSZXNwb25zZRINCgVlbmRlZBgBIAEoBSJPCgpNZW1iZXJzaGlwEg8KB3RlYW1faWQYASABKAkSDAoEbmFtZRgCIAEoCRIiCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZSINCgtQbGFuUmVxdWVzdCK7AwoMUGxhblJlc3BvbnNlEgwKBG5hbWUYASABKAkSGwoTcmVxdWVzdHNfcGVyX21pbnV0ZRgCIAEoDRIUCgxhcGlfa2V5c19tYXgYAyABKA0SEQoJdGVhbXNfbWF4GAQgASgNEhwKFHJ1bm5lcnNfcGVyX3RlYW1fbWF4GAUgASgNEiAKGHF1ZXVlZF9ydW5zX3Blcl90ZWFtX21heBgGIAEoDRIxCghzdGFuZGluZxgHIAEoDjIfLnN2Yy5hY2NvdW50LnYxLkJpbGxpbmdTdGFuZGluZxIwCgxwZXJpb2Rfc3RhcnQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnBlcmlvZF9lbmQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKEGluY2x1ZGVkX3NlY29uZHMYCiABKAESFAoMdXNlZF9zZWNvbmRzGAsgASgBEjIKCWNhbmNlbF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIQCgh0ZWFtX2lkcxgNIAMoCUIMCgpfY2FuY2VsX2F0Ik4KFVVwZGF0ZVVzZXJuYW1lUmVxdWVzdBI1Cgh1c2VybmFtZRgBIAEoCUIjukggch4QAhgnMhheW2EtejAtOV0rKC1bYS16MC05XSspKiQiEwoRVG90cFN0YXR1c1JlcXVlc3QiiwEKElRvdHBTdGF0dXNSZXNwb25zZRIQCghlbnJvbGxlZBgBIAEoCBI1Cgxjb25maXJtZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESGwoTcmVjb3ZlcnlfY29kZXNfbGVmdBgDIAEoDUIPCg1fY29uZmlybWVkX2F0IhMKEVRvdHBFbnJvbGxSZXF1ZXN0IkkKElRvdHBFbnJvbGxSZXNwb25zZRIWCgZzZWNyZXQYASABKAlCBoq1GAIIARIbCgtvdHBhdXRoX3VybBgCIAEoCUIGirUYAggBIjsKElRvdHBDb25maXJtUmVxdWVzdBIlCgRjb2RlGAEgASgJQhe6SA5yDDIKXlswLTldezZ9JIq1GAIIASI1ChNUb3RwQ29uZmlybVJlc3BvbnNlEh4KDnJlY292ZXJ5X2NvZGVzGAEgAygJQgaKtRgCCAEiiQEKElRvdHBEaXNhYmxlUmVxdWVzdBIxChBjdXJyZW50X3Bhc3N3b3JkGAEgASgJQhK6SAdyBRABKIACirUYBAgBIAFIAIgBARIiCgRjb2RlGAIgASgJQg+6SAZyBBAGGCCKtRgCCAFIAYgBAUITChFfY3VycmVudF9wYXNzd29yZEIHCgVfY29kZSJrChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSKgoQY3VycmVudF9wYXNzd29yZBgBIAEoCUIQukgHcgUQASiAAoq1GAIIARImCgxuZXdfcGFzc3dvcmQYAiABKAlCELpIB3IFEAwogAKKtRgCCAEiKAoLRmluZFJlcXVlc3QSGQoFZW1haWwYASABKAlCCrpIB3IFEAMY/gEi6wEKDkFjY291bnREZXRhaWxzEg8KB3VzZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSDQoFc3RhZmYYBCABKAgSFgoOZW1haWxfdmVyaWZpZWQYBSABKAgSOgoRZW1haWxfdmVyaWZpZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCFAoSX2VtYWlsX3ZlcmlmaWVkX2F0IiUKElZlcmlmeUVtYWlsUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJIi8KEkNyZWF0ZUNsYWltUmVxdWVzdBIZCgVlbWFpbBgBIAEoCUIKukgHcgUY/gFgASJcChNDcmVhdGVDbGFpbVJlc3BvbnNlEhUKBXRva2VuGAEgASgJQgaKtRgCCAESLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijwEKEUNsYWltRW1haWxSZXF1ZXN0Eh8KBXRva2VuGAEgASgJQhC6SAdyBRABGMgBirUYAggBEjUKCHVzZXJuYW1lGAIgASgJQiO6SCByHhACGCcyGF5bYS16MC05XSsoLVthLXowLTldKykqJBIiCghwYXNzd29yZBgDIAEoCUIQukgHcgUQDCiAAoq1GAIIASI0ChJDbGFpbUVtYWlsUmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCSprCg5DcmVkZW50aWFsS2luZBIfChtDUkVERU5USUFMX0tJTkRfVU5TUEVDSUZJRUQQABIbChdDUkVERU5USUFMX0tJTkRfQVBJX0tFWRABEhsKF0NSRURFTlRJQUxfS0lORF9TRVNTSU9OEAIqcQoMU2lnbkluTWV0aG9kEh4KGlNJR05fSU5fTUVUSE9EX1VOU1BFQ0lGSUVEEAASGwoXU0lHTl9JTl9NRVRIT0RfUEFTU1dPUkQQARIkCiBTSUdOX0lOX01FVEhPRF9QQVNTV09SRF9BTkRfQ09ERRACKsoBCg9CaWxsaW5nU3RhbmRpbmcSIAocQklMTElOR19TVEFORElOR19VTlNQRUNJRklFRBAAEiAKHEJJTExJTkdfU1RBTkRJTkdfU0VMRl9IT1NURUQQARIZChVCSUxMSU5HX1NUQU5ESU5HX0ZSRUUQAhIbChdCSUxMSU5HX1NUQU5ESU5HX0FDVElWRRADEh0KGUJJTExJTkdfU1RBTkRJTkdfUEFTVF9EVUUQBBIcChhCSUxMSU5HX1NUQU5ESU5HX1BFTkRJTkcQBTL9DgoOQWNjb3VudFNlcnZpY2USXAoGV2hvYW1pEh0uc3ZjLmFjY291bnQudjEuV2hvYW1pUmVxdWVzdBoeLnN2Yy5hY2NvdW50LnYxLldob2FtaVJlc3BvbnNlIhOQAgGC0+STAgoSCC9hY2NvdW50ElsKBFBsYW4SGy5zdmMuYWNjb3VudC52MS5QbGFuUmVxdWVzdBocLnN2Yy5hY2NvdW50LnYxLlBsYW5SZXNwb25zZSIYkAIBgtPkkwIPEg0vYWNjb3VudC9wbGFuEo8BCg5VcGRhdGVVc2VybmFtZRIlLnN2Yy5hY2NvdW50LnYxLlVwZGF0ZVVzZXJuYW1lUmVxdWVzdBoeLnN2Yy5hY2NvdW50LnYxLldob2FtaVJlc3BvbnNlIjaKtRgWEgh1c2VybmFtZSoIdXNlcm5hbWUwBILT5JMCFjoBKjIRL2FjY291bnQvdXNlcm5hbWUSbQoKVG90cFN0YXR1cxIhLnN2Yy5hY2NvdW50LnYxLlRvdHBTdGF0dXNSZXF1ZXN0GiIuc3ZjLmFjY291bnQudjEuVG90cFN0YXR1c1Jlc3BvbnNlIhiQAgGC0+STAg8SDS9hY2NvdW50L3RvdHASeAoKVG90cEVucm9sbBIhLnN2Yy5hY2NvdW50LnYxLlRvdHBFbnJvbGxSZXF1ZXN0GiIuc3ZjLmFjY291bnQudjEuVG90cEVucm9sbFJlc3BvbnNlIiOKtRgHMARQBFjJAYLT5JMCEjoBKiINL2FjY291bnQvdG90cBKUAQoLVG90cENvbmZpcm0SIi5zdmMuYWNjb3VudC52MS5Ub3RwQ29uZmlybVJlcXVlc3QaIy5zdmMuYWNjb3VudC52MS5Ub3RwQ29uZmlybVJlc3BvbnNlIjyKtRgYEgRjb2RlKgRjb2RlMARQBIoBBWxvZ2lugtPkkwIaOgEqIhUvYWNjb3VudC90b3RwL2NvbmZpcm0SgAIKC1RvdHBEaXNhYmxlEiIuc3ZjLmFjY291bnQudjEuVG90cERpc2FibGVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IrQBirUYjwEwBFADcAGKAQVsb2dpbpoBfgopV2l0aCBhIGNvZGUgb2YgdGhlIGFwcCB0aGF0IGlzIHR1cm5lZCBvZmYSKGFjY291bnQgdG90cC1kaXNhYmxlIC0tY29kZSAxMjM0NTYgLS15ZXMaJ2FjY291bnQudG90cERpc2FibGUoeyBjb2RlOiAnMTIzNDU2JyB9KYLT5JMCGjoBKiIVL2FjY291bnQvdG90cC9kaXNhYmxlEq4BCgpDbGFpbUVtYWlsEiEuc3ZjLmFjY291bnQudjEuQ2xhaW1FbWFpbFJlcXVlc3QaIi5zdmMuYWNjb3VudC52MS5DbGFpbUVtYWlsUmVzcG9uc2UiWYq1GDwSBXRva2VuEgh1c2VybmFtZRIIcGFzc3dvcmQiBWNsYWltKgV0b2tlbjABUARYyQGAAYAgigEFbG9naW6C0+STAhM6ASoiDi9hY2NvdW50L2NsYWltEqABCg5DaGFuZ2VQYXNzd29yZBIlLnN2Yy5hY2NvdW50LnYxLkNoYW5nZVBhc3N3b3JkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJPirUYLxIQY3VycmVudF9wYXNzd29yZBIMbmV3X3Bhc3N3b3JkIgEtMARQBIoBBWxvZ2lugtPkkwIWOgEqIhEvYWNjb3VudC9wYXNzd29yZBLEAQoMTGlzdFNlc3Npb25zEiMuc3ZjLmFjY291bnQudjEuTGlzdFNlc3Npb25zUmVxdWVzdBokLnN2Yy5hY2NvdW50LnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlImmQAgGKtRhJIg1zZXNzaW9ucyBsaXN0MASqAQJpZKoBB2N1cnJlbnSqAQpsYXN0U2VlbkF0qgENcmVtb3RlQWRkcmVzc6oBCXVzZXJBZ2VudILT5JMCExIRL2FjY291bnQvc2Vzc2lvbnMSpAEKDVJldm9rZVNlc3Npb24SJC5zdmMuYWNjb3VudC52MS5SZXZva2VTZXNzaW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJVirUYKxIKc2Vzc2lvbl9pZCIPc2Vzc2lvbnMgcmV2b2tlKgpzZXNzaW9uX2lkMASC0+STAiAqHi9hY2NvdW50L3Nlc3Npb25zL3tzZXNzaW9uX2lkfRK6AQoTUmV2b2tlT3RoZXJTZXNzaW9ucxIqLnN2Yy5hY2NvdW50LnYxLlJldm9rZU90aGVyU2Vzc2lvbnNSZXF1ZXN0Gisuc3ZjLmFjY291bnQudjEuUmV2b2tlT3RoZXJTZXNzaW9uc1Jlc3BvbnNlIkqKtRgcIhZzZXNzaW9ucyByZXZva2Utb3RoZXJzMARQA4LT5JMCJDoBKiIfL2FjY291bnQvc2Vzc2lvbnMvcmV2b2tlLW90aGVycxocirUYGBoQWW91ciBvd24gYWNjb3VudCgBMAFIATLtAwoUQWRtaW5BY2NvdW50c1NlcnZpY2USdQoERmluZBIbLnN2Yy5hY2NvdW50LnYxLkZpbmRSZXF1ZXN0Gh4uc3ZjLmFjY291bnQudjEuQWNjb3VudERldGFpbHMiMJACAYq1GBISBWVtYWlsKgVlbWFpbDAFOAyC0+STAhESDy9hZG1pbi9hY2NvdW50cxKMAQoLVmVyaWZ5RW1haWwSIi5zdmMuYWNjb3VudC52MS5WZXJpZnlFbWFpbFJlcXVlc3QaHi5zdmMuYWNjb3VudC52MS5BY2NvdW50RGV0YWlscyI5irUYBDAEOAyC0+STAis6ASoiJi9hZG1pbi9hY2NvdW50cy97dXNlcl9pZH0vdmVyaWZ5LWVtYWlsEp8BCgtDcmVhdGVDbGFpbRIiLnN2Yy5hY2NvdW50LnYxLkNyZWF0ZUNsYWltUmVxdWVzdBojLnN2Yy5hY2NvdW50LnYxLkNyZWF0ZUNsYWltUmVzcG9uc2UiR4q1GCMSBWVtYWlsIg1jbGFpbXMgY3JlYXRlKgVlbWFpbDAEOAxQBILT5JMCGjoBKiIVL2FkbWluL2FjY291bnQtY2xhaW1zGi2KtRgpGiNTdGFmZjogYWNjb3VudHMgYW5kIHRoZWlyIGFkZHJlc3NlcygBMAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * The request has no fields.
@@ -108,6 +108,169 @@ export const WhoamiResponseSchema: GenMessage<WhoamiResponse> = /*@__PURE__*/
   messageDesc(file_svc_account_v1_account, 1);
 
 /**
+ * The request has no fields.
+ *
+ * @generated from message svc.account.v1.ListSessionsRequest
+ */
+export type ListSessionsRequest = Message<"svc.account.v1.ListSessionsRequest"> & {
+};
+
+/**
+ * Describes the message svc.account.v1.ListSessionsRequest.
+ * Use `create(ListSessionsRequestSchema)` to create a new message.
+ */
+export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 2);
+
+/**
+ * The sessions of an account.
+ *
+ * @generated from message svc.account.v1.ListSessionsResponse
+ */
+export type ListSessionsResponse = Message<"svc.account.v1.ListSessionsResponse"> & {
+  /**
+   * The sessions.
+   *
+   * @generated from field: repeated svc.account.v1.Session sessions = 1;
+   */
+  sessions: Session[];
+};
+
+/**
+ * Describes the message svc.account.v1.ListSessionsResponse.
+ * Use `create(ListSessionsResponseSchema)` to create a new message.
+ */
+export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 3);
+
+/**
+ * One sign-in of an account that has not ended.
+ *
+ * @generated from message svc.account.v1.Session
+ */
+export type Session = Message<"svc.account.v1.Session"> & {
+  /**
+   * Session id, `ses_…`.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * True for the session that makes this call.
+   *
+   * @generated from field: bool current = 2;
+   */
+  current: boolean;
+
+  /**
+   * What it began with.
+   *
+   * @generated from field: svc.account.v1.SignInMethod method = 3;
+   */
+  method: SignInMethod;
+
+  /**
+   * Sign-in.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 4;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Last request with it, to within a minute.
+   *
+   * @generated from field: google.protobuf.Timestamp last_seen_at = 5;
+   */
+  lastSeenAt?: Timestamp | undefined;
+
+  /**
+   * Time at which it ends at the latest; it ends earlier when it is not used.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 6;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * Address from which it was begun.
+   *
+   * @generated from field: string remote_address = 7;
+   */
+  remoteAddress: string;
+
+  /**
+   * Program with which it was begun, in its own words, at most 200 characters.
+   *
+   * @generated from field: string user_agent = 8;
+   */
+  userAgent: string;
+};
+
+/**
+ * Describes the message svc.account.v1.Session.
+ * Use `create(SessionSchema)` to create a new message.
+ */
+export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 4);
+
+/**
+ * Selects a session.
+ *
+ * @generated from message svc.account.v1.RevokeSessionRequest
+ */
+export type RevokeSessionRequest = Message<"svc.account.v1.RevokeSessionRequest"> & {
+  /**
+   * Session id.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message svc.account.v1.RevokeSessionRequest.
+ * Use `create(RevokeSessionRequestSchema)` to create a new message.
+ */
+export const RevokeSessionRequestSchema: GenMessage<RevokeSessionRequest> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 5);
+
+/**
+ * The request has no fields.
+ *
+ * @generated from message svc.account.v1.RevokeOtherSessionsRequest
+ */
+export type RevokeOtherSessionsRequest = Message<"svc.account.v1.RevokeOtherSessionsRequest"> & {
+};
+
+/**
+ * Describes the message svc.account.v1.RevokeOtherSessionsRequest.
+ * Use `create(RevokeOtherSessionsRequestSchema)` to create a new message.
+ */
+export const RevokeOtherSessionsRequestSchema: GenMessage<RevokeOtherSessionsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 6);
+
+/**
+ * What ended.
+ *
+ * @generated from message svc.account.v1.RevokeOtherSessionsResponse
+ */
+export type RevokeOtherSessionsResponse = Message<"svc.account.v1.RevokeOtherSessionsResponse"> & {
+  /**
+   * Number of sessions that ended.
+   *
+   * @generated from field: int32 ended = 1;
+   */
+  ended: number;
+};
+
+/**
+ * Describes the message svc.account.v1.RevokeOtherSessionsResponse.
+ * Use `create(RevokeOtherSessionsResponseSchema)` to create a new message.
+ */
+export const RevokeOtherSessionsResponseSchema: GenMessage<RevokeOtherSessionsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 7);
+
+/**
  * Standing in one team.
  *
  * @generated from message svc.account.v1.Membership
@@ -140,7 +303,7 @@ export type Membership = Message<"svc.account.v1.Membership"> & {
  * Use `create(MembershipSchema)` to create a new message.
  */
 export const MembershipSchema: GenMessage<Membership> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 2);
+  messageDesc(file_svc_account_v1_account, 8);
 
 /**
  * The request has no fields.
@@ -155,7 +318,7 @@ export type PlanRequest = Message<"svc.account.v1.PlanRequest"> & {
  * Use `create(PlanRequestSchema)` to create a new message.
  */
 export const PlanRequestSchema: GenMessage<PlanRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 3);
+  messageDesc(file_svc_account_v1_account, 9);
 
 /**
  * Plan of the account, and its limits: those of the installation, or of the plan where that has lower ones.
@@ -260,7 +423,7 @@ export type PlanResponse = Message<"svc.account.v1.PlanResponse"> & {
  * Use `create(PlanResponseSchema)` to create a new message.
  */
 export const PlanResponseSchema: GenMessage<PlanResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 4);
+  messageDesc(file_svc_account_v1_account, 10);
 
 /**
  * The wanted user name.
@@ -282,7 +445,7 @@ export type UpdateUsernameRequest = Message<"svc.account.v1.UpdateUsernameReques
  * Use `create(UpdateUsernameRequestSchema)` to create a new message.
  */
 export const UpdateUsernameRequestSchema: GenMessage<UpdateUsernameRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 5);
+  messageDesc(file_svc_account_v1_account, 11);
 
 /**
  * The request has no fields.
@@ -297,7 +460,7 @@ export type TotpStatusRequest = Message<"svc.account.v1.TotpStatusRequest"> & {
  * Use `create(TotpStatusRequestSchema)` to create a new message.
  */
 export const TotpStatusRequestSchema: GenMessage<TotpStatusRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 6);
+  messageDesc(file_svc_account_v1_account, 12);
 
 /**
  * State of TOTP on the account.
@@ -332,7 +495,7 @@ export type TotpStatusResponse = Message<"svc.account.v1.TotpStatusResponse"> & 
  * Use `create(TotpStatusResponseSchema)` to create a new message.
  */
 export const TotpStatusResponseSchema: GenMessage<TotpStatusResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 7);
+  messageDesc(file_svc_account_v1_account, 13);
 
 /**
  * The request has no fields.
@@ -347,7 +510,7 @@ export type TotpEnrollRequest = Message<"svc.account.v1.TotpEnrollRequest"> & {
  * Use `create(TotpEnrollRequestSchema)` to create a new message.
  */
 export const TotpEnrollRequestSchema: GenMessage<TotpEnrollRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 8);
+  messageDesc(file_svc_account_v1_account, 14);
 
 /**
  * A secret that awaits its confirmation.
@@ -375,7 +538,7 @@ export type TotpEnrollResponse = Message<"svc.account.v1.TotpEnrollResponse"> & 
  * Use `create(TotpEnrollResponseSchema)` to create a new message.
  */
 export const TotpEnrollResponseSchema: GenMessage<TotpEnrollResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 9);
+  messageDesc(file_svc_account_v1_account, 15);
 
 /**
  * First code of the new secret.
@@ -396,7 +559,7 @@ export type TotpConfirmRequest = Message<"svc.account.v1.TotpConfirmRequest"> & 
  * Use `create(TotpConfirmRequestSchema)` to create a new message.
  */
 export const TotpConfirmRequestSchema: GenMessage<TotpConfirmRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 10);
+  messageDesc(file_svc_account_v1_account, 16);
 
 /**
  * Codes for the day when the app is lost.
@@ -417,7 +580,7 @@ export type TotpConfirmResponse = Message<"svc.account.v1.TotpConfirmResponse"> 
  * Use `create(TotpConfirmResponseSchema)` to create a new message.
  */
 export const TotpConfirmResponseSchema: GenMessage<TotpConfirmResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 11);
+  messageDesc(file_svc_account_v1_account, 17);
 
 /**
  * Proof that the person of the session is there: one of the two, or neither just after a sign-in with both;
@@ -446,7 +609,7 @@ export type TotpDisableRequest = Message<"svc.account.v1.TotpDisableRequest"> & 
  * Use `create(TotpDisableRequestSchema)` to create a new message.
  */
 export const TotpDisableRequestSchema: GenMessage<TotpDisableRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 12);
+  messageDesc(file_svc_account_v1_account, 18);
 
 /**
  * Old and new password.
@@ -474,7 +637,7 @@ export type ChangePasswordRequest = Message<"svc.account.v1.ChangePasswordReques
  * Use `create(ChangePasswordRequestSchema)` to create a new message.
  */
 export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 13);
+  messageDesc(file_svc_account_v1_account, 19);
 
 /**
  * Selects an account.
@@ -495,7 +658,7 @@ export type FindRequest = Message<"svc.account.v1.FindRequest"> & {
  * Use `create(FindRequestSchema)` to create a new message.
  */
 export const FindRequestSchema: GenMessage<FindRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 14);
+  messageDesc(file_svc_account_v1_account, 20);
 
 /**
  * An account as staff see it.
@@ -558,7 +721,7 @@ export type AccountDetails = Message<"svc.account.v1.AccountDetails"> & {
  * Use `create(AccountDetailsSchema)` to create a new message.
  */
 export const AccountDetailsSchema: GenMessage<AccountDetails> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 15);
+  messageDesc(file_svc_account_v1_account, 21);
 
 /**
  * Selects an account.
@@ -579,7 +742,7 @@ export type VerifyEmailRequest = Message<"svc.account.v1.VerifyEmailRequest"> & 
  * Use `create(VerifyEmailRequestSchema)` to create a new message.
  */
 export const VerifyEmailRequestSchema: GenMessage<VerifyEmailRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 16);
+  messageDesc(file_svc_account_v1_account, 22);
 
 /**
  * Request that names whose address is claimed.
@@ -600,7 +763,7 @@ export type CreateClaimRequest = Message<"svc.account.v1.CreateClaimRequest"> & 
  * Use `create(CreateClaimRequestSchema)` to create a new message.
  */
 export const CreateClaimRequestSchema: GenMessage<CreateClaimRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 17);
+  messageDesc(file_svc_account_v1_account, 23);
 
 /**
  * A claim with its token.
@@ -628,7 +791,7 @@ export type CreateClaimResponse = Message<"svc.account.v1.CreateClaimResponse"> 
  * Use `create(CreateClaimResponseSchema)` to create a new message.
  */
 export const CreateClaimResponseSchema: GenMessage<CreateClaimResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 18);
+  messageDesc(file_svc_account_v1_account, 24);
 
 /**
  * The claim, and the new account.
@@ -663,7 +826,7 @@ export type ClaimEmailRequest = Message<"svc.account.v1.ClaimEmailRequest"> & {
  * Use `create(ClaimEmailRequestSchema)` to create a new message.
  */
 export const ClaimEmailRequestSchema: GenMessage<ClaimEmailRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 19);
+  messageDesc(file_svc_account_v1_account, 25);
 
 /**
  * The new account.
@@ -691,7 +854,7 @@ export type ClaimEmailResponse = Message<"svc.account.v1.ClaimEmailResponse"> & 
  * Use `create(ClaimEmailResponseSchema)` to create a new message.
  */
 export const ClaimEmailResponseSchema: GenMessage<ClaimEmailResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 20);
+  messageDesc(file_svc_account_v1_account, 26);
 
 /**
  * Kind of credential that authenticates a call.
@@ -726,6 +889,40 @@ export enum CredentialKind {
  */
 export const CredentialKindSchema: GenEnum<CredentialKind> = /*@__PURE__*/
   enumDesc(file_svc_account_v1_account, 0);
+
+/**
+ * How a session began.
+ *
+ * @generated from enum svc.account.v1.SignInMethod
+ */
+export enum SignInMethod {
+  /**
+   * No value is stated.
+   *
+   * @generated from enum value: SIGN_IN_METHOD_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * With the password alone.
+   *
+   * @generated from enum value: SIGN_IN_METHOD_PASSWORD = 1;
+   */
+  PASSWORD = 1,
+
+  /**
+   * With the password and a one-time code.
+   *
+   * @generated from enum value: SIGN_IN_METHOD_PASSWORD_AND_CODE = 2;
+   */
+  PASSWORD_AND_CODE = 2,
+}
+
+/**
+ * Describes the enum svc.account.v1.SignInMethod.
+ */
+export const SignInMethodSchema: GenEnum<SignInMethod> = /*@__PURE__*/
+  enumDesc(file_svc_account_v1_account, 1);
 
 /**
  * Standing of an account with its plan.
@@ -780,7 +977,7 @@ export enum BillingStanding {
  * Describes the enum svc.account.v1.BillingStanding.
  */
 export const BillingStandingSchema: GenEnum<BillingStanding> = /*@__PURE__*/
-  enumDesc(file_svc_account_v1_account, 1);
+  enumDesc(file_svc_account_v1_account, 2);
 
 /**
  * Shows and changes the calling person's own account.
@@ -888,6 +1085,37 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof ChangePasswordRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * Lists the sessions of the account that have not ended, the one that was used last first, at most 200.
+   * Whoever does not know one of them ends it and changes the password.
+   *
+   * @generated from rpc svc.account.v1.AccountService.ListSessions
+   */
+  listSessions: {
+    methodKind: "unary";
+    input: typeof ListSessionsRequestSchema;
+    output: typeof ListSessionsResponseSchema;
+  },
+  /**
+   * Ends a session of the account, also the calling one. Errors: `not_found` (404).
+   *
+   * @generated from rpc svc.account.v1.AccountService.RevokeSession
+   */
+  revokeSession: {
+    methodKind: "unary";
+    input: typeof RevokeSessionRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Ends all sessions of the account but the calling one, and says how many. It has no error of its own.
+   *
+   * @generated from rpc svc.account.v1.AccountService.RevokeOtherSessions
+   */
+  revokeOtherSessions: {
+    methodKind: "unary";
+    input: typeof RevokeOtherSessionsRequestSchema;
+    output: typeof RevokeOtherSessionsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_account_v1_account, 0);
