@@ -101,6 +101,8 @@ export async function databaseContainers(engine: Engine): Promise<DatabaseContai
 export interface FoundImage {
   readonly id: string;
   readonly digest: string;
+  /** What its containers begin with. */
+  readonly entrypoint: readonly string[];
 }
 
 /**
@@ -124,10 +126,13 @@ export async function bringDatabaseImage(
 
 async function inspectImage(engine: Engine, image: string): Promise<FoundImage | undefined> {
   // docker has digests of repositories alone, and none of an image that was made here.
-  const format = engine.name === 'podman' ? '{{.Id}} {{.Digest}}' : '{{.Id}} {{.Id}}';
-  const found = await runEngine(engine, CALL_MS, 'image', 'inspect', `--format=${format}`, image);
-  const [id = '', digest = ''] = found.stdout.trim().split(' ');
-  return found.code === 0 && id !== '' ? { id, digest } : undefined;
+  const digestOf = engine.name === 'podman' ? '.Digest' : '.Id';
+  const format = `--format={{.Id}} {{${digestOf}}} {{json .Config.Entrypoint}}`;
+  const found = await runEngine(engine, CALL_MS, 'image', 'inspect', format, image);
+  if (found.code !== 0) return undefined;
+  const [, id = '', digest = '', json = ''] = /^(\S+) (\S+) (.+)$/m.exec(found.stdout) ?? [];
+  if (id === '') return undefined;
+  return { id, digest, entrypoint: (JSON.parse(json) as string[] | null) ?? [] };
 }
 
 export interface DatabaseRun {
@@ -144,6 +149,8 @@ export interface DatabaseRun {
   readonly data: readonly string[];
   readonly hasUsers: boolean;
   readonly labels?: Readonly<Record<string, string>>;
+  /** Program that begins in place of the image's own one. */
+  readonly entrypoint?: string;
   readonly command: readonly string[];
   readonly password: string;
 }
@@ -176,6 +183,7 @@ export async function runDatabase(engine: Engine, run: DatabaseRun): Promise<voi
     ...(engine.name === 'podman' ? ['--http-proxy=false', '--cgroups=enabled'] : []),
     // Their values are in the environment of this call alone.
     ...Object.keys(env).map((name) => `--env=${name}`),
+    ...(run.entrypoint === undefined ? [] : [`--entrypoint=${run.entrypoint}`]),
     run.imageId,
     ...run.command,
   );
@@ -190,24 +198,26 @@ export async function startDatabase(engine: Engine, name: string): Promise<void>
   if (started.code !== 0) throw new Error(`it has ended and cannot be started: ${failureText(started)}`);
 }
 
-const stop = async (engine: Engine, name: string) =>
+export const stopDatabase = async (engine: Engine, name: string) =>
   await runEngine(engine, CALL_MS + STOP_SECONDS * 1_000, 'stop', `--time=${STOP_SECONDS}`, name);
 
 /** Ends its container; the data stays. */
 export async function retireDatabase(engine: Engine, name: string): Promise<void> {
-  await stop(engine, name);
+  await stopDatabase(engine, name);
   await removeContainer(engine, name);
 }
 
 export async function restartDatabase(engine: Engine, name: string): Promise<void> {
-  await stop(engine, name);
+  await stopDatabase(engine, name);
   await startDatabase(engine, name);
 }
+
+type Named = Pick<DatabaseRun, 'name'> & Pick<DatabasePlan, 'type'>;
 
 /** Makes the arguments and the environment of a program of the database, in its container. */
 export function execCall(
   engine: Engine,
-  { name, type }: { readonly name: string; readonly type: DatabasePlan['type'] },
+  { name, type }: Named,
   { argv, password, flags = [] }: { argv: readonly string[]; password: string; flags?: readonly string[] },
 ): { argv: string[]; env: NodeJS.ProcessEnv } {
   const variable = KINDS[type].passwordVariable;
@@ -217,23 +227,40 @@ export function execCall(
   };
 }
 
+export interface WaitOptions {
+  readonly password: string;
+  readonly withinMs: number;
+  readonly everyMs: number;
+}
+
 /** Resolves when it has answered twice in a row, and rejects with the reason when it does not in time. */
-export async function untilReady(
+export async function untilReady(engine: Engine, database: Named, options: WaitOptions): Promise<void> {
+  const call = execCall(engine, database, { argv: KINDS[database.type].ready, ...options });
+  await untilDone(engine, database.name, { ...options, call, times: 2 });
+}
+
+export interface DoneOptions extends Pick<WaitOptions, 'withinMs' | 'everyMs'> {
+  readonly call: ReturnType<typeof execCall>;
+  /** It ends with 0 so often in a row. */
+  readonly times: number;
+}
+
+/** Repeats a call of a program of the database until it succeeds. */
+export async function untilDone(
   engine: Engine,
-  database: { readonly name: string; readonly type: DatabasePlan['type'] },
-  { password, withinMs, everyMs }: { password: string; withinMs: number; everyMs: number },
+  name: string,
+  { call, times, withinMs, everyMs }: DoneOptions,
 ): Promise<void> {
   const endMs = monotonicMs() + withinMs;
   let answers = 0;
   let last = '';
-  while (answers < 2) {
-    const call = execCall(engine, database, { argv: KINDS[database.type].ready, password });
+  while (answers < times) {
     const done = await runCommand(call.argv, { timeoutMs: CALL_MS, env: call.env });
     answers = done.code === 0 ? answers + 1 : 0;
     last = done.code === 0 ? last : failureText(done);
     if (answers === 0 && (monotonicMs() > endMs || ENDED.test(last)))
-      throw new Error(`it does not answer (${last})${await lastWords(engine, database.name)}`);
-    if (answers < 2) await pause(everyMs);
+      throw new Error(`it does not answer (${last})${await lastWords(engine, name)}`);
+    if (answers < times) await pause(everyMs);
   }
 }
 

@@ -178,6 +178,8 @@ CMD ["sh", "-c", "mkdir /tmp/www; pg_isready -t 3 -h ${address} >/tmp/www/index.
     expect(await podman('ps', '--all', '--quiet', '--filter=label=svc.test-database')).toBe('');
     const networks = await podman('network', 'ls', '--format={{.Name}}');
     expect(networks).not.toContain('svc-app-test-');
+    // The second attempt began with a copy of the files that the first has made.
+    expect(readdirSync(join(machine().home.dataDir, 'prepared-databases'))).toHaveLength(1);
   });
 
   it('is backed up and read back; a full disk fails, keeps what was there, and is told', async () => {

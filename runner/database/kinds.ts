@@ -34,7 +34,15 @@ export interface DatabaseKind {
   /** It holds what was restored once it has begun anew. */
   readonly beginsToRestore?: boolean;
   readonly shell: readonly string[];
+  /**
+   * Its first start makes files for seconds. Those of another database of the same image do as well, once this
+   * has changed their passwords to that of NEW_PASSWORD.
+   */
+  readonly takeOver?: readonly string[];
 }
+
+/** Variable of the password to which `takeOver` changes. */
+export const NEW_PASSWORD = 'SVC_NEW_PASSWORD';
 
 const POSTGRES = ['-h', LOCAL, '-U', USER, '-d', NAME] as const;
 const MYSQL = [`--host=${LOCAL}`, `--user=${USER}`] as const;
@@ -67,6 +75,11 @@ function mysqlLike(prefix: 'MYSQL' | 'MARIADB', program: (tool: string) => strin
     readBack: withFile(`tail -n 5 >"$f" && grep -q '^${dumped}' "$f"`),
     restore: [program(''), ...MYSQL, NAME],
     shell: [program(''), ...MYSQL, NAME],
+    takeOver: [
+      'sh',
+      '-c',
+      `echo "alter user ${[`'${USER}'@'%'`, "'root'@'%'", "'root'@'localhost'"].map((user) => `${user} identified by '$${NEW_PASSWORD}'`).join(', ')}" | ${program('')} --host=${LOCAL} --user=root`,
+    ],
   };
 }
 
@@ -101,6 +114,11 @@ export const KINDS: Readonly<Record<DatabaseType, DatabaseKind>> = {
       '--single-transaction',
     ],
     shell: ['psql', ...POSTGRES],
+    takeOver: [
+      'sh',
+      '-c',
+      `echo "alter role ${USER} password '$${NEW_PASSWORD}'" | psql -q -v ON_ERROR_STOP=1 ${POSTGRES.join(' ')}`,
+    ],
   },
   mysql: mysqlLike('MYSQL', (tool) => `mysql${tool}`),
   mariadb: mysqlLike('MARIADB', (tool) => (tool === '' ? 'mariadb' : `mariadb-${tool}`)),

@@ -7,6 +7,7 @@ import type { AppNetworks } from '../network/app-network.ts';
 import type { Log } from '../platform/log.ts';
 import { createDatabases, type MachineDatabases } from './databases.ts';
 import { openPasswords, type Passwords } from './passwords.ts';
+import { createPreparedFiles } from './prepared.ts';
 import { createTestDatabases } from './test-databases.ts';
 
 export interface DatabaseSettings {
@@ -68,7 +69,10 @@ export function openDatabases(options: OpenDatabasesOptions): OpenedDatabases | 
       const backupDir = backupFolder(settings, dataDir);
       begun = {
         machine: createDatabases({ ...common, dataDir, backupDir }),
-        tests: createTestDatabases(common),
+        tests: createTestDatabases({
+          ...common,
+          prepared: createPreparedFiles({ engine, dir: join(dataDir, 'prepared-databases'), passwords, log }),
+        }),
       };
       return begun.machine.apps;
     },

@@ -17,6 +17,7 @@ import type { Log } from '../platform/log.ts';
 import { bringDatabaseImage, runDatabase, untilReady } from './containers.ts';
 import { KINDS } from './kinds.ts';
 import type { Passwords } from './passwords.ts';
+import type { PreparedFiles } from './prepared.ts';
 
 const CALL_MS = 30_000;
 const READY_MS = 120_000;
@@ -31,6 +32,7 @@ export interface TestDatabasesOptions {
   readonly limits: AppLimits;
   readonly networks: Pick<AppNetworks, 'enterDatabase' | 'leave'>;
   readonly passwords: Passwords;
+  readonly prepared: PreparedFiles;
   readonly log: Log;
 }
 
@@ -74,30 +76,36 @@ async function open(
   options: TestDatabasesOptions,
   { plan, wanted, app, isContained }: Opening,
 ): Promise<TestDatabase> {
-  const { engine, runnerId, limits, networks, passwords } = options;
+  const { engine, runnerId, limits, networks, passwords, prepared } = options;
   const { type } = wanted;
   const kind = KINDS[type];
   const password = passwords(secretOf(plan));
   const image = await bringDatabaseImage(engine, wanted);
   const network = isContained ? await networks.enterDatabase(app) : undefined;
   const size = Math.floor(limits.memoryMb * SHARE_OF_MEMORY);
-  await runDatabase(engine, {
+  const start = {
     plan: wanted,
-    name: nameOf(app),
     runnerId,
     app,
     environment: '',
     imageId: image.id,
     limits,
-    network: network?.args ?? [],
-    data: [`--tmpfs=${kind.folder}:rw,size=${size}m,mode=0755`],
     hasUsers: false,
     labels: { [testLabel]: `${plan.id}-${plan.epoch}` },
-    command: kind.testCommand,
+  };
+  const files = await prepared.of(start, image);
+  const name = nameOf(app);
+  await runDatabase(engine, {
+    ...start,
+    name,
+    network: network?.args ?? [],
+    data: [`--tmpfs=${kind.folder}:rw,size=${size}m,mode=0755`, ...(files?.data ?? [])],
+    ...(files?.begin ?? { command: kind.testCommand }),
     password,
   });
-  const host = network?.address ?? (await addressOf(engine, nameOf(app)));
-  await untilReady(engine, { name: nameOf(app), type }, { password, withinMs: READY_MS, everyMs: LOOK_MS });
+  const host = network?.address ?? (await addressOf(engine, name));
+  const wait = { password, withinMs: READY_MS, everyMs: LOOK_MS };
+  await (files === undefined ? untilReady(engine, { name, type }, wait) : files.takeOver({ name }, wait));
   const url = kind.url(password, host);
   return {
     env: { [DATABASES[type].variable]: url, TEST_DATABASE_URL: url },

@@ -15,6 +15,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   dispatch: () => import('./dispatch.ts'),
   heartbeat: () => import('./heartbeat.ts'),
   hosting: () => import('./hosting.ts'),
+  machine: () => import('./machine.ts'),
   fair: () => import('./fair.ts'),
   throughput: () => import('./throughput.ts'),
   memory: () => import('./memory.ts'),

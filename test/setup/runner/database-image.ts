@@ -22,7 +22,7 @@ const VERSIONS = '/usr/lib/postgresql';
 const PROGRAMS = ['postgres', 'initdb', 'psql', 'pg_dump', 'pg_restore', 'pg_isready'];
 const LIBRARIES = ['plpgsql.so', 'dict_snowball.so', 'utf8_and_win.so'];
 const APPLETS =
-  'sh cat chmod chown echo head id ls mkdir mktemp mv printf rm sleep su tail test grep sed true false wc'.split(
+  'sh cat chmod chown cp echo head id ls mkdir mktemp mv printf rm sleep su tail test grep sed true false wc'.split(
     ' ',
   );
 export const POSTGRES_IMAGE = 'localhost/svc-test-postgres';

@@ -20,18 +20,28 @@ export function whenDone(end: End): void {
 export function sharedByFile<T>(make: () => Promise<T>, timeoutMs?: number): () => T {
   let made: { value: T } | undefined;
   beforeAll(async () => {
-    const ends: End[] = (endsOfFile = []);
-    try {
-      made = { value: await make() };
-    } finally {
-      endsOfFile = undefined;
-    }
-    return async () => {
-      for (const end of ends.toReversed()) await end();
-    };
+    const { value, end } = await withEnds(make);
+    made = { value };
+    return end;
   }, timeoutMs);
   return () => {
     if (made === undefined) throw new Error('what the tests share is not made yet');
     return made.value;
   };
+}
+
+/** Makes something, outside of tests too; `end` removes all that it is made of, also where it fails. */
+export async function withEnds<T>(make: () => Promise<T>): Promise<{ value: T; end: () => Promise<void> }> {
+  const ends: End[] = (endsOfFile = []);
+  const end = async () => {
+    for (const each of ends.toReversed()) await each();
+  };
+  try {
+    return { value: await make(), end };
+  } catch (error) {
+    await end();
+    throw error;
+  } finally {
+    endsOfFile = undefined;
+  }
 }
