@@ -60,8 +60,8 @@ const [SPACE, TAB, HASH] = [32, 9, 35];
 
 /**
  * Returns what two runs of the same step have in common in a line, as a number: a word with a digit in it
- * counts as any such word, and spaces do not count. It has 53 bits, so that lines of two outputs hardly ever
- * meet by chance. The loop is written for speed: it sees every character of two outputs.
+ * counts like each such word, and spaces do not count. It has 53 bits, so that lines of two outputs hardly
+ * ever meet by chance. The loop is written for speed: it sees every character of two outputs.
  */
 export function roughForm(line: string): number {
   let one = OFFSET;

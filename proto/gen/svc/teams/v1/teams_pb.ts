@@ -23,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/teams/v1/teams.proto.
  */
 export const file_svc_teams_v1_teams: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvdGVhbXMvdjEvdGVhbXMucHJvdG8SDHN2Yy50ZWFtcy52MSLQAgoEVGVhbRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhcKCmF2YXRhcl91cmwYBCABKAlIAIgBARIkCgRraW5kGAUgASgOMhYuc3ZjLnRlYW1zLnYxLlRlYW1LaW5kEhEKCXJlZ2lvbl9pZBgGIAEoCRIqCghvcGVyYXRvchgHIAEoDjIYLnN2Yy5yZWdpb25zLnYxLk9wZXJhdG9yEicKBHJvbGUYCCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlSAGIAQESLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoMc2VydmljZV9wb29sGAogASgISAKIAQFCDQoLX2F2YXRhcl91cmxCBwoFX3JvbGVCDwoNX3NlcnZpY2VfcG9vbCKlAQoGTWVtYmVyEg8KB3VzZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSIgoEcm9sZRgEIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGUSLQoJam9pbmVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIWCg5lbWFpbF92ZXJpZmllZBgGIAEoCCLjAQoGSW52aXRlEgoKAmlkGAEgASgJEg0KBWVtYWlsGAIgASgJEiIKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCGF3YWl0aW5nGAYgASgLMhYuc3ZjLnRlYW1zLnYxLkF3YWl0aW5nSACIAQFCCwoJX2F3YWl0aW5nIlgKCEF3YWl0aW5nEg8KB3VzZXJfaWQYASABKAkSEAoIdXNlcm5hbWUYAiABKAkSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIg0KC0xpc3RSZXF1ZXN0IjEKDExpc3RSZXNwb25zZRIhCgV0ZWFtcxgBIAMoCzISLnN2Yy50ZWFtcy52MS5UZWFtIh0KCkdldFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSJnCglOZXdNZW1iZXISHAoFZW1haWwYASABKAlCDeBBArpIB3IFGP4BYAESMwoEcm9sZRgCIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCCrpIB4IBBBABIABIAIgBAUIHCgVfcm9sZSJcCg1DcmVhdGVSZXF1ZXN0EhcKBG5hbWUYASABKAlCCbpIBnIEEAEYZBIyCgdtZW1iZXJzGAIgAygLMhcuc3ZjLnRlYW1zLnYxLk5ld01lbWJlckIIukgFkgECEDIi/wEKDVVwZGF0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIcCgRuYW1lGAIgASgJQgm6SAZyBBABGGRIAIgBARIiCgtkZXNjcmlwdGlvbhgDIAEoCUIIukgFcgMY6AdIAYgBARIzCgphdmF0YXJfdXJsGAQgASgJQhq6SBdyFRj0AzIQXmh0dHBzOi8vW15cc10rJEgCiAEBEjUKBGtpbmQYBSABKA4yFi5zdmMudGVhbXMudjEuVGVhbUtpbmRCCrpIB4IBBBABIABIA4gBAUIHCgVfbmFtZUIOCgxfZGVzY3JpcHRpb25CDQoLX2F2YXRhcl91cmxCBwoFX2tpbmQiIAoNRGVsZXRlUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIiUKEkxpc3RNZW1iZXJzUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIjwKE0xpc3RNZW1iZXJzUmVzcG9uc2USJQoHbWVtYmVycxgBIAMoCzIULnN2Yy50ZWFtcy52MS5NZW1iZXIiawoXVXBkYXRlTWVtYmVyUm9sZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEi4KBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAAIjcKE1JlbW92ZU1lbWJlclJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIiUKEkxpc3RJbnZpdGVzUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIjwKE0xpc3RJbnZpdGVzUmVzcG9uc2USJQoHaW52aXRlcxgBIAMoCzIULnN2Yy50ZWFtcy52MS5JbnZpdGUifwoTSW52aXRlTWVtYmVyUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhkKBWVtYWlsGAIgASgJQgq6SAdyBRj+AWABEjMKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAASACIAQFCBwoFX3JvbGUiUwoUSW52aXRlTWVtYmVyUmVzcG9uc2USJAoGaW52aXRlGAEgASgLMhQuc3ZjLnRlYW1zLnYxLkludml0ZRIVCgV0b2tlbhgCIAEoCUIGirUYAggBIjkKE1Jldm9rZUludml0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIRCglpbnZpdGVfaWQYAiABKAkitQEKE0FjY2VwdEludml0ZVJlcXVlc3QSHwoFdG9rZW4YASABKAlCELpIB3IFEAEYyAGKtRgCCAESOgoIdXNlcm5hbWUYAiABKAlCI7pIIHIeEAIYJzIYXlthLXowLTldKygtW2EtejAtOV0rKSokSACIAQESJwoIcGFzc3dvcmQYAyABKAlCELpIB3IFEAwogAKKtRgCCAFIAYgBAUILCglfdXNlcm5hbWVCCwoJX3Bhc3N3b3JkIjoKFENvbmZpcm1JbnZpdGVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEQoJaW52aXRlX2lkGAIgASgJIkkKFEFjY2VwdEludml0ZVJlc3BvbnNlEiAKBHRlYW0YASABKAsyEi5zdmMudGVhbXMudjEuVGVhbRIPCgdwZW5kaW5nGAIgASgIIpwBChxBZG1pblRlYW1zU2VydmljZUxpc3RSZXF1ZXN0Eh0KBG5hbWUYASABKAlCCrpIB3IFEAEYyAFIAIgBARIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgBiAEBEh8KBmN1cnNvchgDIAEoCUIKukgHcgUQARiACEgCiAEBQgcKBV9uYW1lQggKBl9saW1pdEIJCgdfY3Vyc29yImwKHUFkbWluVGVhbXNTZXJ2aWNlTGlzdFJlc3BvbnNlEiEKBXRlYW1zGAEgAygLMhIuc3ZjLnRlYW1zLnYxLlRlYW0SGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiQQoQU2V0UmVnaW9uUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhwKCXJlZ2lvbl9pZBgCIAEoCUIJukgGcgQQARgoImMKDVNlYXJjaFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIYCgR0ZXh0GAIgASgJQgq6SAdyBRABGMgBEh0KBWxpbWl0GAMgASgNQgm6SAYqBBgyKAFIAIgBAUIICgZfbGltaXQiNwoOU2VhcmNoUmVzcG9uc2USJQoEaGl0cxgBIAMoCzIXLnN2Yy50ZWFtcy52MS5TZWFyY2hIaXQimQEKCVNlYXJjaEhpdBIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJEhEKBG5hbWUYAyABKAlIAIgBARIXCgpwcm9qZWN0X2lkGAQgASgJSAGIAQESGwoOZW52aXJvbm1lbnRfaWQYBSABKAlIAogBAUIHCgVfbmFtZUINCgtfcHJvamVjdF9pZEIRCg9fZW52aXJvbm1lbnRfaWQiHwoMSW5ib3hSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkiNwoNSW5ib3hSZXNwb25zZRImCgVpdGVtcxgBIAMoCzIXLnN2Yy50ZWFtcy52MS5JbmJveEl0ZW0itgEKCUluYm94SXRlbRIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJEgwKBHRleHQYAyABKAkSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKCnByb2plY3RfaWQYBSABKAlIAIgBARIbCg5lbnZpcm9ubWVudF9pZBgGIAEoCUgBiAEBQg0KC19wcm9qZWN0X2lkQhEKD19lbnZpcm9ubWVudF9pZCIiCg9PdmVydmlld1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSK7AgoQT3ZlcnZpZXdSZXNwb25zZRImCgVzdGVwcxgBIAMoCzIXLnN2Yy50ZWFtcy52MS5TZXR1cFN0ZXASKgoJbmVlZHNfeW91GAIgAygLMhcuc3ZjLnRlYW1zLnYxLkluYm94SXRlbRImCgNub3cYAyADKAsyGS5zdmMudGVhbXMudjEuQ3VycmVudFdvcmsSNgoMZW52aXJvbm1lbnRzGAQgAygLMiAuc3ZjLnRlYW1zLnYxLkN1cnJlbnRFbnZpcm9ubWVudBIqCgdydW5uZXJzGAUgAygLMhkuc3ZjLnRlYW1zLnYxLkhlYWx0aENvdW50EjUKDW1vbnRoX3RvX2RhdGUYBiABKAsyGS5zdmMudGVhbXMudjEuTW9udGhUb0RhdGVIAIgBAUIQCg5fbW9udGhfdG9fZGF0ZSJECglTZXR1cFN0ZXASKQoEa2luZBgBIAEoDjIbLnN2Yy50ZWFtcy52MS5TZXR1cFN0ZXBLaW5kEgwKBGRvbmUYAiABKAgiqQIKC0N1cnJlbnRXb3JrEgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkSDAoEdGV4dBgDIAEoCRINCgVzdGF0ZRgEIAEoCRIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGwoOZW52aXJvbm1lbnRfaWQYBiABKAlIAIgBARIYCgtydW5uZXJfbmFtZRgHIAEoCUgBiAEBEhsKDndhaXRpbmdfcmVhc29uGAggASgJSAKIAQESGwoOd2FpdGluZ19kZXRhaWwYCSABKAlIA4gBAUIRCg9fZW52aXJvbm1lbnRfaWRCDgoMX3J1bm5lcl9uYW1lQhEKD193YWl0aW5nX3JlYXNvbkIRCg9fd2FpdGluZ19kZXRhaWwigwIKEkN1cnJlbnRFbnZpcm9ubWVudBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCnByb2plY3RfaWQYAyABKAkSFAoMcHJvamVjdF9uYW1lGAQgASgJEhUKCGJ1aWxkX2lkGAUgASgJSACIAQESFAoHdmVyc2lvbhgGIAEoCUgBiAEBEhMKBmRpZ2VzdBgHIAEoCUgCiAEBEhAKA3VybBgIIAEoCUgDiAEBEikKBXNpbmNlGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEILCglfYnVpbGRfaWRCCgoIX3ZlcnNpb25CCQoHX2RpZ2VzdEIGCgRfdXJsIiwKC0hlYWx0aENvdW50Eg4KBmhlYWx0aBgBIAEoCRINCgVjb3VudBgCIAEoDSJqCgtNb250aFRvRGF0ZRIQCghjdXJyZW5jeRgBIAEoCRIQCghkZWNpbWFscxgCIAEoDRILCgNuZXQYAyABKAkSGQoMZm9yZWNhc3RfbmV0GAQgASgJSACIAQFCDwoNX2ZvcmVjYXN0X25ldCIhCg5CaWxsaW5nUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIosDCglTdGF0ZW1lbnQSCgoCaWQYASABKAkSDgoGcGVyaW9kGAIgASgJEhAKCGN1cnJlbmN5GAMgASgJEgwKBHBsYW4YBCABKAkSEgoKbGlzdF9jZW50cxgFIAEoARIWCg5pbmNsdWRlZF9jZW50cxgGIAEoARIRCgluZXRfY2VudHMYByABKAESFAoMY3JlZGl0X2NlbnRzGAggASgBEhEKCWR1ZV9jZW50cxgJIAEoARIrCgVzdGF0ZRgKIAEoDjIcLnN2Yy50ZWFtcy52MS5TdGF0ZW1lbnRTdGF0ZRItCgljbG9zZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2ludm9pY2VfdXJsGAwgASgJSACIAQESKgoFbGluZXMYDSADKAsyGy5zdmMudGVhbXMudjEuU3RhdGVtZW50TGluZRIWCg5yZWZ1bmRlZF9jZW50cxgOIAEoARIQCghkZWNpbWFscxgPIAEoDUIOCgxfaW52b2ljZV91cmwioAEKDVN0YXRlbWVudExpbmUSDQoFbWV0ZXIYASABKAkSEAoIcHJpY2VfaWQYAiABKAkSEgoKbWV0ZXJlZF9tcxgDIAEoARITCgtpbmNsdWRlZF9tcxgEIAEoARIMCgRsaXN0GAUgASgJEhAKCGluY2x1ZGVkGAYgASgJEhIKCmxpc3RfY2VudHMYByABKAESEQoJbmV0X2NlbnRzGAggASgBIjwKBVBheWVyEg8KB3VzZXJfaWQYASABKAkSFQoIdXNlcm5hbWUYAiABKAlIAIgBAUILCglfdXNlcm5hbWUipwMKC1RlYW1CaWxsaW5nEg8KB3RlYW1faWQYASABKAkSDAoEcGxhbhgCIAEoCRIxCghzdGFuZGluZxgDIAEoDjIfLnN2Yy5hY2NvdW50LnYxLkJpbGxpbmdTdGFuZGluZxInCgVwYXllchgEIAEoCzITLnN2Yy50ZWFtcy52MS5QYXllckgAiAEBEg4KBnBlcmlvZBgFIAEoCRIQCghjdXJyZW5jeRgGIAEoCRIYChBpbmNsdWRlZF9zZWNvbmRzGAcgASgBEhQKDHVzZWRfc2Vjb25kcxgIIAEoARILCgNuZXQYCSABKAkSHAoUY3JlZGl0X2JhbGFuY2VfY2VudHMYCiABKAESFQoNcGVuZGluZ19jZW50cxgLIAEoARIyCgljYW5jZWxfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAGIAQESKwoKc3RhdGVtZW50cxgNIAMoCzIXLnN2Yy50ZWFtcy52MS5TdGF0ZW1lbnQSEAoIZGVjaW1hbHMYDiABKA1CCAoGX3BheWVyQgwKCl9jYW5jZWxfYXQqWQoIVGVhbUtpbmQSGQoVVEVBTV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSVEVBTV9LSU5EX1BFUlNPTkFMEAESGgoWVEVBTV9LSU5EX09SR0FOSVpBVElPThACKtwBCg1TZXR1cFN0ZXBLaW5kEh8KG1NFVFVQX1NURVBfS0lORF9VTlNQRUNJRklFRBAAEhoKFlNFVFVQX1NURVBfS0lORF9SRUdJT04QARIaChZTRVRVUF9TVEVQX0tJTkRfUlVOTkVSEAISFwoTU0VUVVBfU1RFUF9LSU5EX1JVThADEhsKF1NFVFVQX1NURVBfS0lORF9QUk9KRUNUEAQSGQoVU0VUVVBfU1RFUF9LSU5EX0JVSUxEEAUSIQodU0VUVVBfU1RFUF9LSU5EX0NJX0NPTk5FQ1RJT04QBiraAQoOU3RhdGVtZW50U3RhdGUSHwobU1RBVEVNRU5UX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWU1RBVEVNRU5UX1NUQVRFX0NMT1NFRBABEhsKF1NUQVRFTUVOVF9TVEFURV9TRVRUTEVEEAISHAoYU1RBVEVNRU5UX1NUQVRFX0lOVk9JQ0VEEAMSGAoUU1RBVEVNRU5UX1NUQVRFX1BBSUQQBBIaChZTVEFURU1FTlRfU1RBVEVfRkFJTEVEEAUSGgoWU1RBVEVNRU5UX1NUQVRFX1ZPSURFRBAGMv4TCgxUZWFtc1NlcnZpY2UScgoETGlzdBIZLnN2Yy50ZWFtcy52MS5MaXN0UmVxdWVzdBoaLnN2Yy50ZWFtcy52MS5MaXN0UmVzcG9uc2UiM5ACAYq1GB6qAQJpZKoBBG5hbWWqAQRyb2xlqgEIb3BlcmF0b3KC0+STAggSBi90ZWFtcxJQCgNHZXQSGC5zdmMudGVhbXMudjEuR2V0UmVxdWVzdBoSLnN2Yy50ZWFtcy52MS5UZWFtIhuQAgGC0+STAhISEC90ZWFtcy97dGVhbV9pZH0SbgoGQ3JlYXRlEhsuc3ZjLnRlYW1zLnYxLkNyZWF0ZVJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSIzirUYHhIEbmFtZRIHbWVtYmVycxoHbWVtYmVycyoEbmFtZYLT5JMCCzoBKiIGL3RlYW1zElYKBlVwZGF0ZRIbLnN2Yy50ZWFtcy52MS5VcGRhdGVSZXF1ZXN0GhIuc3ZjLnRlYW1zLnYxLlRlYW0iG4LT5JMCFToBKjIQL3RlYW1zL3t0ZWFtX2lkfRJdCgZEZWxldGUSGy5zdmMudGVhbXMudjEuRGVsZXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIeirUYAkAEgtPkkwISKhAvdGVhbXMve3RlYW1faWR9EpMCCgZTZWFyY2gSGy5zdmMudGVhbXMudjEuU2VhcmNoUmVxdWVzdBocLnN2Yy50ZWFtcy52MS5TZWFyY2hSZXNwb25zZSLNAZACAYq1GKYBEgd0ZWFtX2lkEgR0ZXh0KgR0ZXh0mgFYChJXaGF0IGlzIGNhbGxlZCB3ZWISInRlYW1zIHNlYXJjaCB3ZWIgLS10ZWFtLWlkIHRlYW1fMDEaHnRlYW1zLnNlYXJjaCgndGVhbV8wMScsICd3ZWInKaIBBGhpdHOqAQRraW5kqgECaWSqAQRuYW1lqgEJcHJvamVjdElkqgENZW52aXJvbm1lbnRJZILT5JMCGRIXL3RlYW1zL3t0ZWFtX2lkfS9zZWFyY2gSigEKBUluYm94Ehouc3ZjLnRlYW1zLnYxLkluYm94UmVxdWVzdBobLnN2Yy50ZWFtcy52MS5JbmJveFJlc3BvbnNlIkiQAgGKtRgjogEFaXRlbXOqAQRraW5kqgEEdGV4dKoBBXNpbmNlqgECaWSC0+STAhgSFi90ZWFtcy97dGVhbV9pZH0vaW5ib3gSbwoIT3ZlcnZpZXcSHS5zdmMudGVhbXMudjEuT3ZlcnZpZXdSZXF1ZXN0Gh4uc3ZjLnRlYW1zLnYxLk92ZXJ2aWV3UmVzcG9uc2UiJJACAYLT5JMCGxIZL3RlYW1zL3t0ZWFtX2lkfS9vdmVydmlldxJtCgdCaWxsaW5nEhwuc3ZjLnRlYW1zLnYxLkJpbGxpbmdSZXF1ZXN0Ghkuc3ZjLnRlYW1zLnYxLlRlYW1CaWxsaW5nIimQAgGKtRgCOBiC0+STAhoSGC90ZWFtcy97dGVhbV9pZH0vYmlsbGluZxK8AQoLTGlzdE1lbWJlcnMSIC5zdmMudGVhbXMudjEuTGlzdE1lbWJlcnNSZXF1ZXN0GiEuc3ZjLnRlYW1zLnYxLkxpc3RNZW1iZXJzUmVzcG9uc2UiaJACAYq1GEEiDG1lbWJlcnMgbGlzdKoBBnVzZXJJZKoBCHVzZXJuYW1lqgEFZW1haWyqAQ1lbWFpbFZlcmlmaWVkqgEEcm9sZYLT5JMCGhIYL3RlYW1zL3t0ZWFtX2lkfS9tZW1iZXJzErsBChBVcGRhdGVNZW1iZXJSb2xlEiUuc3ZjLnRlYW1zLnYxLlVwZGF0ZU1lbWJlclJvbGVSZXF1ZXN0GhQuc3ZjLnRlYW1zLnYxLk1lbWJlciJqirUYORIHdGVhbV9pZBIHdXNlcl9pZBIEcm9sZSIQbWVtYmVycyBzZXQtcm9sZSoHdXNlcl9pZCoEcm9sZYLT5JMCJzoBKjIiL3RlYW1zL3t0ZWFtX2lkfS9tZW1iZXJzL3t1c2VyX2lkfRKLAQoMUmVtb3ZlTWVtYmVyEiEuc3ZjLnRlYW1zLnYxLlJlbW92ZU1lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiQIq1GBIiDm1lbWJlcnMgcmVtb3ZlQAGC0+STAiQqIi90ZWFtcy97dGVhbV9pZH0vbWVtYmVycy97dXNlcl9pZH0SvwEKC0xpc3RJbnZpdGVzEiAuc3ZjLnRlYW1zLnYxLkxpc3RJbnZpdGVzUmVxdWVzdBohLnN2Yy50ZWFtcy52MS5MaXN0SW52aXRlc1Jlc3BvbnNlImuQAgGKtRhEIgxpbnZpdGVzIGxpc3Q4AqoBAmlkqgEFZW1haWyqAQRyb2xlqgEJZXhwaXJlc0F0qgERYXdhaXRpbmcudXNlcm5hbWWC0+STAhoSGC90ZWFtcy97dGVhbV9pZH0vaW52aXRlcxK2AQoMSW52aXRlTWVtYmVyEiEuc3ZjLnRlYW1zLnYxLkludml0ZU1lbWJlclJlcXVlc3QaIi5zdmMudGVhbXMudjEuSW52aXRlTWVtYmVyUmVzcG9uc2UiX4q1GDgSB3RlYW1faWQSBWVtYWlsEgRyb2xlGgRyb2xlIg5pbnZpdGVzIGNyZWF0ZSoFZW1haWxQBFjJAYLT5JMCHToBKiIYL3RlYW1zL3t0ZWFtX2lkfS9pbnZpdGVzEosBCgxSZXZva2VJbnZpdGUSIS5zdmMudGVhbXMudjEuUmV2b2tlSW52aXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJAirUYECIOaW52aXRlcyByZXZva2WC0+STAiYqJC90ZWFtcy97dGVhbV9pZH0vaW52aXRlcy97aW52aXRlX2lkfRKZAQoNQ29uZmlybUludml0ZRIiLnN2Yy50ZWFtcy52MS5Db25maXJtSW52aXRlUmVxdWVzdBoULnN2Yy50ZWFtcy52MS5NZW1iZXIiToq1GBMiD2ludml0ZXMgY29uZmlybXABgtPkkwIxOgEqIiwvdGVhbXMve3RlYW1faWR9L2ludml0ZXMve2ludml0ZV9pZH0vY29uZmlybRKfAQoMQWNjZXB0SW52aXRlEiEuc3ZjLnRlYW1zLnYxLkFjY2VwdEludml0ZVJlcXVlc3QaIi5zdmMudGVhbXMudjEuQWNjZXB0SW52aXRlUmVzcG9uc2UiSIq1GCoSBXRva2VuIg5pbnZpdGVzIGFjY2VwdCoFdG9rZW4wAlAEigEFbG9naW6C0+STAhQ6ASoiDy9pbnZpdGVzL2FjY2VwdBosirUYKBoeVGVhbXMsIG1lbWJlcnMgYW5kIGludml0YXRpb25zKAEwATgBQAIyjwMKEUFkbWluVGVhbXNTZXJ2aWNlErUBCgRMaXN0Eiouc3ZjLnRlYW1zLnYxLkFkbWluVGVhbXNTZXJ2aWNlTGlzdFJlcXVlc3QaKy5zdmMudGVhbXMudjEuQWRtaW5UZWFtc1NlcnZpY2VMaXN0UmVzcG9uc2UiVJACAYq1GDkwBTgMqgECaWSqAQRuYW1lqgEEa2luZKoBCHJlZ2lvbklkqgEIb3BlcmF0b3KqAQljcmVhdGVkQXSC0+STAg4SDC9hZG1pbi90ZWFtcxKZAQoJU2V0UmVnaW9uEh4uc3ZjLnRlYW1zLnYxLlNldFJlZ2lvblJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSJYirUYLBIHdGVhbV9pZBIJcmVnaW9uX2lkKgd0ZWFtX2lkKglyZWdpb25faWQwBTgMgtPkkwIiOgEqGh0vYWRtaW4vdGVhbXMve3RlYW1faWR9L3JlZ2lvbhomirUYIhocU3RhZmY6IHRlYW1zIG9mIHRoZSBwbGF0Zm9ybSgBMAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_account_v1_account, file_svc_options_v1_options, file_svc_regions_v1_regions]);
+  fileDesc("ChhzdmMvdGVhbXMvdjEvdGVhbXMucHJvdG8SDHN2Yy50ZWFtcy52MSLoAgoEVGVhbRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhcKCmF2YXRhcl91cmwYBCABKAlIAIgBARIkCgRraW5kGAUgASgOMhYuc3ZjLnRlYW1zLnYxLlRlYW1LaW5kEhEKCXJlZ2lvbl9pZBgGIAEoCRIqCghvcGVyYXRvchgHIAEoDjIYLnN2Yy5yZWdpb25zLnYxLk9wZXJhdG9yEicKBHJvbGUYCCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlSAGIAQESLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoMc2VydmljZV9wb29sGAogASgISAKIAQESFgoOc2hhcmVfZmFpbHVyZXMYCyABKAhCDQoLX2F2YXRhcl91cmxCBwoFX3JvbGVCDwoNX3NlcnZpY2VfcG9vbCKlAQoGTWVtYmVyEg8KB3VzZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSIgoEcm9sZRgEIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGUSLQoJam9pbmVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIWCg5lbWFpbF92ZXJpZmllZBgGIAEoCCLjAQoGSW52aXRlEgoKAmlkGAEgASgJEg0KBWVtYWlsGAIgASgJEiIKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCGF3YWl0aW5nGAYgASgLMhYuc3ZjLnRlYW1zLnYxLkF3YWl0aW5nSACIAQFCCwoJX2F3YWl0aW5nIlgKCEF3YWl0aW5nEg8KB3VzZXJfaWQYASABKAkSEAoIdXNlcm5hbWUYAiABKAkSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIg0KC0xpc3RSZXF1ZXN0IjEKDExpc3RSZXNwb25zZRIhCgV0ZWFtcxgBIAMoCzISLnN2Yy50ZWFtcy52MS5UZWFtIh0KCkdldFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSJnCglOZXdNZW1iZXISHAoFZW1haWwYASABKAlCDeBBArpIB3IFGP4BYAESMwoEcm9sZRgCIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCCrpIB4IBBBABIABIAIgBAUIHCgVfcm9sZSJcCg1DcmVhdGVSZXF1ZXN0EhcKBG5hbWUYASABKAlCCbpIBnIEEAEYZBIyCgdtZW1iZXJzGAIgAygLMhcuc3ZjLnRlYW1zLnYxLk5ld01lbWJlckIIukgFkgECEDIi/wEKDVVwZGF0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIcCgRuYW1lGAIgASgJQgm6SAZyBBABGGRIAIgBARIiCgtkZXNjcmlwdGlvbhgDIAEoCUIIukgFcgMY6AdIAYgBARIzCgphdmF0YXJfdXJsGAQgASgJQhq6SBdyFRj0AzIQXmh0dHBzOi8vW15cc10rJEgCiAEBEjUKBGtpbmQYBSABKA4yFi5zdmMudGVhbXMudjEuVGVhbUtpbmRCCrpIB4IBBBABIABIA4gBAUIHCgVfbmFtZUIOCgxfZGVzY3JpcHRpb25CDQoLX2F2YXRhcl91cmxCBwoFX2tpbmQiIAoNRGVsZXRlUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIiUKEkxpc3RNZW1iZXJzUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIjwKE0xpc3RNZW1iZXJzUmVzcG9uc2USJQoHbWVtYmVycxgBIAMoCzIULnN2Yy50ZWFtcy52MS5NZW1iZXIiawoXVXBkYXRlTWVtYmVyUm9sZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEi4KBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAAIjcKE1JlbW92ZU1lbWJlclJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIiUKEkxpc3RJbnZpdGVzUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIjwKE0xpc3RJbnZpdGVzUmVzcG9uc2USJQoHaW52aXRlcxgBIAMoCzIULnN2Yy50ZWFtcy52MS5JbnZpdGUifwoTSW52aXRlTWVtYmVyUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhkKBWVtYWlsGAIgASgJQgq6SAdyBRj+AWABEjMKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAASACIAQFCBwoFX3JvbGUiUwoUSW52aXRlTWVtYmVyUmVzcG9uc2USJAoGaW52aXRlGAEgASgLMhQuc3ZjLnRlYW1zLnYxLkludml0ZRIVCgV0b2tlbhgCIAEoCUIGirUYAggBIjkKE1Jldm9rZUludml0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIRCglpbnZpdGVfaWQYAiABKAkitQEKE0FjY2VwdEludml0ZVJlcXVlc3QSHwoFdG9rZW4YASABKAlCELpIB3IFEAEYyAGKtRgCCAESOgoIdXNlcm5hbWUYAiABKAlCI7pIIHIeEAIYJzIYXlthLXowLTldKygtW2EtejAtOV0rKSokSACIAQESJwoIcGFzc3dvcmQYAyABKAlCELpIB3IFEAwogAKKtRgCCAFIAYgBAUILCglfdXNlcm5hbWVCCwoJX3Bhc3N3b3JkIjoKFENvbmZpcm1JbnZpdGVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEQoJaW52aXRlX2lkGAIgASgJIkkKFEFjY2VwdEludml0ZVJlc3BvbnNlEiAKBHRlYW0YASABKAsyEi5zdmMudGVhbXMudjEuVGVhbRIPCgdwZW5kaW5nGAIgASgIIpwBChxBZG1pblRlYW1zU2VydmljZUxpc3RSZXF1ZXN0Eh0KBG5hbWUYASABKAlCCrpIB3IFEAEYyAFIAIgBARIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgBiAEBEh8KBmN1cnNvchgDIAEoCUIKukgHcgUQARiACEgCiAEBQgcKBV9uYW1lQggKBl9saW1pdEIJCgdfY3Vyc29yImwKHUFkbWluVGVhbXNTZXJ2aWNlTGlzdFJlc3BvbnNlEiEKBXRlYW1zGAEgAygLMhIuc3ZjLnRlYW1zLnYxLlRlYW0SGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiQQoQU2V0UmVnaW9uUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhwKCXJlZ2lvbl9pZBgCIAEoCUIJukgGcgQQARgoImMKDVNlYXJjaFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIYCgR0ZXh0GAIgASgJQgq6SAdyBRABGMgBEh0KBWxpbWl0GAMgASgNQgm6SAYqBBgyKAFIAIgBAUIICgZfbGltaXQiNwoOU2VhcmNoUmVzcG9uc2USJQoEaGl0cxgBIAMoCzIXLnN2Yy50ZWFtcy52MS5TZWFyY2hIaXQimQEKCVNlYXJjaEhpdBIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJEhEKBG5hbWUYAyABKAlIAIgBARIXCgpwcm9qZWN0X2lkGAQgASgJSAGIAQESGwoOZW52aXJvbm1lbnRfaWQYBSABKAlIAogBAUIHCgVfbmFtZUINCgtfcHJvamVjdF9pZEIRCg9fZW52aXJvbm1lbnRfaWQiHwoMSW5ib3hSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkiNwoNSW5ib3hSZXNwb25zZRImCgVpdGVtcxgBIAMoCzIXLnN2Yy50ZWFtcy52MS5JbmJveEl0ZW0itgEKCUluYm94SXRlbRIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJEgwKBHRleHQYAyABKAkSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKCnByb2plY3RfaWQYBSABKAlIAIgBARIbCg5lbnZpcm9ubWVudF9pZBgGIAEoCUgBiAEBQg0KC19wcm9qZWN0X2lkQhEKD19lbnZpcm9ubWVudF9pZCIiCg9PdmVydmlld1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSK7AgoQT3ZlcnZpZXdSZXNwb25zZRImCgVzdGVwcxgBIAMoCzIXLnN2Yy50ZWFtcy52MS5TZXR1cFN0ZXASKgoJbmVlZHNfeW91GAIgAygLMhcuc3ZjLnRlYW1zLnYxLkluYm94SXRlbRImCgNub3cYAyADKAsyGS5zdmMudGVhbXMudjEuQ3VycmVudFdvcmsSNgoMZW52aXJvbm1lbnRzGAQgAygLMiAuc3ZjLnRlYW1zLnYxLkN1cnJlbnRFbnZpcm9ubWVudBIqCgdydW5uZXJzGAUgAygLMhkuc3ZjLnRlYW1zLnYxLkhlYWx0aENvdW50EjUKDW1vbnRoX3RvX2RhdGUYBiABKAsyGS5zdmMudGVhbXMudjEuTW9udGhUb0RhdGVIAIgBAUIQCg5fbW9udGhfdG9fZGF0ZSJECglTZXR1cFN0ZXASKQoEa2luZBgBIAEoDjIbLnN2Yy50ZWFtcy52MS5TZXR1cFN0ZXBLaW5kEgwKBGRvbmUYAiABKAgiqQIKC0N1cnJlbnRXb3JrEgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkSDAoEdGV4dBgDIAEoCRINCgVzdGF0ZRgEIAEoCRIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGwoOZW52aXJvbm1lbnRfaWQYBiABKAlIAIgBARIYCgtydW5uZXJfbmFtZRgHIAEoCUgBiAEBEhsKDndhaXRpbmdfcmVhc29uGAggASgJSAKIAQESGwoOd2FpdGluZ19kZXRhaWwYCSABKAlIA4gBAUIRCg9fZW52aXJvbm1lbnRfaWRCDgoMX3J1bm5lcl9uYW1lQhEKD193YWl0aW5nX3JlYXNvbkIRCg9fd2FpdGluZ19kZXRhaWwigwIKEkN1cnJlbnRFbnZpcm9ubWVudBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCnByb2plY3RfaWQYAyABKAkSFAoMcHJvamVjdF9uYW1lGAQgASgJEhUKCGJ1aWxkX2lkGAUgASgJSACIAQESFAoHdmVyc2lvbhgGIAEoCUgBiAEBEhMKBmRpZ2VzdBgHIAEoCUgCiAEBEhAKA3VybBgIIAEoCUgDiAEBEikKBXNpbmNlGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEILCglfYnVpbGRfaWRCCgoIX3ZlcnNpb25CCQoHX2RpZ2VzdEIGCgRfdXJsIiwKC0hlYWx0aENvdW50Eg4KBmhlYWx0aBgBIAEoCRINCgVjb3VudBgCIAEoDSJqCgtNb250aFRvRGF0ZRIQCghjdXJyZW5jeRgBIAEoCRIQCghkZWNpbWFscxgCIAEoDRILCgNuZXQYAyABKAkSGQoMZm9yZWNhc3RfbmV0GAQgASgJSACIAQFCDwoNX2ZvcmVjYXN0X25ldCIhCg5CaWxsaW5nUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIosDCglTdGF0ZW1lbnQSCgoCaWQYASABKAkSDgoGcGVyaW9kGAIgASgJEhAKCGN1cnJlbmN5GAMgASgJEgwKBHBsYW4YBCABKAkSEgoKbGlzdF9jZW50cxgFIAEoARIWCg5pbmNsdWRlZF9jZW50cxgGIAEoARIRCgluZXRfY2VudHMYByABKAESFAoMY3JlZGl0X2NlbnRzGAggASgBEhEKCWR1ZV9jZW50cxgJIAEoARIrCgVzdGF0ZRgKIAEoDjIcLnN2Yy50ZWFtcy52MS5TdGF0ZW1lbnRTdGF0ZRItCgljbG9zZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2ludm9pY2VfdXJsGAwgASgJSACIAQESKgoFbGluZXMYDSADKAsyGy5zdmMudGVhbXMudjEuU3RhdGVtZW50TGluZRIWCg5yZWZ1bmRlZF9jZW50cxgOIAEoARIQCghkZWNpbWFscxgPIAEoDUIOCgxfaW52b2ljZV91cmwioAEKDVN0YXRlbWVudExpbmUSDQoFbWV0ZXIYASABKAkSEAoIcHJpY2VfaWQYAiABKAkSEgoKbWV0ZXJlZF9tcxgDIAEoARITCgtpbmNsdWRlZF9tcxgEIAEoARIMCgRsaXN0GAUgASgJEhAKCGluY2x1ZGVkGAYgASgJEhIKCmxpc3RfY2VudHMYByABKAESEQoJbmV0X2NlbnRzGAggASgBIjwKBVBheWVyEg8KB3VzZXJfaWQYASABKAkSFQoIdXNlcm5hbWUYAiABKAlIAIgBAUILCglfdXNlcm5hbWUipwMKC1RlYW1CaWxsaW5nEg8KB3RlYW1faWQYASABKAkSDAoEcGxhbhgCIAEoCRIxCghzdGFuZGluZxgDIAEoDjIfLnN2Yy5hY2NvdW50LnYxLkJpbGxpbmdTdGFuZGluZxInCgVwYXllchgEIAEoCzITLnN2Yy50ZWFtcy52MS5QYXllckgAiAEBEg4KBnBlcmlvZBgFIAEoCRIQCghjdXJyZW5jeRgGIAEoCRIYChBpbmNsdWRlZF9zZWNvbmRzGAcgASgBEhQKDHVzZWRfc2Vjb25kcxgIIAEoARILCgNuZXQYCSABKAkSHAoUY3JlZGl0X2JhbGFuY2VfY2VudHMYCiABKAESFQoNcGVuZGluZ19jZW50cxgLIAEoARIyCgljYW5jZWxfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAGIAQESKwoKc3RhdGVtZW50cxgNIAMoCzIXLnN2Yy50ZWFtcy52MS5TdGF0ZW1lbnQSEAoIZGVjaW1hbHMYDiABKA1CCAoGX3BheWVyQgwKCl9jYW5jZWxfYXQiVgohU2V0RmFpbHVyZVNpZ25hdHVyZVNoYXJpbmdSZXF1ZXN0EhsKB3RlYW1faWQYASABKAlCCoq1GAYSBHRlYW0SFAoHZW5hYmxlZBgCIAEoCEID4EECIvECChxMaXN0RmFpbHVyZVNpZ25hdHVyZXNSZXF1ZXN0EhsKB3RlYW1faWQYASABKAlCCoq1GAYSBHRlYW0SLwoOZW52aXJvbm1lbnRfaWQYAiABKAlCErpIBnIEEAEYZIq1GAUSA2VudkgAiAEBEi4KBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEiEKCXNpZ25hdHVyZRgEIAEoCUIJukgGcgQQARgoSAKIAQESIQoJc291cmNlX2lkGAUgASgJQgm6SAZyBBABGGRIA4gBARIeCgVsaW1pdBgGIAEoDUIKukgHKgUYyAEoAUgEiAEBEh8KBmN1cnNvchgHIAEoCUIKukgHcgUQARiACEgFiAEBQhEKD19lbnZpcm9ubWVudF9pZEIICgZfc2luY2VCDAoKX3NpZ25hdHVyZUIMCgpfc291cmNlX2lkQggKBl9saW1pdEIJCgdfY3Vyc29yIn0KHUxpc3RGYWlsdXJlU2lnbmF0dXJlc1Jlc3BvbnNlEjIKCnNpZ25hdHVyZXMYASADKAsyHi5zdmMudGVhbXMudjEuRmFpbHVyZVNpZ25hdHVyZRIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciKlAwoQRmFpbHVyZVNpZ25hdHVyZRIRCglzaWduYXR1cmUYASABKAkSEAoIdGVtcGxhdGUYAiABKAkSJwoEa2luZBgDIAEoDjIZLnN2Yy50ZWFtcy52MS5GYWlsdXJlS2luZBISCgVwaGFzZRgEIAEoCUgAiAEBEg0KBWNvdW50GAUgASgNEjEKDWZpcnN0X3NlZW5fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASOAoKcmVzb2x1dGlvbhgIIAEoDjIfLnN2Yy50ZWFtcy52MS5GYWlsdXJlUmVzb2x1dGlvbkgBiAEBEisKBnNhbXBsZRgJIAEoCzIbLnN2Yy50ZWFtcy52MS5GYWlsdXJlU2FtcGxlEjAKBm90aGVycxgKIAEoCzIbLnN2Yy50ZWFtcy52MS5GYWlsdXJlT3RoZXJzSAKIAQFCCAoGX3BoYXNlQg0KC19yZXNvbHV0aW9uQgkKB19vdGhlcnMimAEKDUZhaWx1cmVTYW1wbGUSEQoJc291cmNlX2lkGAEgASgJEhsKDmVudmlyb25tZW50X2lkGAIgASgJSACIAQESEwoGY29tbWl0GAMgASgJSAGIAQESFgoJcnVubmVyX2lkGAQgASgJSAKIAQFCEQoPX2Vudmlyb25tZW50X2lkQgkKB19jb21taXRCDAoKX3J1bm5lcl9pZCJiCg1GYWlsdXJlT3RoZXJzEhYKDnRlYW1zX2F0X2xlYXN0GAEgASgNEjkKC3Jlc29sdXRpb25zGAIgAygLMiQuc3ZjLnRlYW1zLnYxLkZhaWx1cmVSZXNvbHV0aW9uU2hhcmUiXgoWRmFpbHVyZVJlc29sdXRpb25TaGFyZRIzCgpyZXNvbHV0aW9uGAEgASgOMh8uc3ZjLnRlYW1zLnYxLkZhaWx1cmVSZXNvbHV0aW9uEg8KB3BlcmNlbnQYAiABKA0qWQoIVGVhbUtpbmQSGQoVVEVBTV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSVEVBTV9LSU5EX1BFUlNPTkFMEAESGgoWVEVBTV9LSU5EX09SR0FOSVpBVElPThACKtwBCg1TZXR1cFN0ZXBLaW5kEh8KG1NFVFVQX1NURVBfS0lORF9VTlNQRUNJRklFRBAAEhoKFlNFVFVQX1NURVBfS0lORF9SRUdJT04QARIaChZTRVRVUF9TVEVQX0tJTkRfUlVOTkVSEAISFwoTU0VUVVBfU1RFUF9LSU5EX1JVThADEhsKF1NFVFVQX1NURVBfS0lORF9QUk9KRUNUEAQSGQoVU0VUVVBfU1RFUF9LSU5EX0JVSUxEEAUSIQodU0VUVVBfU1RFUF9LSU5EX0NJX0NPTk5FQ1RJT04QBiraAQoOU3RhdGVtZW50U3RhdGUSHwobU1RBVEVNRU5UX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWU1RBVEVNRU5UX1NUQVRFX0NMT1NFRBABEhsKF1NUQVRFTUVOVF9TVEFURV9TRVRUTEVEEAISHAoYU1RBVEVNRU5UX1NUQVRFX0lOVk9JQ0VEEAMSGAoUU1RBVEVNRU5UX1NUQVRFX1BBSUQQBBIaChZTVEFURU1FTlRfU1RBVEVfRkFJTEVEEAUSGgoWU1RBVEVNRU5UX1NUQVRFX1ZPSURFRBAGKlkKC0ZhaWx1cmVLaW5kEhwKGEZBSUxVUkVfS0lORF9VTlNQRUNJRklFRBAAEhYKEkZBSUxVUkVfS0lORF9CVUlMRBABEhQKEEZBSUxVUkVfS0lORF9SVU4QAirXAQoRRmFpbHVyZVJlc29sdXRpb24SIgoeRkFJTFVSRV9SRVNPTFVUSU9OX1VOU1BFQ0lGSUVEEAASHAoYRkFJTFVSRV9SRVNPTFVUSU9OX1JFVFJZEAESHQoZRkFJTFVSRV9SRVNPTFVUSU9OX1JVTk5FUhACEh8KG0ZBSUxVUkVfUkVTT0xVVElPTl9TRVRUSU5HUxADEh0KGUZBSUxVUkVfUkVTT0xVVElPTl9DT01NSVQQBBIhCh1GQUlMVVJFX1JFU09MVVRJT05fVU5SRVNPTFZFRBAFMuoYCgxUZWFtc1NlcnZpY2UScgoETGlzdBIZLnN2Yy50ZWFtcy52MS5MaXN0UmVxdWVzdBoaLnN2Yy50ZWFtcy52MS5MaXN0UmVzcG9uc2UiM5ACAYq1GB6qAQJpZKoBBG5hbWWqAQRyb2xlqgEIb3BlcmF0b3KC0+STAggSBi90ZWFtcxJQCgNHZXQSGC5zdmMudGVhbXMudjEuR2V0UmVxdWVzdBoSLnN2Yy50ZWFtcy52MS5UZWFtIhuQAgGC0+STAhISEC90ZWFtcy97dGVhbV9pZH0SbgoGQ3JlYXRlEhsuc3ZjLnRlYW1zLnYxLkNyZWF0ZVJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSIzirUYHhIEbmFtZRIHbWVtYmVycxoHbWVtYmVycyoEbmFtZYLT5JMCCzoBKiIGL3RlYW1zElYKBlVwZGF0ZRIbLnN2Yy50ZWFtcy52MS5VcGRhdGVSZXF1ZXN0GhIuc3ZjLnRlYW1zLnYxLlRlYW0iG4LT5JMCFToBKjIQL3RlYW1zL3t0ZWFtX2lkfRJdCgZEZWxldGUSGy5zdmMudGVhbXMudjEuRGVsZXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIeirUYAkAEgtPkkwISKhAvdGVhbXMve3RlYW1faWR9EpMCCgZTZWFyY2gSGy5zdmMudGVhbXMudjEuU2VhcmNoUmVxdWVzdBocLnN2Yy50ZWFtcy52MS5TZWFyY2hSZXNwb25zZSLNAZACAYq1GKYBEgd0ZWFtX2lkEgR0ZXh0KgR0ZXh0mgFYChJXaGF0IGlzIGNhbGxlZCB3ZWISInRlYW1zIHNlYXJjaCB3ZWIgLS10ZWFtLWlkIHRlYW1fMDEaHnRlYW1zLnNlYXJjaCgndGVhbV8wMScsICd3ZWInKaIBBGhpdHOqAQRraW5kqgECaWSqAQRuYW1lqgEJcHJvamVjdElkqgENZW52aXJvbm1lbnRJZILT5JMCGRIXL3RlYW1zL3t0ZWFtX2lkfS9zZWFyY2gSigEKBUluYm94Ehouc3ZjLnRlYW1zLnYxLkluYm94UmVxdWVzdBobLnN2Yy50ZWFtcy52MS5JbmJveFJlc3BvbnNlIkiQAgGKtRgjogEFaXRlbXOqAQRraW5kqgEEdGV4dKoBBXNpbmNlqgECaWSC0+STAhgSFi90ZWFtcy97dGVhbV9pZH0vaW5ib3gSbwoIT3ZlcnZpZXcSHS5zdmMudGVhbXMudjEuT3ZlcnZpZXdSZXF1ZXN0Gh4uc3ZjLnRlYW1zLnYxLk92ZXJ2aWV3UmVzcG9uc2UiJJACAYLT5JMCGxIZL3RlYW1zL3t0ZWFtX2lkfS9vdmVydmlldxJtCgdCaWxsaW5nEhwuc3ZjLnRlYW1zLnYxLkJpbGxpbmdSZXF1ZXN0Ghkuc3ZjLnRlYW1zLnYxLlRlYW1CaWxsaW5nIimQAgGKtRgCOBiC0+STAhoSGC90ZWFtcy97dGVhbV9pZH0vYmlsbGluZxLHAQoaU2V0RmFpbHVyZVNpZ25hdHVyZVNoYXJpbmcSLy5zdmMudGVhbXMudjEuU2V0RmFpbHVyZVNpZ25hdHVyZVNoYXJpbmdSZXF1ZXN0GhIuc3ZjLnRlYW1zLnYxLlRlYW0iZIq1GCsSB3RlYW1faWQSB2VuYWJsZWQiDmZhaWx1cmVzIHNoYXJlKgdlbmFibGVkgtPkkwIvOgEqGiovdGVhbXMve3RlYW1faWR9L2ZhaWx1cmUtc2lnbmF0dXJlLXNoYXJpbmcSnwMKFUxpc3RGYWlsdXJlU2lnbmF0dXJlcxIqLnN2Yy50ZWFtcy52MS5MaXN0RmFpbHVyZVNpZ25hdHVyZXNSZXF1ZXN0Gisuc3ZjLnRlYW1zLnYxLkxpc3RGYWlsdXJlU2lnbmF0dXJlc1Jlc3BvbnNlIqwCkAIBirUY+QEiDWZhaWx1cmVzIGxpc3Q4BZoBlQEKHVdoYXQgZmFpbGVkIGluIGFuIGVudmlyb25tZW50Ei90ZWFtcyBmYWlsdXJlcyBsaXN0IC0tdGVhbSB0ZWFtXzAxIC0tZW52IGVudl8wMRpDdGVhbXMubGlzdEZhaWx1cmVTaWduYXR1cmVzKCd0ZWFtXzAxJywgeyBlbnZpcm9ubWVudElkOiAnZW52XzAxJyB9KaoBCXNpZ25hdHVyZaoBBWNvdW50qgEKbGFzdFNlZW5BdKoBCnJlc29sdXRpb26qARNvdGhlcnMudGVhbXNBdExlYXN0qgEIdGVtcGxhdGWC0+STAiUSIy90ZWFtcy97dGVhbV9pZH0vZmFpbHVyZS1zaWduYXR1cmVzErwBCgtMaXN0TWVtYmVycxIgLnN2Yy50ZWFtcy52MS5MaXN0TWVtYmVyc1JlcXVlc3QaIS5zdmMudGVhbXMudjEuTGlzdE1lbWJlcnNSZXNwb25zZSJokAIBirUYQSIMbWVtYmVycyBsaXN0qgEGdXNlcklkqgEIdXNlcm5hbWWqAQVlbWFpbKoBDWVtYWlsVmVyaWZpZWSqAQRyb2xlgtPkkwIaEhgvdGVhbXMve3RlYW1faWR9L21lbWJlcnMSuwEKEFVwZGF0ZU1lbWJlclJvbGUSJS5zdmMudGVhbXMudjEuVXBkYXRlTWVtYmVyUm9sZVJlcXVlc3QaFC5zdmMudGVhbXMudjEuTWVtYmVyImqKtRg5Egd0ZWFtX2lkEgd1c2VyX2lkEgRyb2xlIhBtZW1iZXJzIHNldC1yb2xlKgd1c2VyX2lkKgRyb2xlgtPkkwInOgEqMiIvdGVhbXMve3RlYW1faWR9L21lbWJlcnMve3VzZXJfaWR9EosBCgxSZW1vdmVNZW1iZXISIS5zdmMudGVhbXMudjEuUmVtb3ZlTWVtYmVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJAirUYEiIObWVtYmVycyByZW1vdmVAAYLT5JMCJCoiL3RlYW1zL3t0ZWFtX2lkfS9tZW1iZXJzL3t1c2VyX2lkfRK/AQoLTGlzdEludml0ZXMSIC5zdmMudGVhbXMudjEuTGlzdEludml0ZXNSZXF1ZXN0GiEuc3ZjLnRlYW1zLnYxLkxpc3RJbnZpdGVzUmVzcG9uc2Uia5ACAYq1GEQiDGludml0ZXMgbGlzdDgCqgECaWSqAQVlbWFpbKoBBHJvbGWqAQlleHBpcmVzQXSqARFhd2FpdGluZy51c2VybmFtZYLT5JMCGhIYL3RlYW1zL3t0ZWFtX2lkfS9pbnZpdGVzErYBCgxJbnZpdGVNZW1iZXISIS5zdmMudGVhbXMudjEuSW52aXRlTWVtYmVyUmVxdWVzdBoiLnN2Yy50ZWFtcy52MS5JbnZpdGVNZW1iZXJSZXNwb25zZSJfirUYOBIHdGVhbV9pZBIFZW1haWwSBHJvbGUaBHJvbGUiDmludml0ZXMgY3JlYXRlKgVlbWFpbFAEWMkBgtPkkwIdOgEqIhgvdGVhbXMve3RlYW1faWR9L2ludml0ZXMSiwEKDFJldm9rZUludml0ZRIhLnN2Yy50ZWFtcy52MS5SZXZva2VJbnZpdGVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkCKtRgQIg5pbnZpdGVzIHJldm9rZYLT5JMCJiokL3RlYW1zL3t0ZWFtX2lkfS9pbnZpdGVzL3tpbnZpdGVfaWR9EpkBCg1Db25maXJtSW52aXRlEiIuc3ZjLnRlYW1zLnYxLkNvbmZpcm1JbnZpdGVSZXF1ZXN0GhQuc3ZjLnRlYW1zLnYxLk1lbWJlciJOirUYEyIPaW52aXRlcyBjb25maXJtcAGC0+STAjE6ASoiLC90ZWFtcy97dGVhbV9pZH0vaW52aXRlcy97aW52aXRlX2lkfS9jb25maXJtEp8BCgxBY2NlcHRJbnZpdGUSIS5zdmMudGVhbXMudjEuQWNjZXB0SW52aXRlUmVxdWVzdBoiLnN2Yy50ZWFtcy52MS5BY2NlcHRJbnZpdGVSZXNwb25zZSJIirUYKhIFdG9rZW4iDmludml0ZXMgYWNjZXB0KgV0b2tlbjACUASKAQVsb2dpboLT5JMCFDoBKiIPL2ludml0ZXMvYWNjZXB0GiyKtRgoGh5UZWFtcywgbWVtYmVycyBhbmQgaW52aXRhdGlvbnMoATABOAFAAjKPAwoRQWRtaW5UZWFtc1NlcnZpY2UStQEKBExpc3QSKi5zdmMudGVhbXMudjEuQWRtaW5UZWFtc1NlcnZpY2VMaXN0UmVxdWVzdBorLnN2Yy50ZWFtcy52MS5BZG1pblRlYW1zU2VydmljZUxpc3RSZXNwb25zZSJUkAIBirUYOTAFOAyqAQJpZKoBBG5hbWWqAQRraW5kqgEIcmVnaW9uSWSqAQhvcGVyYXRvcqoBCWNyZWF0ZWRBdILT5JMCDhIML2FkbWluL3RlYW1zEpkBCglTZXRSZWdpb24SHi5zdmMudGVhbXMudjEuU2V0UmVnaW9uUmVxdWVzdBoSLnN2Yy50ZWFtcy52MS5UZWFtIliKtRgsEgd0ZWFtX2lkEglyZWdpb25faWQqB3RlYW1faWQqCXJlZ2lvbl9pZDAFOAyC0+STAiI6ASoaHS9hZG1pbi90ZWFtcy97dGVhbV9pZH0vcmVnaW9uGiaKtRgiGhxTdGFmZjogdGVhbXMgb2YgdGhlIHBsYXRmb3JtKAEwAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_account_v1_account, file_svc_options_v1_options, file_svc_regions_v1_regions]);
 
 /**
  * One team.
@@ -100,6 +100,13 @@ export type Team = Message<"svc.teams.v1.Team"> & {
    * @generated from field: optional bool service_pool = 10;
    */
   servicePool?: boolean | undefined;
+
+  /**
+   * The team is counted where other teams fail for the same reasons, and sees such counts itself.
+   *
+   * @generated from field: bool share_failures = 11;
+   */
+  shareFailures: boolean;
 };
 
 /**
@@ -1748,6 +1755,307 @@ export const TeamBillingSchema: GenMessage<TeamBilling> = /*@__PURE__*/
   messageDesc(file_svc_teams_v1_teams, 43);
 
 /**
+ * Says whether the team takes part.
+ *
+ * @generated from message svc.teams.v1.SetFailureSignatureSharingRequest
+ */
+export type SetFailureSignatureSharingRequest = Message<"svc.teams.v1.SetFailureSignatureSharingRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * True to take part.
+   *
+   * @generated from field: bool enabled = 2;
+   */
+  enabled: boolean;
+};
+
+/**
+ * Describes the message svc.teams.v1.SetFailureSignatureSharingRequest.
+ * Use `create(SetFailureSignatureSharingRequestSchema)` to create a new message.
+ */
+export const SetFailureSignatureSharingRequestSchema: GenMessage<SetFailureSignatureSharingRequest> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 44);
+
+/**
+ * Selects failures.
+ *
+ * @generated from message svc.teams.v1.ListFailureSignaturesRequest
+ */
+export type ListFailureSignaturesRequest = Message<"svc.teams.v1.ListFailureSignaturesRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Only what failed in this environment.
+   *
+   * @generated from field: optional string environment_id = 2;
+   */
+  environmentId?: string | undefined;
+
+  /**
+   * Only what was seen at this time or later.
+   *
+   * @generated from field: optional google.protobuf.Timestamp since = 3;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Name of the only one that is wanted.
+   *
+   * @generated from field: optional string signature = 4;
+   */
+  signature?: string | undefined;
+
+  /**
+   * Only that of this run or build.
+   *
+   * @generated from field: optional string source_id = 5;
+   */
+  sourceId?: string | undefined;
+
+  /**
+   * Failures a page, 1 to 200. Default: 50.
+   *
+   * @generated from field: optional uint32 limit = 6;
+   */
+  limit?: number | undefined;
+
+  /**
+   * `nextCursor` of the page before.
+   *
+   * @generated from field: optional string cursor = 7;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.ListFailureSignaturesRequest.
+ * Use `create(ListFailureSignaturesRequestSchema)` to create a new message.
+ */
+export const ListFailureSignaturesRequestSchema: GenMessage<ListFailureSignaturesRequest> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 45);
+
+/**
+ * A page of failures.
+ *
+ * @generated from message svc.teams.v1.ListFailureSignaturesResponse
+ */
+export type ListFailureSignaturesResponse = Message<"svc.teams.v1.ListFailureSignaturesResponse"> & {
+  /**
+   * Failures, the last seen first.
+   *
+   * @generated from field: repeated svc.teams.v1.FailureSignature signatures = 1;
+   */
+  signatures: FailureSignature[];
+
+  /**
+   * Cursor of the next page; absent on the last one.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.ListFailureSignaturesResponse.
+ * Use `create(ListFailureSignaturesResponseSchema)` to create a new message.
+ */
+export const ListFailureSignaturesResponseSchema: GenMessage<ListFailureSignaturesResponse> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 46);
+
+/**
+ * All failures of a team that have the same reason.
+ *
+ * @generated from message svc.teams.v1.FailureSignature
+ */
+export type FailureSignature = Message<"svc.teams.v1.FailureSignature"> & {
+  /**
+   * Name of the reason, `fs1_` and 26 characters; the same in every team.
+   *
+   * @generated from field: string signature = 1;
+   */
+  signature: string;
+
+  /**
+   * Lines that hold the reason, without addresses, paths, numbers and tokens; at most 4,096 bytes.
+   *
+   * @generated from field: string template = 2;
+   */
+  template: string;
+
+  /**
+   * Thing that failed.
+   *
+   * @generated from field: svc.teams.v1.FailureKind kind = 3;
+   */
+  kind: FailureKind;
+
+  /**
+   * Phase of a build in which it failed: `cloning`, `building`, `publishing` or `deploying`.
+   *
+   * @generated from field: optional string phase = 4;
+   */
+  phase?: string | undefined;
+
+  /**
+   * Number of failures.
+   *
+   * @generated from field: uint32 count = 5;
+   */
+  count: number;
+
+  /**
+   * Time of the first one.
+   *
+   * @generated from field: google.protobuf.Timestamp first_seen_at = 6;
+   */
+  firstSeenAt?: Timestamp | undefined;
+
+  /**
+   * Time of the last one.
+   *
+   * @generated from field: google.protobuf.Timestamp last_seen_at = 7;
+   */
+  lastSeenAt?: Timestamp | undefined;
+
+  /**
+   * Change that helped the last time; absent until it is known, and for runs.
+   *
+   * @generated from field: optional svc.teams.v1.FailureResolution resolution = 8;
+   */
+  resolution?: FailureResolution | undefined;
+
+  /**
+   * The last one.
+   *
+   * @generated from field: svc.teams.v1.FailureSample sample = 9;
+   */
+  sample?: FailureSample | undefined;
+
+  /**
+   * Counts of other teams; absent unless the team shares and at least five others had the same.
+   *
+   * @generated from field: optional svc.teams.v1.FailureOthers others = 10;
+   */
+  others?: FailureOthers | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.FailureSignature.
+ * Use `create(FailureSignatureSchema)` to create a new message.
+ */
+export const FailureSignatureSchema: GenMessage<FailureSignature> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 47);
+
+/**
+ * One failure.
+ *
+ * @generated from message svc.teams.v1.FailureSample
+ */
+export type FailureSample = Message<"svc.teams.v1.FailureSample"> & {
+  /**
+   * Run or build.
+   *
+   * @generated from field: string source_id = 1;
+   */
+  sourceId: string;
+
+  /**
+   * Environment, where it has one.
+   *
+   * @generated from field: optional string environment_id = 2;
+   */
+  environmentId?: string | undefined;
+
+  /**
+   * Commit of a build, where it is known.
+   *
+   * @generated from field: optional string commit = 3;
+   */
+  commit?: string | undefined;
+
+  /**
+   * Runner that had it.
+   *
+   * @generated from field: optional string runner_id = 4;
+   */
+  runnerId?: string | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.FailureSample.
+ * Use `create(FailureSampleSchema)` to create a new message.
+ */
+export const FailureSampleSchema: GenMessage<FailureSample> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 48);
+
+/**
+ * Counts of the day over teams that share, without the own one.
+ *
+ * @generated from message svc.teams.v1.FailureOthers
+ */
+export type FailureOthers = Message<"svc.teams.v1.FailureOthers"> & {
+  /**
+   * Number of other teams, rounded down to 5, 10, 25, 50, 100, 250 or 1,000.
+   *
+   * @generated from field: uint32 teams_at_least = 1;
+   */
+  teamsAtLeast: number;
+
+  /**
+   * Changes that helped, from ten teams on; at most five.
+   *
+   * @generated from field: repeated svc.teams.v1.FailureResolutionShare resolutions = 2;
+   */
+  resolutions: FailureResolutionShare[];
+};
+
+/**
+ * Describes the message svc.teams.v1.FailureOthers.
+ * Use `create(FailureOthersSchema)` to create a new message.
+ */
+export const FailureOthersSchema: GenMessage<FailureOthers> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 49);
+
+/**
+ * Share of teams whom something helped.
+ *
+ * @generated from message svc.teams.v1.FailureResolutionShare
+ */
+export type FailureResolutionShare = Message<"svc.teams.v1.FailureResolutionShare"> & {
+  /**
+   * Change that helped.
+   *
+   * @generated from field: svc.teams.v1.FailureResolution resolution = 1;
+   */
+  resolution: FailureResolution;
+
+  /**
+   * Per cent of the teams that know what helped, in steps of ten.
+   *
+   * @generated from field: uint32 percent = 2;
+   */
+  percent: number;
+};
+
+/**
+ * Describes the message svc.teams.v1.FailureResolutionShare.
+ * Use `create(FailureResolutionShareSchema)` to create a new message.
+ */
+export const FailureResolutionShareSchema: GenMessage<FailureResolutionShare> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 50);
+
+/**
  * Purpose of a team.
  *
  * @generated from enum svc.teams.v1.TeamKind
@@ -1906,6 +2214,95 @@ export const StatementStateSchema: GenEnum<StatementState> = /*@__PURE__*/
   enumDesc(file_svc_teams_v1_teams, 2);
 
 /**
+ * Thing that failed.
+ *
+ * @generated from enum svc.teams.v1.FailureKind
+ */
+export enum FailureKind {
+  /**
+   * No value is stated.
+   *
+   * @generated from enum value: FAILURE_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A build.
+   *
+   * @generated from enum value: FAILURE_KIND_BUILD = 1;
+   */
+  BUILD = 1,
+
+  /**
+   * A sandbox run.
+   *
+   * @generated from enum value: FAILURE_KIND_RUN = 2;
+   */
+  RUN = 2,
+}
+
+/**
+ * Describes the enum svc.teams.v1.FailureKind.
+ */
+export const FailureKindSchema: GenEnum<FailureKind> = /*@__PURE__*/
+  enumDesc(file_svc_teams_v1_teams, 3);
+
+/**
+ * Change that was there when the environment of a failure was green again, within 7 days.
+ *
+ * @generated from enum svc.teams.v1.FailureResolution
+ */
+export enum FailureResolution {
+  /**
+   * No value is stated.
+   *
+   * @generated from enum value: FAILURE_RESOLUTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Nothing: the same commit with the same settings, on the same runner.
+   *
+   * @generated from enum value: FAILURE_RESOLUTION_RETRY = 1;
+   */
+  RETRY = 1,
+
+  /**
+   * The runner alone.
+   *
+   * @generated from enum value: FAILURE_RESOLUTION_RUNNER = 2;
+   */
+  RUNNER = 2,
+
+  /**
+   * A variable, a build step, the environment itself or a registry.
+   *
+   * @generated from enum value: FAILURE_RESOLUTION_SETTINGS = 3;
+   */
+  SETTINGS = 3,
+
+  /**
+   * The commit.
+   *
+   * @generated from enum value: FAILURE_RESOLUTION_COMMIT = 4;
+   */
+  COMMIT = 4,
+
+  /**
+   * It was not green again.
+   *
+   * @generated from enum value: FAILURE_RESOLUTION_UNRESOLVED = 5;
+   */
+  UNRESOLVED = 5,
+}
+
+/**
+ * Describes the enum svc.teams.v1.FailureResolution.
+ */
+export const FailureResolutionSchema: GenEnum<FailureResolution> = /*@__PURE__*/
+  enumDesc(file_svc_teams_v1_teams, 4);
+
+/**
  * Manages teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody
  * gives a role above the own one, owners and admins are made with a session alone, and an API key gives a
  * role only when it holds every scope that the role grants.
@@ -2013,6 +2410,32 @@ export const TeamsService: GenService<{
     methodKind: "unary";
     input: typeof BillingRequestSchema;
     output: typeof TeamBillingSchema;
+  },
+  /**
+   * Opts in to the counts of failures across teams, or out of them. A team that is in sees of its own
+   * failures how many other teams had the same, and is counted there; no text of anybody leaves its team. Off
+   * by default. Who leaves sees no counts from then on, and is missing in the next ones, which are made once
+   * a day. Errors: `not_found` (404).
+   *
+   * @generated from rpc svc.teams.v1.TeamsService.SetFailureSignatureSharing
+   */
+  setFailureSignatureSharing: {
+    methodKind: "unary";
+    input: typeof SetFailureSignatureSharingRequestSchema;
+    output: typeof TeamSchema;
+  },
+  /**
+   * Lists why builds and runs of a team failed, the last seen first: one entry for all failures with the same
+   * reason, whatever their commits, paths and times. The reason is found in the output a moment after the
+   * failure, without what the last success of the same environment prints too, and is kept for 180 days.
+   * Errors: `not_found` (404, the environment).
+   *
+   * @generated from rpc svc.teams.v1.TeamsService.ListFailureSignatures
+   */
+  listFailureSignatures: {
+    methodKind: "unary";
+    input: typeof ListFailureSignaturesRequestSchema;
+    output: typeof ListFailureSignaturesResponseSchema;
   },
   /**
    * Lists members of a team, ordered by user name, at most 500.
