@@ -53,6 +53,7 @@ async function server() {
     'delivery/artifacts/sbom/read-sbom.worker.ts',
     'delivery/attestations/large.worker.ts',
     'delivery/policies/engine/policy.worker.ts',
+    'operations/failures/reason.worker.ts',
   ]);
   await cp('server/migrations', 'server/dist/migrations', { recursive: true });
   await buildConsole({

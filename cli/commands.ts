@@ -17,6 +17,7 @@ export const groupSummaries: Readonly<Record<string, { readonly summary: string;
     api: { summary: 'Call any path of the API' },
     auth: { summary: 'Sign in and out, and see as whom', area: 'access' },
     completion: { summary: 'Completion for your shell' },
+    failures: { summary: 'Why builds and runs fail, and what helps', area: 'operations' },
     login: { summary: 'Sign in', area: 'access' },
     logs: { summary: 'Output of a run', area: 'engine' },
     open: { summary: 'The console in the browser', area: 'access' },
@@ -166,6 +167,16 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
   'features resolved': {
     summary: 'Tells which features are switched on',
     load: async () => (await import('./features/show.ts')).resolved,
+  },
+  'failures list': {
+    summary: 'Lists why builds and runs of a team failed, the last seen first',
+    from: 'teams failures list',
+    load: async () => (await import('./failures/failures.ts')).list,
+  },
+  'failures show': {
+    summary: 'Shows one reason for failures, and what helped',
+    from: 'teams failures list',
+    load: async () => (await import('./failures/failures.ts')).show,
   },
   'features set': {
     summary: 'Switches a feature on or off',

@@ -21,6 +21,7 @@ const tsc = join(folderOf('typescript'), 'bin', 'tsc');
 const ENTRIES = [
   ['index.ts', 'index'],
   ['ci-definitions/index.ts', 'ci-definitions'],
+  ['failure-signature/index.ts', 'failure-signature'],
 ];
 
 /**

@@ -57,6 +57,8 @@ describe('the tarball', () => {
         'package.json',
         'dist/ci-definitions.cjs',
         'dist/ci-definitions.js',
+        'dist/failure-signature.cjs',
+        'dist/failure-signature.js',
         'dist/index.cjs',
         'dist/index.js',
         'dist/yaml.LICENSE',
@@ -82,7 +84,7 @@ describe('the tarball', () => {
         ? [entry]
         : [entry.import, entry.require].flatMap(({ types, default: code }) => [types, code]),
     );
-    expect(targets.length).toBe(9);
+    expect(targets.length).toBe(13);
     expect(targets.filter((path) => !existsSync(installed(path)))).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 /** Serves `svc builds create`, `wait` and `logs`, and says in words and exit codes how a build ended. */
 import { Builds, type Build, type BuildState } from '@svc/sdk';
 import { exitCodeOfLogs, FOLLOW_ARGS, printLogs, type Following } from '../follow/logs.ts';
+import { tellFailure } from '../failures/known.ts';
 import { createCommand, waitCommand, type Work } from '../follow/work.ts';
 import { defineOwn, type GeneratedSpec, type Own } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';
@@ -55,7 +56,7 @@ export const wait = (): Own => waitCommand(BUILD, 'builds wait bld_01 --env env_
 
 export function logs(generated: GeneratedSpec): Own {
   return defineOwn({
-    description: `${generated.description}\n\nOn a terminal each phase has a heading and the end is told; in a pipe there is the output alone, standard output and standard error each on its own. A connection that is cut is taken up again where it was. Ends with 1 when the build failed or was cancelled. With --json, every event is one line of JSON.`,
+    description: `${generated.description}\n\nOn a terminal each phase has a heading, and the end is told, with what is known of a failure; in a pipe there is the output alone, standard output and standard error each on its own. A connection that is cut is taken up again where it was. Ends with 1 when the build failed or was cancelled. With --json, every event is one line of JSON.`,
     args: FOLLOW_ARGS,
     examples: [
       ...generated.examples,
@@ -71,6 +72,9 @@ async function logsOfBuild(context: Following): Promise<number> {
   const { environmentId, buildId, ...params } = input;
   const reference = { environmentId: String(environmentId), id: String(buildId) };
   const build = await printLogs(context, BUILD, { reference, params });
-  if (args.exitStatus === true || io.stdout.isTerminal) await output.progress(BUILD.describe(build));
+  if (args.exitStatus === true || io.stdout.isTerminal) {
+    await output.progress(BUILD.describe(build));
+    if (build.state === 'failed') await tellFailure(context, build);
+  }
   return exitCodeOfLogs(BUILD.exitCode(build), context);
 }

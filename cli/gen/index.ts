@@ -571,6 +571,8 @@ export const groups = groupsOf({
       billing: 'Returns plan, payer, standing and statements of a team',
       create: 'Creates a team that the caller owns, and invites the named members as `inviteMember` does',
       delete: 'Deletes a team, and everything in it goes with it',
+      'failures list': 'Lists why builds and runs of a team failed, the last seen first',
+      'failures share': 'Opts in to the counts of failures across teams, or out of them',
       get: 'Returns one team',
       inbox: 'Lists what of a team waits for the caller, newest first, at most 100',
       'invites accept': 'Joins the team of an invitation',

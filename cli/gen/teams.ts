@@ -28,6 +28,31 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     destructive: true,
     empty: true,
   },
+  'failures list': {
+    operation: { method: 'GET', path: '/teams/{teamId}/failure-signatures', items: 'signatures' },
+    flags: [
+      { name: 'teamId', flag: 'team', required: true },
+      { name: 'cursor', description: '`nextCursor` of the page before.' },
+      { name: 'environmentId', flag: 'env', description: 'Only what failed in this environment.' },
+      { name: 'limit', type: 'integer', description: 'Failures a page, 1 to 200. Default: 50.' },
+      { name: 'signature', description: 'Name of the only one that is wanted.' },
+      { name: 'since', type: 'timestamp', description: 'Only what was seen at this time or later.' },
+      { name: 'sourceId', description: 'Only that of this run or build.' },
+    ],
+    description: 'Lists why builds and runs of a team failed, the last seen first: one entry for all failures with the same reason, whatever their commits, paths and times. The reason is found in the output a moment after the failure, without what the last success of the same environment prints too, and is kept for 180 days. Errors: `not_found` (404, the environment).',
+    columns: ['signature', 'count', 'lastSeenAt', 'resolution', 'others.teamsAtLeast', 'template'],
+    examples: [{ title: 'What failed in an environment', cli: 'teams failures list --team team_01 --env env_01' }],
+  },
+  'failures share': {
+    operation: { method: 'PUT', path: '/teams/{teamId}/failure-signature-sharing', body: '*' },
+    positionals: [
+      { name: 'enabled', type: 'boolean', description: 'True to take part.' },
+    ],
+    flags: [
+      { name: 'teamId', flag: 'team', required: true },
+    ],
+    description: 'Opts in to the counts of failures across teams, or out of them. A team that is in sees of its own failures how many other teams had the same, and is counted there; no text of anybody leaves its team. Off by default. Who leaves sees no counts from then on, and is missing in the next ones, which are made once a day. Errors: `not_found` (404).',
+  },
   get: {
     operation: { method: 'GET', path: '/teams/{teamId}' },
     positionals: [

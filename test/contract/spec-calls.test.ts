@@ -270,6 +270,8 @@ describe.runIf(await has('postgres'))('the operations of SPEC 4.6', () => {
     await noting(guest.sdk).teams.acceptInvite(token);
     await sdk.teams.updateMemberRole(id, guest.userId, 'developer');
     await sdk.teams.removeMember(id, guest.userId);
+    expect(await sdk.teams.setFailureSignatureSharing(id, true)).toMatchObject({ shareFailures: true });
+    expect(await sdk.teams.listFailureSignatures(id)).toEqual([]);
     await sdk.teams.delete(id);
   });
 

@@ -7,6 +7,8 @@ import {
   type TeamBilling as BillingMessage,
   type CreateRequest,
   type InviteMemberRequest,
+  type ListFailureSignaturesRequest,
+  type ListFailureSignaturesResponse,
   type UpdateRequest,
 } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { endSessions, findUserById } from '../accounts/index.ts';
@@ -80,11 +82,18 @@ export interface TeamBilling {
   paidBy(db: Database, payerId: string): Promise<void>;
 }
 
+/** Failures fill this in. */
+export type FailureSignatures = (
+  ctx: Ctx,
+  request: ListFailureSignaturesRequest,
+) => Promise<ListFailureSignaturesResponse>;
+
 export interface TeamsDeps extends AcceptDeps {
   readonly teamsMax: number;
   readonly work: () => TeamWork;
   readonly credit: () => TeamCredit;
   readonly billing: () => TeamBilling;
+  readonly failureSignatures: () => FailureSignatures;
   readonly gate: FeatureGate;
   readonly searchSources: () => readonly SearchSource[];
   readonly inboxSources: () => readonly InboxSource[];
@@ -166,6 +175,30 @@ export async function changeTeam(ctx: Ctx, request: UpdateRequest): Promise<Team
     return await change({ ...ctx, db }, act, async () => {
       await updateTeam(db, teamId, set);
       return await teamOf(db, teamId);
+    });
+  });
+}
+
+/** A team shares these with others, as counts. */
+type Shares = 'shareFailures';
+
+/** Said again it changes nothing. */
+export async function setSharing(
+  ctx: Ctx,
+  {
+    teamId,
+    shares,
+    enabled,
+  }: { readonly teamId: string; readonly shares: Shares; readonly enabled: boolean },
+): Promise<Team> {
+  return await ctx.db.transact(async (db) => {
+    await lockTeam(db, teamId);
+    const before = await teamOf(db, teamId);
+    if (before[shares] === enabled) return before;
+    const act = { action: 'team.sharing_set', on: aTeam(teamId), details: () => ({ shares, enabled }) };
+    return await change({ ...ctx, db }, act, async () => {
+      await updateTeam(db, teamId, { [shares]: enabled });
+      return { ...before, [shares]: enabled };
     });
   });
 }

@@ -30,7 +30,9 @@ import {
   invite,
   removeTeam,
   revokeInvite,
+  setSharing,
   teamOf,
+  type FailureSignatures,
   type TeamBilling,
   type TeamCredit,
   type TeamsDeps,
@@ -54,7 +56,7 @@ import { settings } from './teams.settings.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 
-export type { TeamBilling, TeamWork } from './acts.ts';
+export type { FailureSignatures, TeamBilling, TeamWork } from './acts.ts';
 export { regionOfTeam, findTeam, insertMember, insertTeam, lockTeam } from './store.ts';
 export { becomePayer, payerOf, payingFor, teamsPaidBy, teamsPaidWith } from './payers.ts';
 export type { PaidTeam } from './payers.ts';
@@ -62,6 +64,7 @@ export type { PaidTeam } from './payers.ts';
 export const teamWork = port<TeamWork>('work of teams');
 export const teamCredit = port<TeamCredit>('credit of teams');
 export const teamBillingPort = port<TeamBilling>('billing of teams');
+export const failureSignaturesPort = port<FailureSignatures>('failures of teams');
 
 function createTeams(deps: TeamsDeps): Handlers<Ctx> {
   return implement(TeamsService, {
@@ -88,6 +91,9 @@ function createTeams(deps: TeamsDeps): Handlers<Ctx> {
     }),
     overview: async ({ teamId }, ctx: Ctx) => await overview(deps, ctx, await teamOf(ctx.db, teamId)),
     billing: async ({ teamId }, ctx: Ctx) => await deps.billing().ofTeam(ctx, teamId),
+    setFailureSignatureSharing: async ({ teamId, enabled }, ctx: Ctx) =>
+      showTeam(await setSharing(ctx, { teamId, shares: 'shareFailures', enabled }), ctx.teams.role(teamId)),
+    listFailureSignatures: async (request, ctx: Ctx) => await deps.failureSignatures()(ctx, request),
     listMembers: async ({ teamId }, ctx: Ctx) => ({
       members: (await listMembers(ctx.db, teamId)).map(showMember),
     }),
@@ -142,6 +148,7 @@ export const teamsFeature = declareFeature({
       work: () => filledOnce(system, teamWork),
       credit: () => filledOnce(system, teamCredit),
       billing: () => filledOnce(system, teamBillingPort),
+      failureSignatures: () => filledOnce(system, failureSignaturesPort),
       searchSources: () => system.filled(searchSources),
       inboxSources: () => system.filled(inboxSources),
       overviewSources: () => system.filled(overviewSources),

@@ -12,7 +12,7 @@ import type { Region } from '../../engine/regions/index.ts';
 /** A team with the operator of its region. */
 export type Team = Readonly<typeof teams.$inferSelect> & { readonly operator: Operator };
 export type NewTeam = typeof teams.$inferInsert;
-type Changeable = 'name' | 'description' | 'avatarUrl' | 'kind' | 'regionId';
+type Changeable = 'name' | 'description' | 'avatarUrl' | 'kind' | 'regionId' | 'shareFailures';
 export type TeamChanges = { readonly [Column in Changeable]?: NewTeam[Column] | undefined };
 
 export interface Membership {

@@ -78,6 +78,11 @@ export const requests: Requests = {
     gives: 'nothing',
     fields: ({ teamId, inviteId }) => ({ teamId, inviteId }),
   },
+  'svc.teams.v1.TeamsService/ListFailureSignatures': { gives: 'nothing', fields: team },
+  'svc.teams.v1.TeamsService/SetFailureSignatureSharing': {
+    gives: 'nothing',
+    fields: (world) => ({ ...team(world), enabled: true }),
+  },
   'svc.teams.v1.TeamsService/Update': {
     gives: 'nothing',
     fields: (world) => ({ ...team(world), description: 'seen by the matrix' }),

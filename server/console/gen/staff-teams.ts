@@ -16,6 +16,7 @@ export const collection: Collection = {
     { name: 'role', label: 'Role', help: 'The caller\'s role', type: 'enum' },
     { name: 'createdAt', label: 'Created at', help: 'Time at which it was created', type: 'timestamp' },
     { name: 'servicePool', label: 'Service pool', help: 'True for the team of the service\'s own runners, which has no work of its own', type: 'boolean' },
+    { name: 'shareFailures', label: 'Share failures', help: 'The team is counted where other teams fail for the same reasons, and sees such counts itself', type: 'boolean' },
   ],
   acts: [
   ],

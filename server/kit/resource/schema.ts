@@ -34,6 +34,8 @@ export const teams = pgTable(
       .references(() => regions.id),
     /** The one team whose runners are the service's own pool. */
     servicePool: boolean('service_pool').notNull().default(false),
+    /** It takes part in counts of failures over teams, see operations/failures. */
+    shareFailures: boolean('share_failures').notNull().default(false),
     createdAt: instant('created_at').notNull(),
   },
   (t) => [
