@@ -39,6 +39,15 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     list: { method: 'GET', path: '/admin/teams', items: 'teams' },
     page: '/staff/teams/{id}',
   },
+  agents: {
+    word: 'agent',
+    prefix: 'agt',
+    id: 'id',
+    names: ['name'],
+    fields: ['agentId'],
+    list: { method: 'GET', path: '/teams/{teamId}/agents', returns: 'agents' },
+    page: '/teams/{teamId}/agents/{id}',
+  },
   'api-keys': {
     word: 'api key',
     prefix: 'key',
@@ -154,6 +163,14 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     fields: ['inviteId'],
     list: { method: 'GET', path: '/teams/{teamId}/invites', returns: 'invites' },
     page: '/teams/{teamId}/invites/{id}',
+  },
+  keys: {
+    word: 'key',
+    prefix: 'agk',
+    id: 'id',
+    names: [],
+    fields: ['keyId'],
+    list: { method: 'GET', path: '/teams/{teamId}/agents/{agentId}/keys', returns: 'keys' },
   },
   members: {
     word: 'member',

@@ -54,6 +54,7 @@ const WORDS = {
   idempotency: ['keyed', 'statement', 'natural', 'none'] satisfies readonly Idempotency[],
   stability: ['stable', 'preview', 'experimental'] satisfies readonly Stability[],
   off: ['refused', 'inert'],
+  agents: ['allowed', 'never'],
 } as const;
 const RATE_LIMITS = ['default', 'login', 'submit', 'machine'] as const satisfies readonly RateLimit[];
 
@@ -178,6 +179,7 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
     sessionOnly: auth === 'session' || (op.sessionOnly ?? false),
     sessionFields: request.fields.filter(({ sessionOnly }) => sessionOnly),
     ...(role && { role }),
+    noAgents: wordOf(report, 'agents', op.agents) === 'never',
     ...leastRoleOf(scope?.leastRole, role),
     ...(feature !== undefined && { feature }),
     inertWhenOff: feature !== undefined && wordOf(report, 'off', op.whenOff) === 'inert',

@@ -43,6 +43,8 @@ export interface SurfaceRpc {
   readonly sessionFields?: readonly string[];
   readonly scope?: string;
   readonly role?: string;
+  /** No agent may call it. */
+  readonly agents?: 'never';
   readonly feature?: string;
   readonly inertWhenOff?: true;
   readonly idempotency?: string;

@@ -90,6 +90,9 @@ function rpcOf(desc: DescMethod, audience: RpcInfo['audience']): RpcInfo {
     get role() {
       return conduct().role;
     },
+    get agents() {
+      return conduct().agents;
+    },
     get feature() {
       return conduct().feature;
     },
@@ -161,6 +164,7 @@ function conductOf(desc: DescMethod): Conduct {
     ...(sessionFields.length > 0 && { sessionFields: sessionFields.map(({ localName }) => localName) }),
     ...(scope !== undefined && { scope }),
     ...(role && { role }),
+    ...(told.agents === 'AGENTS_NEVER' && { agents: 'never' as const }),
     ...(feature !== undefined && { feature }),
     ...(feature !== undefined && told.whenOff === 'OFF_INERT' && { inertWhenOff: true }),
     ...(emptyWithout && { emptyWithout: localName(output, emptyWithout) }),

@@ -59,6 +59,8 @@ export interface RpcInfo {
   /** Scope in its JSON spelling, `runner:read`. */
   readonly scope?: string;
   readonly role?: Role;
+  /** No agent may call it, whatever it holds. */
+  readonly agents?: 'never';
   readonly feature?: FeatureKey;
   /** Answered while the feature is off: what it would do is not done then. */
   readonly inertWhenOff?: true;

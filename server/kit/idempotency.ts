@@ -48,6 +48,7 @@ export function idempotencyKey(call: CallContext): string | undefined {
 function principalOf({ kind, credentialId, userId, onlyTeamId }: Caller): string {
   // A job is known by its run, since a repeated call may come with another id_token than the first.
   if (kind === 'ci_job') return `ci_job:${credentialId}`;
+  if (kind === 'agent') return `agent:${userId}`;
   return onlyTeamId === undefined ? `user:${userId}` : `user:${userId}/${onlyTeamId}`;
 }
 

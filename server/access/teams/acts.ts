@@ -80,7 +80,11 @@ export interface TeamBilling {
   paidBy(db: Database, payerId: string): Promise<void>;
 }
 
+/** Features above fill it with what ends when somebody leaves a team, in the transaction of the leaving. */
+export type MemberLeft = (tx: Ctx, member: Membership) => Promise<void>;
+
 export interface TeamsDeps extends AcceptDeps {
+  readonly memberLeft: () => readonly MemberLeft[];
   readonly teamsMax: number;
   readonly work: () => TeamWork;
   readonly credit: () => TeamCredit;
@@ -228,7 +232,7 @@ export async function changeMemberRole(
 
 /** A member leaves by it, too. */
 export async function dropMember(
-  { changes, billing }: Pick<TeamsDeps, 'changes' | 'billing'>,
+  { changes, billing, memberLeft }: Pick<TeamsDeps, 'changes' | 'billing' | 'memberLeft'>,
   ctx: Ctx,
   { teamId, userId }: Membership,
 ): Promise<void> {
@@ -242,6 +246,7 @@ export async function dropMember(
     await deleteMember(db, member);
     const invitesEnded = await endInvitesOf(db, member, undefined);
     await revokeKeys(db, member, tx.clock.now());
+    for (const follow of memberLeft()) await follow(tx, { teamId, userId });
     await changes.announce(db, { userId });
     return { ...member, invitesEnded };
   });

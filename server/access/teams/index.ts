@@ -31,11 +31,12 @@ import {
   revokeInvite,
   teamOf,
   type TeamBilling,
+  type MemberLeft,
   type TeamCredit,
   type TeamsDeps,
   type TeamWork,
 } from './acts.ts';
-import { ofAccount } from './hand-over.ts';
+import { createTeamsOfAccount } from './hand-over.ts';
 import { listInvites, waitingMembers } from './invites.ts';
 import {
   findTeam,
@@ -53,12 +54,13 @@ import { settings } from './teams.settings.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 
-export type { TeamBilling, TeamWork } from './acts.ts';
+export type { MemberLeft, TeamBilling, TeamWork } from './acts.ts';
 export { regionOfTeam, findTeam, insertMember, insertTeam, lockTeam } from './store.ts';
 export { becomePayer, payerOf, payingFor, teamsPaidBy, teamsPaidWith } from './payers.ts';
 export type { PaidTeam } from './payers.ts';
 
 export const teamWork = port<TeamWork>('work of teams');
+export const memberLeft = port<MemberLeft>('what ends when somebody leaves a team');
 export const teamCredit = port<TeamCredit>('credit of teams');
 export const teamBillingPort = port<TeamBilling>('billing of teams');
 
@@ -134,6 +136,7 @@ export const teamsFeature = declareFeature({
       ...system,
       gate: switches.gate,
       teamsMax,
+      memberLeft: () => system.filled(memberLeft),
       work: () => filledOnce(system, teamWork),
       credit: () => filledOnce(system, teamCredit),
       billing: () => filledOnce(system, teamBillingPort),
@@ -145,7 +148,11 @@ export const teamsFeature = declareFeature({
     return {
       teamsMax,
       services: [createTeams(deps), createAdminTeams(deps)],
-      fills: [fill(teamsOfAccount, ofAccount), foundMembers, fill(inboxSources, waitingMembers)],
+      fills: [
+        fill(teamsOfAccount, createTeamsOfAccount(deps)),
+        foundMembers,
+        fill(inboxSources, waitingMembers),
+      ],
     };
   },
 });
