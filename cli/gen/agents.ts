@@ -2,6 +2,37 @@
 import type { PrintedCommand } from '../command.ts';
 
 export const commands: Readonly<Record<string, PrintedCommand>> = {
+  'approvals deny': {
+    operation: { method: 'POST', path: '/teams/{teamId}/agent-approvals/{approvalId}/deny', body: '*' },
+    positionals: [
+      { name: 'approvalId' },
+    ],
+    flags: [
+      { name: 'teamId', flag: 'team', required: true },
+    ],
+    description: 'Denies what is requested, or granted and not used yet: its token is good for nothing. Denying it again changes nothing. Errors: `not_found` (404), `state_conflict` (409, it was used or revoked).',
+  },
+  'approvals get': {
+    operation: { method: 'GET', path: '/teams/{teamId}/agent-approvals/{approvalId}' },
+    positionals: [
+      { name: 'approvalId' },
+    ],
+    flags: [
+      { name: 'teamId', flag: 'team', required: true },
+    ],
+    description: 'Returns one request or approval. Errors: `not_found` (404).',
+  },
+  'approvals list': {
+    operation: { method: 'GET', path: '/teams/{teamId}/agent-approvals', items: 'approvals' },
+    flags: [
+      { name: 'teamId', flag: 'team', required: true },
+      { name: 'agentId', description: 'Shows those of one agent. Default: of all.' },
+      { name: 'cursor', description: '`nextCursor` of the page before.' },
+      { name: 'limit', type: 'integer', description: 'Approvals per page, 1 to 200. Default: 50.' },
+      { name: 'state', values: ['requested', 'granted', 'used', 'denied', 'revoked', 'expired'], description: 'Shows those in one state. Default: in any.' },
+    ],
+    columns: ['id', 'agentName', 'action', 'resourceId', 'state', 'createdAt', 'expiresAt'],
+  },
   create: {
     operation: { method: 'POST', path: '/teams/{teamId}/agents', body: '*' },
     positionals: [
@@ -38,6 +69,22 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'teamId', flag: 'team', required: true },
     ],
     description: 'Returns one agent. Errors: `not_found` (404).',
+  },
+  'issue-approval-token': {
+    operation: { method: 'POST', path: '/teams/{teamId}/agents/{agentId}/approval-tokens', body: '*' },
+    positionals: [
+      { name: 'agentId' },
+    ],
+    flags: [
+      { name: 'action', required: true, description: 'Action, such as `build.create`.' },
+      { name: 'resourceId', required: true, description: 'Id of what it is done to.' },
+      { name: 'teamId', flag: 'team', required: true },
+      { name: 'approvalId', description: 'Request that is granted, of this agent, action and resource: the token is good for that very call. Without it, for any one call of the action on the resource.' },
+      { name: 'expiresInMs', type: 'integer', description: 'Lifetime in milliseconds, 60,000 to 3,600,000. Default: 900,000, which is 15 minutes.' },
+    ],
+    description: 'Approves an act of an agent: answers a token once, which the agent sends in the header `Svc-Approval` of the call. The token is good for one call of this action on this resource; with the id of a request, for exactly the call that left it. It takes the session of a person who may do the act, when the token is issued and when it is used. Errors: `validation_failed` (400, no such action), `session_required` (403), `role_insufficient` (403), `not_found` (404), `agent_disabled` (409), `state_conflict` (409, the request is not open any more).',
+    secrets: ['token'],
+    sessionOnly: true,
   },
   'issue-key': {
     operation: { method: 'POST', path: '/teams/{teamId}/agents/{agentId}/keys', body: '*' },
@@ -82,7 +129,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'teamId', flag: 'team', required: true },
     ],
     description: 'Returns the agents of a team, oldest first. There are at most 100.',
-    columns: ['id', 'name', 'kind', 'enabled', 'permissions', 'liveKeys'],
+    columns: ['id', 'name', 'kind', 'enabled', 'liveKeys', 'openApprovals'],
   },
   runs: {
     operation: { method: 'GET', path: '/teams/{teamId}/agents/{agentId}/runs', items: 'runs' },
@@ -106,7 +153,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'teamId', flag: 'team', required: true },
       { name: 'enabled', type: 'boolean', description: 'True if it may act.' },
     ],
-    description: 'Switches an agent on or off. Off: its keys are revoked, its queued work is cancelled and its running work is told to stop. On again: no key comes back. Said twice it changes nothing. Errors: `not_found` (404).',
+    description: 'Switches an agent on or off. Off: its keys and approvals are revoked, its queued work is cancelled and its running work is told to stop. On again: none of them comes back. Said twice it changes nothing. Errors: `not_found` (404).',
   },
   update: {
     operation: { method: 'PATCH', path: '/teams/{teamId}/agents/{agentId}', body: '*' },

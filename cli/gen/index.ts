@@ -110,9 +110,13 @@ export const groups = groupsOf({
     summary: 'Programs that act for a team',
     verbs: { 'keys delete': 'keys revoke' },
     commands: {
+      'approvals deny': 'Denies what is requested, or granted and not used yet',
+      'approvals get': 'Returns one request or approval',
+      'approvals list': 'Lists what agents of a team asked to be approved, and what was approved, newest first',
       create: 'Creates an agent, of which the caller is the sponsor',
       delete: 'Deletes an agent with its keys, after all that switching it off does',
       get: 'Returns one agent',
+      'issue-approval-token': 'Approves an act of an agent',
       'issue-key': 'Issues a key and answers its secret once',
       'keys list': 'Lists keys of an agent, newest first, without their secrets',
       'keys revoke': 'Revokes a key at once',

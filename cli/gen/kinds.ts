@@ -39,6 +39,15 @@ export const kinds: Readonly<Record<string, KindSpec>> = {
     list: { method: 'GET', path: '/admin/teams', items: 'teams' },
     page: '/staff/teams/{id}',
   },
+  'agent-approvals': {
+    word: 'agent approval',
+    prefix: 'apr',
+    id: 'id',
+    names: [],
+    fields: ['agentApprovalId', 'approvalId'],
+    list: { method: 'GET', path: '/teams/{teamId}/agent-approvals', items: 'approvals' },
+    page: '/teams/{teamId}/agent-approvals/{id}',
+  },
   agents: {
     word: 'agent',
     prefix: 'agt',

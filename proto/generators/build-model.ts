@@ -180,6 +180,7 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
     sessionFields: request.fields.filter(({ sessionOnly }) => sessionOnly),
     ...(role && { role }),
     noAgents: wordOf(report, 'agents', op.agents) === 'never',
+    ...approvalOf(report, op, request),
     ...leastRoleOf(scope?.leastRole, role),
     ...(feature !== undefined && { feature }),
     inertWhenOff: feature !== undefined && wordOf(report, 'off', op.whenOff) === 'inert',
@@ -210,6 +211,15 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
       ? buildCliCommand(report, base, { op, group: service.cliGroup })
       : undefined;
   return cli ? { ...base, cli } : base;
+}
+
+function approvalOf(
+  report: Report,
+  { approval }: OperationOption,
+  request: MessageModel,
+): Pick<RpcModel, 'approval'> {
+  const resource = fieldNamed(report, { 'approval.resource': approval?.resource }, request);
+  return resource === undefined ? {} : { approval: { action: approval?.action ?? '', resource } };
 }
 
 /** image.ts has said it of every GET. */

@@ -64,6 +64,8 @@ export interface RpcModel {
   readonly role?: Role;
   /** No agent may call it. */
   readonly noAgents: boolean;
+  /** An agent calls it with the approval of a person alone. */
+  readonly approval?: { readonly action: string; readonly resource: FieldModel };
   /** Least role in the team concerned that may call it. Absent: it concerns no team, or its scope no role. */
   readonly leastRole?: Role;
   readonly feature?: string;

@@ -73,6 +73,7 @@ function surfaceRpc(rpc: RpcModel): SurfaceRpc {
     ...(rpc.scope !== undefined && { scope: rpc.scope }),
     ...(rpc.role && { role: rpc.role }),
     ...(rpc.noAgents && { agents: 'never' as const }),
+    ...(rpc.approval && { approval: rpc.approval.action }),
     ...(rpc.feature !== undefined && { feature: rpc.feature }),
     ...(rpc.inertWhenOff && { inertWhenOff: true }),
     ...(rpc.idempotency && { idempotency: rpc.idempotency }),

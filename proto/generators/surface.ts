@@ -45,6 +45,8 @@ export interface SurfaceRpc {
   readonly role?: string;
   /** No agent may call it. */
   readonly agents?: 'never';
+  /** Action that a person approves before an agent does it. */
+  readonly approval?: string;
   readonly feature?: string;
   readonly inertWhenOff?: true;
   readonly idempotency?: string;

@@ -9,6 +9,9 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   agent_forbidden: 'No agent may do this, whatever it holds; a person can.',
   agent_unknown: 'No agent of the team has this id, is switched on and holds what the work needs.',
   already_member: 'The person is a member of the team already.',
+  approval_invalid: 'The token in `Svc-Approval` approves no such call, or not any more.',
+  approval_required:
+    'An agent does this with the approval of a person alone; `details.approvalId` names the request that the call has left.',
   attestation_invalid:
     'The upload is no Sigstore bundle or DSSE envelope with one signature and a statement of in-toto.',
   attestation_subject_mismatch:

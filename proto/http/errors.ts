@@ -25,6 +25,8 @@ export const ERRORS = {
   agent_forbidden: entry(403, Code.PermissionDenied),
   agent_unknown: entry(400, Code.InvalidArgument),
   already_member: entry(409, Code.AlreadyExists),
+  approval_invalid: entry(403, Code.PermissionDenied),
+  approval_required: entry(403, Code.PermissionDenied),
   attestation_invalid: entry(400, Code.InvalidArgument),
   attestation_subject_mismatch: entry(400, Code.InvalidArgument),
   billing_not_started: entry(409, Code.FailedPrecondition),

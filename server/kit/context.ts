@@ -62,6 +62,8 @@ export interface Caller {
   readonly idToken?: { readonly jti: string; readonly expiresAt: Date };
   /** The job showed what its id_token was exchanged for: for this connection alone. */
   readonly ciConnectionId?: string;
+  /** The agent shows the approval of a person for this very call. */
+  readonly approval?: { readonly id: string; readonly by: string };
 }
 
 /** Names whom limits count: an agent has one share of them, however many keys it has. */

@@ -67,7 +67,7 @@ export function claimFor({ rpc, caller, key, request }: KeyedRequest): Idempoten
  * The fingerprint is the same over every protocol. It is of the message's JSON with sorted names, since maps
  * and optional fields have no order on the wire.
  */
-function fingerprint(rpc: RpcInfo, request: Message): Uint8Array {
+export function fingerprint(rpc: RpcInfo, request: Message): Uint8Array {
   const json = JSON.stringify(toJson(rpc.desc.input, request), (_name, value: unknown) =>
     value !== null && typeof value === 'object' && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))

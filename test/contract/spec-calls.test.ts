@@ -486,6 +486,12 @@ describe.runIf(await has('postgres'))('the operations of SPEC 4.6', () => {
     expect([key?.agentId, key?.expiresAt]).toEqual([id, expiresAt]);
     expect(await w.as(secret).sandboxRuns.list(teamId)).toEqual([]);
     expect(await sdk.agents.runs(teamId, id)).toEqual([]);
+    const asked = { action: 'build.create', resourceId: environmentId };
+    const { token, approval } = await sdk.agents.issueApprovalToken(teamId, id, asked);
+    expect([token.slice(0, 4), approval]).toEqual([
+      'apt_',
+      expect.objectContaining({ state: 'granted', ...asked }),
+    ]);
     expect((await sdk.agents.setEnabled(teamId, id, false)).enabled).toBe(false);
     expect(await refused(w.as(secret).sandboxRuns.list(teamId))).toBe('401 credentials_invalid');
   });

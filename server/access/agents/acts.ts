@@ -24,10 +24,11 @@ import {
   refuseDisabled,
   requireSponsor,
   revokeAgentKeys,
+  revokeApprovals,
   type Agent,
   type AgentKey,
 } from './rows.ts';
-import { agentKeys } from './schema.ts';
+import { agentApprovals, agentKeys } from './schema.ts';
 
 const AGENTS_MAX = 100;
 const LIVE_KEYS_MAX = 10;
@@ -90,9 +91,10 @@ export async function updateAgent({ changes }: AgentsDeps, ctx: Ctx, request: Up
 /** Ends what the agent can do and does. Returns what the entry says of it. */
 async function stopAgent({ changes, work }: AgentsDeps, tx: Ctx, { id, teamId }: Agent) {
   const keysRevoked = await revokeAgentKeys(tx, eq(agentKeys.agentId, id));
+  const approvalsRevoked = await revokeApprovals(tx, eq(agentApprovals.agentId, id));
   const workStopped = await work().stop(tx.db, { id, teamId });
   await changes.announce(tx.db, { userId: id });
-  return { keysRevoked, workStopped };
+  return { keysRevoked, approvalsRevoked, workStopped };
 }
 
 export async function setEnabled(

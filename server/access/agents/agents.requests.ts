@@ -26,6 +26,15 @@ const agent = async (world: Parameters<typeof made>[0]) => {
 const ids = ['agt_00000000000000000000000001', 'agt_00000000000000000000000002'];
 const PERMISSION_SETS = [...PERMISSIONS.custom.map((scope) => [scope]), [...PERMISSIONS.custom]];
 
+const approval = once(async (world) => {
+  const { teamId, all } = await made(world);
+  const approvalId = 'apr_00000000000000000000000001';
+  await world.sql`
+    insert into agent_approvals (id, team_id, agent_id, action, resource_id, state, expires_at, created_at)
+    values (${approvalId}, ${teamId}, ${all}, 'build.create', ${world.environmentId}, 'requested', now() + interval '1 day', now())`;
+  return { teamId, approvalId };
+});
+
 export const requests: Requests = {
   'svc.agents.v1.AgentsService/List': { gives: 'nothing', fields: team },
   'svc.agents.v1.AgentsService/Get': { gives: 'nothing', fields: agent },
@@ -61,5 +70,20 @@ export const requests: Requests = {
     fields: async (world) => ({ ...(await agent(world)), keyId: KEY }),
     last: 2,
   },
+  'svc.agents.v1.AgentsService/IssueApprovalToken': {
+    gives: {
+      what: 'one act of an agent',
+      bound: 'an act that the approver may do, in a session alone; it is used once, within an hour',
+      story: 'server/access/agents/approvals.api.test.ts',
+    },
+    fields: async (world) => ({
+      ...(await agent(world)),
+      action: 'build.create',
+      resourceId: world.environmentId,
+    }),
+  },
+  'svc.agents.v1.AgentsService/ListApprovals': { gives: 'nothing', fields: team },
+  'svc.agents.v1.AgentsService/GetApproval': { gives: 'nothing', fields: approval },
+  'svc.agents.v1.AgentsService/DenyApproval': { gives: 'nothing', fields: approval },
   'svc.agents.v1.AgentsService/Runs': { gives: 'nothing', fields: agent },
 };

@@ -10,10 +10,12 @@ import {
   AgentsService,
   type Agent as AgentMessage,
 } from '@svc/proto/gen/svc/agents/v1/agents_pb.ts';
+import { accountsFeature } from '../accounts/index.ts';
 import { apiKeysFeature, keyPrefix } from '../apikeys/index.ts';
 import { memberLeft, teamsFeature } from '../teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
+import { inboxSources } from '../../kit/inbox.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { isScope } from '../../kit/scopes.ts';
 import {
@@ -26,34 +28,34 @@ import {
   type AgentsDeps,
   type AgentWork,
 } from './acts.ts';
-import { agentRows, keyRows, liveKeys, type Agent, type AgentKey } from './rows.ts';
-import { agentKeys, agents } from './schema.ts';
+import { denyApproval, getApproval, issueApprovalToken, listApprovals } from './decisions.ts';
+import { waitingApprovals } from './inbox.ts';
+import { agentRows, keyRows, liveKeys, openApprovals, type Agent, type AgentKey } from './rows.ts';
+import { agentApprovals, agentKeys, agents } from './schema.ts';
 import { createSponsors } from './sponsors.ts';
 
 export type { AgentWork } from './acts.ts';
+export { askInstead, doApproved, wantsApproval } from './approvals.ts';
 export { proveAgent } from './prove.ts';
 export { ableAgent, agentRows, refuseDisabled } from './rows.ts';
 
 export const agentWork = port<AgentWork>('work of agents');
 
 const KEYS_SHOWN_MAX = 200;
-/** A key that has ended stays in the list for this long. */
+/** What has ended stays in its list for this long. */
 const KEPT_MS = 90 * 86_400_000;
 
 async function show(ctx: Ctx, rows: readonly Agent[]): Promise<AgentMessage[]> {
-  const live =
-    rows.length === 0
-      ? undefined
-      : await liveKeys(
-          ctx,
-          rows.map(({ id }) => id),
-        );
+  const ids = rows.map(({ id }) => id);
+  if (ids.length === 0) return [];
+  const [live, open] = await Promise.all([liveKeys(ctx, ids), openApprovals(ctx, ids)]);
   return rows.map((row) =>
     shown(AgentSchema, {
       ...row,
       // A newer server may have given one that this version does not know.
       permissions: row.permissions.filter(isScope),
-      liveKeys: live?.get(row.id) ?? 0,
+      liveKeys: live.get(row.id) ?? 0,
+      openApprovals: open.get(row.id) ?? 0,
     }),
   );
 }
@@ -80,6 +82,13 @@ function createAgents(deps: AgentsDeps): Handlers<Ctx> {
       const key = showKey(row);
       return { key, secret, ...(key.expiresAt && { expiresAt: key.expiresAt }) };
     },
+    issueApprovalToken: async (request, ctx: Ctx) => {
+      const { approval, token } = await issueApprovalToken(ctx, request);
+      return { approval, token, ...(approval.expiresAt && { expiresAt: approval.expiresAt }) };
+    },
+    listApprovals: async (request, ctx: Ctx) => await listApprovals(ctx, request),
+    getApproval: async ({ approvalId }, ctx: Ctx) => await getApproval(ctx, approvalId),
+    denyApproval: async ({ approvalId }, ctx: Ctx) => await denyApproval(ctx, approvalId),
     listKeys: async ({ agentId }, ctx: Ctx) => {
       await agentRows.find(ctx, agentId);
       const where = eq(agentKeys.agentId, agentId);
@@ -94,8 +103,13 @@ function createAgents(deps: AgentsDeps): Handlers<Ctx> {
 
 export const agentsFeature = declareFeature({
   name: 'agents',
-  on: { apiKeys: apiKeysFeature, teams: teamsFeature },
+  on: { accounts: accountsFeature, apiKeys: apiKeysFeature, teams: teamsFeature },
   events: {
+    'agent.approval_requested': {
+      when: 'An agent asks for the approval of an act.',
+      scope: 'agent:read',
+      notifies: true,
+    },
     'agent.sponsor_left': {
       when: 'The person who answers for an agent has left the team.',
       scope: 'agent:read',
@@ -111,8 +125,10 @@ export const agentsFeature = declareFeature({
       purges: [
         async (nowMs) =>
           await db.orm.delete(agentKeys).where(lt(agentKeys.expiresAt, new Date(nowMs - KEPT_MS))),
+        async (nowMs) =>
+          await db.orm.delete(agentApprovals).where(lt(agentApprovals.expiresAt, new Date(nowMs - KEPT_MS))),
       ],
-      fills: [fill(memberLeft, createSponsors({ changes }))],
+      fills: [fill(memberLeft, createSponsors({ changes })), fill(inboxSources, waitingApprovals)],
     };
   },
 });

@@ -3,13 +3,14 @@ import { and, count, eq, gt, inArray, isNull, sql, type SQL } from 'drizzle-orm'
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { inTeams, rowsOf, type RowOf, type Who } from '../../kit/resource/index.ts';
-import { agentKeys, agents } from './schema.ts';
+import { agentApprovals, agentKeys, agents } from './schema.ts';
 
 export type Agent = RowOf<typeof agents>;
 export type AgentKey = RowOf<typeof agentKeys>;
 
 export const agentRows = rowsOf(agents);
 export const keyRows = rowsOf(agentKeys);
+export const approvalRows = rowsOf(agentApprovals);
 
 export const isLiveKey = (now: Date): SQL | undefined =>
   and(isNull(agentKeys.revokedAt), gt(agentKeys.expiresAt, now));
@@ -37,6 +38,31 @@ export async function revokeAgentKeys(
     .update(agentKeys)
     .set({ revokedAt: now })
     .where(and(inTeams(agentKeys, teams), which, isLiveKey(now)));
+  return revoked;
+}
+
+/** Counts the requests of each of these agents that wait for a person. */
+export async function openApprovals(
+  { db, teams, clock }: Pick<Ctx, 'db' | 'teams' | 'clock'>,
+  agentIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const { agentId, state, expiresAt } = agentApprovals;
+  const waits = and(eq(state, 'requested'), gt(expiresAt, clock.now()));
+  const found = await db.orm
+    .select({ agentId, open: count() })
+    .from(agentApprovals)
+    .where(and(inTeams(agentApprovals, teams), inArray(agentId, [...agentIds]), waits))
+    .groupBy(agentId);
+  return new Map(found.map((each) => [each.agentId, each.open]));
+}
+
+/** Revokes what is open of the teams of the call. Returns how many. */
+export async function revokeApprovals({ db, teams }: Who, which: SQL): Promise<number> {
+  const isOpen = inArray(agentApprovals.state, ['requested', 'granted']);
+  const { count: revoked } = await db.orm
+    .update(agentApprovals)
+    .set({ state: 'revoked', tokenDigest: null })
+    .where(and(inTeams(agentApprovals, teams), which, isOpen));
   return revoked;
 }
 

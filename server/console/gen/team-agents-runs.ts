@@ -14,6 +14,7 @@ export const collection: Collection = {
     { name: 'createdAt', label: 'Created at', help: 'Time at which it was submitted', type: 'timestamp' },
     { name: 'finishedAt', label: 'Finished at', help: 'Time at which it ended', type: 'timestamp' },
     { name: 'meteredMs', label: 'Metered ms', help: 'Metered time in milliseconds', type: 'integer' },
+    { name: 'approvalId', label: 'Approval ID', help: 'Approval that it was submitted with', type: 'string' },
   ],
   acts: [
   ],

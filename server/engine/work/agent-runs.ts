@@ -15,6 +15,7 @@ interface AgentRunRow extends Pick<
 > {
   readonly environmentId: string | null;
   readonly keyId: string | null;
+  readonly approvalId: string | null;
 }
 
 interface Page {
@@ -33,7 +34,7 @@ async function agentRuns(
   const behind =
     after === undefined ? sql`` : sql`and (w.created_at, w.id) < (${after[0]}::timestamptz, ${after[1]})`;
   return await sql<AgentRunRow[]>`
-    select coalesce(w.build_id, w.id) as id, w.kind, w.state, w.reason, w.agent_key_id as "keyId", w.created_at as "createdAt",
+    select coalesce(w.build_id, w.id) as id, w.kind, w.state, w.reason, w.agent_key_id as "keyId", w.approval_id as "approvalId", w.created_at as "createdAt",
       w.finished_at as "finishedAt", w.metered_ms as "meteredMs", b.environment_id as "environmentId"
     from work_items w left join builds b on b.team_id = w.team_id and b.id = w.build_id
     where w.team_id = ${requireTeam(scope, teamId)} and w.agent_id = ${agentId} ${behind}

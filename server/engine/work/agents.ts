@@ -15,11 +15,12 @@ import type { Wake } from './wake.ts';
 export interface SubmittingAgent {
   readonly id: string;
   readonly keyId: string;
+  readonly approvalId?: string | undefined;
 }
 
 /** Returns undefined where no agent calls. */
-export const agentOf = ({ kind, userId, credentialId }: Caller): SubmittingAgent | undefined =>
-  kind === 'agent' ? { id: userId, keyId: credentialId } : undefined;
+export const agentOf = ({ kind, userId, credentialId, approval }: Caller): SubmittingAgent | undefined =>
+  kind === 'agent' ? { id: userId, keyId: credentialId, approvalId: approval?.id } : undefined;
 
 interface Limits {
   readonly name: string;

@@ -78,11 +78,12 @@ export const workItems = pgTable(
     cancelRequestedAt: instant('cancel_requested_at'),
     createdBy: id('created_by').notNull(),
     /**
-     * The agent that submitted it, and its key. Neither is a foreign key, like the account: both may go, and
-     * what they did stays.
+     * The agent that submitted it, its key and its approval. None is a foreign key, like the account: they
+     * may go, and what they did stays.
      */
     agentId: id('agent_id'),
     agentKeyId: id('agent_key_id'),
+    approvalId: id('approval_id'),
     createdAt: instant('created_at').notNull(),
     claimedAt: instant('claimed_at'),
     startedAt: instant('started_at'),

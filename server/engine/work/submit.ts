@@ -178,6 +178,7 @@ function askedColumns({ work, keyed }: Submission) {
     created_by: work.createdBy,
     agent_id: work.agent?.id ?? null,
     agent_key_id: work.agent?.keyId ?? null,
+    approval_id: work.agent?.approvalId ?? null,
     created_at: work.createdAt,
     ...(keyed && {
       principal: keyed.principal,
@@ -239,7 +240,7 @@ async function storeTogether(
         sql,
         asked,
         sql`n int, id text, kind text, team_id text, spec jsonb, labels jsonb, needs_container boolean, timeout_ms int, log_limit int, build_id text,
-          selector jsonb, priority int, queue_timeout int, max_attempts int, created_by text, agent_id text, agent_key_id text, created_at timestamptz, counts boolean,
+          selector jsonb, priority int, queue_timeout int, max_attempts int, created_by text, agent_id text, agent_key_id text, approval_id text, created_at timestamptz, counts boolean,
           principal text, rpc text, key text, fingerprint text, status int, response text`,
       )}
     ),
@@ -268,10 +269,10 @@ async function storeTogether(
     item as (
       insert into work_items (id, team_id, kind, pool_id, state, spec, labels, needs_container, timeout_ms, log_limit,
         build_id, selector, route_id, priority, queue_timeout_seconds, queue_expires_at, max_attempts,
-        run_after, hint_due_at, created_by, agent_id, agent_key_id, created_at)
+        run_after, hint_due_at, created_by, agent_id, agent_key_id, approval_id, created_at)
       select f.id, f.team_id, f.kind, f.pool, 'queued', f.spec, f.labels, f.needs_container, f.timeout_ms, f.log_limit,
         f.build_id, f.selector, f.route_id, f.priority, f.queue_timeout, clock_timestamp() + f.queue_timeout * interval '1 second', f.max_attempts,
-        clock_timestamp(), clock_timestamp() + ${ms(sql, settings.hintFirstMs)}, f.created_by, f.agent_id, f.agent_key_id, f.created_at
+        clock_timestamp(), clock_timestamp() + ${ms(sql, settings.hintFirstMs)}, f.created_by, f.agent_id, f.agent_key_id, f.approval_id, f.created_at
       from routed f
       where f.route_id is not null and (f.key is null or (f.principal, f.rpc, f.key) in (select principal, rpc, key from taken))
       returning id, pool_id, kind, team_id

@@ -108,8 +108,9 @@ export async function recordAct(
   act: Pick<AuditAct, 'chain' | 'action' | 'target' | 'details'>,
 ): Promise<number> {
   const actor = auditActor(ctx);
-  const { kind, credentialId } = ctx.caller;
-  const details = kind === 'agent' ? { ...act.details, keyId: credentialId } : act.details;
+  const { kind, credentialId, approval } = ctx.caller;
+  const approved = approval && { approvalId: approval.id, approvedBy: approval.by };
+  const details = kind === 'agent' ? { ...act.details, keyId: credentialId, ...approved } : act.details;
   const entry = { ...act, ...(details && { details }), actor, requestId: ctx.call.requestId };
   return await appendAudit(db, entry, ctx.clock.now());
 }

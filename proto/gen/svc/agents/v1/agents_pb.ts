@@ -9,16 +9,16 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Scope } from "../../options/v1/options_pb.ts";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file svc/agents/v1/agents.proto.
  */
 export const file_svc_agents_v1_agents: GenFile = /*@__PURE__*/
-  fileDesc("ChpzdmMvYWdlbnRzL3YxL2FnZW50cy5wcm90bxINc3ZjLmFnZW50cy52MSKzAgoFQWdlbnQSCgoCaWQYASABKAkSDwoHdGVhbV9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEiYKBGtpbmQYBCABKA4yGC5zdmMuYWdlbnRzLnYxLkFnZW50S2luZBIqCgtwZXJtaXNzaW9ucxgFIAMoDjIVLnN2Yy5vcHRpb25zLnYxLlNjb3BlEg8KB2VuYWJsZWQYBiABKAgSFwoPc3BvbnNvcl91c2VyX2lkGAcgASgJEhQKDHJ1bnNfYXRfb25jZRgIIAEoDRIUCgxydW5zX3Blcl9kYXkYCSABKA0SEQoJbGl2ZV9rZXlzGAogASgNEhIKCmNyZWF0ZWRfYnkYCyABKAkSLgoKY3JlYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi7wEKCEFnZW50S2V5EgoKAmlkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJEg4KBnByZWZpeBgDIAEoCRIRCglpc3N1ZWRfYnkYBCABKAkSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoKcmV2b2tlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBAUINCgtfcmV2b2tlZF9hdCL8AgoIQWdlbnRSdW4SCgoCaWQYASABKAkSKQoEa2luZBgCIAEoDjIbLnN2Yy5hZ2VudHMudjEuQWdlbnRSdW5LaW5kEisKBXN0YXRlGAMgASgOMhwuc3ZjLmFnZW50cy52MS5BZ2VudFJ1blN0YXRlEhMKBnJlYXNvbhgEIAEoCUgAiAEBEhsKDmVudmlyb25tZW50X2lkGAUgASgJSAGIAQESEwoGa2V5X2lkGAYgASgJSAKIAQESLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoLZmluaXNoZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAOIAQESFwoKbWV0ZXJlZF9tcxgJIAEoDUgEiAEBQgkKB19yZWFzb25CEQoPX2Vudmlyb25tZW50X2lkQgkKB19rZXlfaWRCDgoMX2ZpbmlzaGVkX2F0Qg0KC19tZXRlcmVkX21zIh4KC0xpc3RSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkiNAoMTGlzdFJlc3BvbnNlEiQKBmFnZW50cxgBIAMoCzIULnN2Yy5hZ2VudHMudjEuQWdlbnQiLwoKR2V0UmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJIs4CCg1DcmVhdGVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSNgoEbmFtZRgCIAEoCUIoukglciMyIV5bQS1aYS16MC05XVtBLVphLXowLTkuXy1dezAsNTl9JBIyCgRraW5kGAMgASgOMhguc3ZjLmFnZW50cy52MS5BZ2VudEtpbmRCCrpIB4IBBBABIAASUQoLcGVybWlzc2lvbnMYBCADKA4yFS5zdmMub3B0aW9ucy52MS5TY29wZUIlukgSkgEPCAEQCBgBIgeCAQQQASAAirUYDBIKcGVybWlzc2lvbhIkCgxydW5zX2F0X29uY2UYBSABKA1CCbpIBioEGGQoAUgAiAEBEiUKDHJ1bnNfcGVyX2RheRgGIAEoDUIKukgHKgUYkE4oAUgBiAEBQg8KDV9ydW5zX2F0X29uY2VCDwoNX3J1bnNfcGVyX2RheSK3AwoNVXBkYXRlUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJEjsKBG5hbWUYAyABKAlCKLpIJXIjMiFeW0EtWmEtejAtOV1bQS1aYS16MC05Ll8tXXswLDU5fSRIAIgBARI3CgRraW5kGAQgASgOMhguc3ZjLmFnZW50cy52MS5BZ2VudEtpbmRCCrpIB4IBBBABIABIAYgBARJPCgtwZXJtaXNzaW9ucxgFIAMoDjIVLnN2Yy5vcHRpb25zLnYxLlNjb3BlQiO6SBCSAQ0QCBgBIgeCAQQQASAAirUYDBIKcGVybWlzc2lvbhInCg9zcG9uc29yX3VzZXJfaWQYBiABKAlCCbpIBnIEEAEYKEgCiAEBEiQKDHJ1bnNfYXRfb25jZRgHIAEoDUIJukgGKgQYZCgBSAOIAQESJQoMcnVuc19wZXJfZGF5GAggASgNQgq6SAcqBRiQTigBSASIAQFCBwoFX25hbWVCBwoFX2tpbmRCEgoQX3Nwb25zb3JfdXNlcl9pZEIPCg1fcnVuc19hdF9vbmNlQg8KDV9ydW5zX3Blcl9kYXkiRwoRU2V0RW5hYmxlZFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIPCgdlbmFibGVkGAMgASgIIjIKDURlbGV0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCSJyCg9Jc3N1ZUtleVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIqCg1leHBpcmVzX2luX21zGAMgASgNQg66SAsqCRiAuJkpKODUA0gAiAEBQhAKDl9leHBpcmVzX2luX21zIoABChBJc3N1ZUtleVJlc3BvbnNlEiQKA2tleRgBIAEoCzIXLnN2Yy5hZ2VudHMudjEuQWdlbnRLZXkSFgoGc2VjcmV0GAIgASgJQgaKtRgCCAESLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiNAoPTGlzdEtleXNSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkiOQoQTGlzdEtleXNSZXNwb25zZRIlCgRrZXlzGAEgAygLMhcuc3ZjLmFnZW50cy52MS5BZ2VudEtleSJFChBSZXZva2VLZXlSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSDgoGa2V5X2lkGAMgASgJIoYBCgtSdW5zUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJEh4KBWxpbWl0GAMgASgNQgq6SAcqBRjIASgBSACIAQESHwoGY3Vyc29yGAQgASgJQgq6SAdyBRABGIAESAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiXwoMUnVuc1Jlc3BvbnNlEiUKBHJ1bnMYASADKAsyFy5zdmMuYWdlbnRzLnYxLkFnZW50UnVuEhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yKqMBCglBZ2VudEtpbmQSGgoWQUdFTlRfS0lORF9VTlNQRUNJRklFRBAAEhUKEUFHRU5UX0tJTkRfUkVWSUVXEAESFQoRQUdFTlRfS0lORF9DT0RJTkcQAhIaChZBR0VOVF9LSU5EX01BSU5URU5BTkNFEAMSGQoVQUdFTlRfS0lORF9PUEVSQVRJT05TEAQSFQoRQUdFTlRfS0lORF9DVVNUT00QBSpgCgxBZ2VudFJ1bktpbmQSHgoaQUdFTlRfUlVOX0tJTkRfVU5TUEVDSUZJRUQQABIWChJBR0VOVF9SVU5fS0lORF9SVU4QARIYChRBR0VOVF9SVU5fS0lORF9CVUlMRBACKvoBCg1BZ2VudFJ1blN0YXRlEh8KG0FHRU5UX1JVTl9TVEFURV9VTlNQRUNJRklFRBAAEhoKFkFHRU5UX1JVTl9TVEFURV9RVUVVRUQQARIbChdBR0VOVF9SVU5fU1RBVEVfT0ZGRVJFRBACEhsKF0FHRU5UX1JVTl9TVEFURV9SVU5OSU5HEAMSHQoZQUdFTlRfUlVOX1NUQVRFX1NVQ0NFRURFRBAEEhoKFkFHRU5UX1JVTl9TVEFURV9GQUlMRUQQBRIdChlBR0VOVF9SVU5fU1RBVEVfQ0FOQ0VMTEVEEAYSGAoUQUdFTlRfUlVOX1NUQVRFX0RFQUQQBzLTDgoNQWdlbnRzU2VydmljZRKdAQoETGlzdBIaLnN2Yy5hZ2VudHMudjEuTGlzdFJlcXVlc3QaGy5zdmMuYWdlbnRzLnYxLkxpc3RSZXNwb25zZSJckAIBirUYNqoBAmlkqgEEbmFtZaoBBGtpbmSqAQdlbmFibGVkqgELcGVybWlzc2lvbnOqAQhsaXZlS2V5c4LT5JMCGRIXL3RlYW1zL3t0ZWFtX2lkfS9hZ2VudHMSZQoDR2V0Ehkuc3ZjLmFnZW50cy52MS5HZXRSZXF1ZXN0GhQuc3ZjLmFnZW50cy52MS5BZ2VudCItkAIBgtPkkwIkEiIvdGVhbXMve3RlYW1faWR9L2FnZW50cy97YWdlbnRfaWR9EtYCCgZDcmVhdGUSHC5zdmMuYWdlbnRzLnYxLkNyZWF0ZVJlcXVlc3QaFC5zdmMuYWdlbnRzLnYxLkFnZW50IpcCirUY8AEqBG5hbWWaAeYBCiRBbiBhZ2VudCB0aGF0IHJ1bnMgY29kZSBpbiBzYW5kYm94ZXMSW2FnZW50cyBjcmVhdGUgYm90IC0tdGVhbSB0ZWFtXzAxIC0ta2luZCBjb2RpbmcgLS1wZXJtaXNzaW9uIHJ1bjpyZWFkIC0tcGVybWlzc2lvbiBydW46d3JpdGUaYWFnZW50cy5jcmVhdGUoJ3RlYW1fMDEnLCB7IG5hbWU6ICdib3QnLCBraW5kOiAnY29kaW5nJywgcGVybWlzc2lvbnM6IFsncnVuOnJlYWQnLCAncnVuOndyaXRlJ10gfSmC0+STAhw6ASoiFy90ZWFtcy97dGVhbV9pZH0vYWdlbnRzEmsKBlVwZGF0ZRIcLnN2Yy5hZ2VudHMudjEuVXBkYXRlUmVxdWVzdBoULnN2Yy5hZ2VudHMudjEuQWdlbnQiLYLT5JMCJzoBKjIiL3RlYW1zL3t0ZWFtX2lkfS9hZ2VudHMve2FnZW50X2lkfRKbAQoKU2V0RW5hYmxlZBIgLnN2Yy5hZ2VudHMudjEuU2V0RW5hYmxlZFJlcXVlc3QaFC5zdmMuYWdlbnRzLnYxLkFnZW50IlWKtRgcEgd0ZWFtX2lkEghhZ2VudF9pZBIHZW5hYmxlZILT5JMCLzoBKhoqL3RlYW1zL3t0ZWFtX2lkfS9hZ2VudHMve2FnZW50X2lkfS9lbmFibGVkEmoKBkRlbGV0ZRIcLnN2Yy5hZ2VudHMudjEuRGVsZXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIqgtPkkwIkKiIvdGVhbXMve3RlYW1faWR9L2FnZW50cy97YWdlbnRfaWR9EqQCCghJc3N1ZUtleRIeLnN2Yy5hZ2VudHMudjEuSXNzdWVLZXlSZXF1ZXN0Gh8uc3ZjLmFnZW50cy52MS5Jc3N1ZUtleVJlc3BvbnNlItYBirUYnwFQBFjJAZoBlgEKFUEga2V5IGZvciB0ZW4gbWludXRlcxI9YWdlbnRzIGlzc3VlLWtleSBhZ3RfMDEgLS10ZWFtIHRlYW1fMDEgLS1leHBpcmVzLWluLW1zIDYwMDAwMBo+YWdlbnRzLmlzc3VlS2V5KCd0ZWFtXzAxJywgJ2FndF8wMScsIHsgZXhwaXJlc0luTXM6IDYwMF8wMDAgfSmC0+STAiw6ASoiJy90ZWFtcy97dGVhbV9pZH0vYWdlbnRzL3thZ2VudF9pZH0va2V5cxLAAQoITGlzdEtleXMSHi5zdmMuYWdlbnRzLnYxLkxpc3RLZXlzUmVxdWVzdBofLnN2Yy5hZ2VudHMudjEuTGlzdEtleXNSZXNwb25zZSJzkAIBirUYPSIJa2V5cyBsaXN0qgECaWSqAQZwcmVmaXiqAQljcmVhdGVkQXSqAQlleHBpcmVzQXSqAQlyZXZva2VkQXSC0+STAikSJy90ZWFtcy97dGVhbV9pZH0vYWdlbnRzL3thZ2VudF9pZH0va2V5cxKPAQoJUmV2b2tlS2V5Eh8uc3ZjLmFnZW50cy52MS5SZXZva2VLZXlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkmKtRgNIgtrZXlzIHJldm9rZYLT5JMCMiowL3RlYW1zL3t0ZWFtX2lkfS9hZ2VudHMve2FnZW50X2lkfS9rZXlzL3trZXlfaWR9EsIBCgRSdW5zEhouc3ZjLmFnZW50cy52MS5SdW5zUmVxdWVzdBobLnN2Yy5hZ2VudHMudjEuUnVuc1Jlc3BvbnNlIoABkAIBirUYSmILCgRydW5zEDIYyAGqAQJpZKoBBGtpbmSqAQVzdGF0ZaoBDWVudmlyb25tZW50SWSqAQljcmVhdGVkQXSqAQpmaW5pc2hlZEF0gtPkkwIpEicvdGVhbXMve3RlYW1faWR9L2FnZW50cy97YWdlbnRfaWR9L3J1bnMaKoq1GCYaHFByb2dyYW1zIHRoYXQgYWN0IGZvciBhIHRlYW0oATABOBtAHGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChpzdmMvYWdlbnRzL3YxL2FnZW50cy5wcm90bxINc3ZjLmFnZW50cy52MSLLAgoFQWdlbnQSCgoCaWQYASABKAkSDwoHdGVhbV9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEiYKBGtpbmQYBCABKA4yGC5zdmMuYWdlbnRzLnYxLkFnZW50S2luZBIqCgtwZXJtaXNzaW9ucxgFIAMoDjIVLnN2Yy5vcHRpb25zLnYxLlNjb3BlEg8KB2VuYWJsZWQYBiABKAgSFwoPc3BvbnNvcl91c2VyX2lkGAcgASgJEhQKDHJ1bnNfYXRfb25jZRgIIAEoDRIUCgxydW5zX3Blcl9kYXkYCSABKA0SEQoJbGl2ZV9rZXlzGAogASgNEhIKCmNyZWF0ZWRfYnkYCyABKAkSLgoKY3JlYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOb3Blbl9hcHByb3ZhbHMYDSABKA0i2gMKDUFnZW50QXBwcm92YWwSCgoCaWQYASABKAkSDwoHdGVhbV9pZBgCIAEoCRIQCghhZ2VudF9pZBgDIAEoCRISCgphZ2VudF9uYW1lGAQgASgJEg4KBmFjdGlvbhgFIAEoCRITCgtyZXNvdXJjZV9pZBgGIAEoCRIwCgVzdGF0ZRgHIAEoDjIhLnN2Yy5hZ2VudHMudjEuQWdlbnRBcHByb3ZhbFN0YXRlEigKB3JlcXVlc3QYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg0KBWJvdW5kGAkgASgIEhcKCmRlY2lkZWRfYnkYCiABKAlIAIgBARIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgd1c2VkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEhwKD3VzZWRfcmVxdWVzdF9pZBgOIAEoCUgCiAEBQg0KC19kZWNpZGVkX2J5QgoKCF91c2VkX2F0QhIKEF91c2VkX3JlcXVlc3RfaWQi7wEKCEFnZW50S2V5EgoKAmlkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJEg4KBnByZWZpeBgDIAEoCRIRCglpc3N1ZWRfYnkYBCABKAkSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoKcmV2b2tlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBAUINCgtfcmV2b2tlZF9hdCKmAwoIQWdlbnRSdW4SCgoCaWQYASABKAkSKQoEa2luZBgCIAEoDjIbLnN2Yy5hZ2VudHMudjEuQWdlbnRSdW5LaW5kEisKBXN0YXRlGAMgASgOMhwuc3ZjLmFnZW50cy52MS5BZ2VudFJ1blN0YXRlEhMKBnJlYXNvbhgEIAEoCUgAiAEBEhsKDmVudmlyb25tZW50X2lkGAUgASgJSAGIAQESEwoGa2V5X2lkGAYgASgJSAKIAQESLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoLZmluaXNoZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAOIAQESFwoKbWV0ZXJlZF9tcxgJIAEoDUgEiAEBEhgKC2FwcHJvdmFsX2lkGAogASgJSAWIAQFCCQoHX3JlYXNvbkIRCg9fZW52aXJvbm1lbnRfaWRCCQoHX2tleV9pZEIOCgxfZmluaXNoZWRfYXRCDQoLX21ldGVyZWRfbXNCDgoMX2FwcHJvdmFsX2lkIh4KC0xpc3RSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkiNAoMTGlzdFJlc3BvbnNlEiQKBmFnZW50cxgBIAMoCzIULnN2Yy5hZ2VudHMudjEuQWdlbnQiLwoKR2V0UmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJIs4CCg1DcmVhdGVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSNgoEbmFtZRgCIAEoCUIoukglciMyIV5bQS1aYS16MC05XVtBLVphLXowLTkuXy1dezAsNTl9JBIyCgRraW5kGAMgASgOMhguc3ZjLmFnZW50cy52MS5BZ2VudEtpbmRCCrpIB4IBBBABIAASUQoLcGVybWlzc2lvbnMYBCADKA4yFS5zdmMub3B0aW9ucy52MS5TY29wZUIlukgSkgEPCAEQCBgBIgeCAQQQASAAirUYDBIKcGVybWlzc2lvbhIkCgxydW5zX2F0X29uY2UYBSABKA1CCbpIBioEGGQoAUgAiAEBEiUKDHJ1bnNfcGVyX2RheRgGIAEoDUIKukgHKgUYkE4oAUgBiAEBQg8KDV9ydW5zX2F0X29uY2VCDwoNX3J1bnNfcGVyX2RheSK3AwoNVXBkYXRlUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJEjsKBG5hbWUYAyABKAlCKLpIJXIjMiFeW0EtWmEtejAtOV1bQS1aYS16MC05Ll8tXXswLDU5fSRIAIgBARI3CgRraW5kGAQgASgOMhguc3ZjLmFnZW50cy52MS5BZ2VudEtpbmRCCrpIB4IBBBABIABIAYgBARJPCgtwZXJtaXNzaW9ucxgFIAMoDjIVLnN2Yy5vcHRpb25zLnYxLlNjb3BlQiO6SBCSAQ0QCBgBIgeCAQQQASAAirUYDBIKcGVybWlzc2lvbhInCg9zcG9uc29yX3VzZXJfaWQYBiABKAlCCbpIBnIEEAEYKEgCiAEBEiQKDHJ1bnNfYXRfb25jZRgHIAEoDUIJukgGKgQYZCgBSAOIAQESJQoMcnVuc19wZXJfZGF5GAggASgNQgq6SAcqBRiQTigBSASIAQFCBwoFX25hbWVCBwoFX2tpbmRCEgoQX3Nwb25zb3JfdXNlcl9pZEIPCg1fcnVuc19hdF9vbmNlQg8KDV9ydW5zX3Blcl9kYXkiRwoRU2V0RW5hYmxlZFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIPCgdlbmFibGVkGAMgASgIIjIKDURlbGV0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCSJyCg9Jc3N1ZUtleVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIqCg1leHBpcmVzX2luX21zGAMgASgNQg66SAsqCRiAuJkpKODUA0gAiAEBQhAKDl9leHBpcmVzX2luX21zIoABChBJc3N1ZUtleVJlc3BvbnNlEiQKA2tleRgBIAEoCzIXLnN2Yy5hZ2VudHMudjEuQWdlbnRLZXkSFgoGc2VjcmV0GAIgASgJQgaKtRgCCAESLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiNAoPTGlzdEtleXNSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkiOQoQTGlzdEtleXNSZXNwb25zZRIlCgRrZXlzGAEgAygLMhcuc3ZjLmFnZW50cy52MS5BZ2VudEtleSJFChBSZXZva2VLZXlSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSDgoGa2V5X2lkGAMgASgJIoYBCgtSdW5zUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJEh4KBWxpbWl0GAMgASgNQgq6SAcqBRjIASgBSACIAQESHwoGY3Vyc29yGAQgASgJQgq6SAdyBRABGIAESAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiXwoMUnVuc1Jlc3BvbnNlEiUKBHJ1bnMYASADKAsyFy5zdmMuYWdlbnRzLnYxLkFnZW50UnVuEhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIuwBChlJc3N1ZUFwcHJvdmFsVG9rZW5SZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSGQoGYWN0aW9uGAMgASgJQgm6SAZyBBABGDwSHgoLcmVzb3VyY2VfaWQYBCABKAlCCbpIBnIEEAEYPBIjCgthcHByb3ZhbF9pZBgFIAEoCUIJukgGcgQQARgoSACIAQESKgoNZXhwaXJlc19pbl9tcxgGIAEoDUIOukgLKgkYgN3bASjg1ANIAYgBAUIOCgxfYXBwcm92YWxfaWRCEAoOX2V4cGlyZXNfaW5fbXMikwEKGklzc3VlQXBwcm92YWxUb2tlblJlc3BvbnNlEi4KCGFwcHJvdmFsGAEgASgLMhwuc3ZjLmFnZW50cy52MS5BZ2VudEFwcHJvdmFsEhUKBXRva2VuGAIgASgJQgaKtRgCCAESLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi+QEKFExpc3RBcHByb3ZhbHNSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSIAoIYWdlbnRfaWQYAiABKAlCCbpIBnIEEAEYKEgAiAEBEkEKBXN0YXRlGAMgASgOMiEuc3ZjLmFnZW50cy52MS5BZ2VudEFwcHJvdmFsU3RhdGVCCrpIB4IBBBABIABIAYgBARIeCgVsaW1pdBgEIAEoDUIKukgHKgUYyAEoAUgCiAEBEh8KBmN1cnNvchgFIAEoCUIKukgHcgUQARiABEgDiAEBQgsKCV9hZ2VudF9pZEIICgZfc3RhdGVCCAoGX2xpbWl0QgkKB19jdXJzb3IicgoVTGlzdEFwcHJvdmFsc1Jlc3BvbnNlEi8KCWFwcHJvdmFscxgBIAMoCzIcLnN2Yy5hZ2VudHMudjEuQWdlbnRBcHByb3ZhbBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciI6ChJHZXRBcHByb3ZhbFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRITCgthcHByb3ZhbF9pZBgCIAEoCSI7ChNEZW55QXBwcm92YWxSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEwoLYXBwcm92YWxfaWQYAiABKAkqowEKCUFnZW50S2luZBIaChZBR0VOVF9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRQUdFTlRfS0lORF9SRVZJRVcQARIVChFBR0VOVF9LSU5EX0NPRElORxACEhoKFkFHRU5UX0tJTkRfTUFJTlRFTkFOQ0UQAxIZChVBR0VOVF9LSU5EX09QRVJBVElPTlMQBBIVChFBR0VOVF9LSU5EX0NVU1RPTRAFKmAKDEFnZW50UnVuS2luZBIeChpBR0VOVF9SVU5fS0lORF9VTlNQRUNJRklFRBAAEhYKEkFHRU5UX1JVTl9LSU5EX1JVThABEhgKFEFHRU5UX1JVTl9LSU5EX0JVSUxEEAIq+gEKDUFnZW50UnVuU3RhdGUSHwobQUdFTlRfUlVOX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWQUdFTlRfUlVOX1NUQVRFX1FVRVVFRBABEhsKF0FHRU5UX1JVTl9TVEFURV9PRkZFUkVEEAISGwoXQUdFTlRfUlVOX1NUQVRFX1JVTk5JTkcQAxIdChlBR0VOVF9SVU5fU1RBVEVfU1VDQ0VFREVEEAQSGgoWQUdFTlRfUlVOX1NUQVRFX0ZBSUxFRBAFEh0KGUFHRU5UX1JVTl9TVEFURV9DQU5DRUxMRUQQBhIYChRBR0VOVF9SVU5fU1RBVEVfREVBRBAHKoQCChJBZ2VudEFwcHJvdmFsU3RhdGUSJAogQUdFTlRfQVBQUk9WQUxfU1RBVEVfVU5TUEVDSUZJRUQQABIiCh5BR0VOVF9BUFBST1ZBTF9TVEFURV9SRVFVRVNURUQQARIgChxBR0VOVF9BUFBST1ZBTF9TVEFURV9HUkFOVEVEEAISHQoZQUdFTlRfQVBQUk9WQUxfU1RBVEVfVVNFRBADEh8KG0FHRU5UX0FQUFJPVkFMX1NUQVRFX0RFTklFRBAEEiAKHEFHRU5UX0FQUFJPVkFMX1NUQVRFX1JFVk9LRUQQBRIgChxBR0VOVF9BUFBST1ZBTF9TVEFURV9FWFBJUkVEEAYyuBQKDUFnZW50c1NlcnZpY2USnwEKBExpc3QSGi5zdmMuYWdlbnRzLnYxLkxpc3RSZXF1ZXN0Ghsuc3ZjLmFnZW50cy52MS5MaXN0UmVzcG9uc2UiXpACAYq1GDiqAQJpZKoBBG5hbWWqAQRraW5kqgEHZW5hYmxlZKoBCGxpdmVLZXlzqgENb3BlbkFwcHJvdmFsc4LT5JMCGRIXL3RlYW1zL3t0ZWFtX2lkfS9hZ2VudHMSZQoDR2V0Ehkuc3ZjLmFnZW50cy52MS5HZXRSZXF1ZXN0GhQuc3ZjLmFnZW50cy52MS5BZ2VudCItkAIBgtPkkwIkEiIvdGVhbXMve3RlYW1faWR9L2FnZW50cy97YWdlbnRfaWR9EtYCCgZDcmVhdGUSHC5zdmMuYWdlbnRzLnYxLkNyZWF0ZVJlcXVlc3QaFC5zdmMuYWdlbnRzLnYxLkFnZW50IpcCirUY8AEqBG5hbWWaAeYBCiRBbiBhZ2VudCB0aGF0IHJ1bnMgY29kZSBpbiBzYW5kYm94ZXMSW2FnZW50cyBjcmVhdGUgYm90IC0tdGVhbSB0ZWFtXzAxIC0ta2luZCBjb2RpbmcgLS1wZXJtaXNzaW9uIHJ1bjpyZWFkIC0tcGVybWlzc2lvbiBydW46d3JpdGUaYWFnZW50cy5jcmVhdGUoJ3RlYW1fMDEnLCB7IG5hbWU6ICdib3QnLCBraW5kOiAnY29kaW5nJywgcGVybWlzc2lvbnM6IFsncnVuOnJlYWQnLCAncnVuOndyaXRlJ10gfSmC0+STAhw6ASoiFy90ZWFtcy97dGVhbV9pZH0vYWdlbnRzEmsKBlVwZGF0ZRIcLnN2Yy5hZ2VudHMudjEuVXBkYXRlUmVxdWVzdBoULnN2Yy5hZ2VudHMudjEuQWdlbnQiLYLT5JMCJzoBKjIiL3RlYW1zL3t0ZWFtX2lkfS9hZ2VudHMve2FnZW50X2lkfRKbAQoKU2V0RW5hYmxlZBIgLnN2Yy5hZ2VudHMudjEuU2V0RW5hYmxlZFJlcXVlc3QaFC5zdmMuYWdlbnRzLnYxLkFnZW50IlWKtRgcEgd0ZWFtX2lkEghhZ2VudF9pZBIHZW5hYmxlZILT5JMCLzoBKhoqL3RlYW1zL3t0ZWFtX2lkfS9hZ2VudHMve2FnZW50X2lkfS9lbmFibGVkEmoKBkRlbGV0ZRIcLnN2Yy5hZ2VudHMudjEuRGVsZXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIqgtPkkwIkKiIvdGVhbXMve3RlYW1faWR9L2FnZW50cy97YWdlbnRfaWR9EqQCCghJc3N1ZUtleRIeLnN2Yy5hZ2VudHMudjEuSXNzdWVLZXlSZXF1ZXN0Gh8uc3ZjLmFnZW50cy52MS5Jc3N1ZUtleVJlc3BvbnNlItYBirUYnwFQBFjJAZoBlgEKFUEga2V5IGZvciB0ZW4gbWludXRlcxI9YWdlbnRzIGlzc3VlLWtleSBhZ3RfMDEgLS10ZWFtIHRlYW1fMDEgLS1leHBpcmVzLWluLW1zIDYwMDAwMBo+YWdlbnRzLmlzc3VlS2V5KCd0ZWFtXzAxJywgJ2FndF8wMScsIHsgZXhwaXJlc0luTXM6IDYwMF8wMDAgfSmC0+STAiw6ASoiJy90ZWFtcy97dGVhbV9pZH0vYWdlbnRzL3thZ2VudF9pZH0va2V5cxLAAQoITGlzdEtleXMSHi5zdmMuYWdlbnRzLnYxLkxpc3RLZXlzUmVxdWVzdBofLnN2Yy5hZ2VudHMudjEuTGlzdEtleXNSZXNwb25zZSJzkAIBirUYPSIJa2V5cyBsaXN0qgECaWSqAQZwcmVmaXiqAQljcmVhdGVkQXSqAQlleHBpcmVzQXSqAQlyZXZva2VkQXSC0+STAikSJy90ZWFtcy97dGVhbV9pZH0vYWdlbnRzL3thZ2VudF9pZH0va2V5cxKPAQoJUmV2b2tlS2V5Eh8uc3ZjLmFnZW50cy52MS5SZXZva2VLZXlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkmKtRgNIgtrZXlzIHJldm9rZYLT5JMCMiowL3RlYW1zL3t0ZWFtX2lkfS9hZ2VudHMve2FnZW50X2lkfS9rZXlzL3trZXlfaWR9ErQBChJJc3N1ZUFwcHJvdmFsVG9rZW4SKC5zdmMuYWdlbnRzLnYxLklzc3VlQXBwcm92YWxUb2tlblJlcXVlc3QaKS5zdmMuYWdlbnRzLnYxLklzc3VlQXBwcm92YWxUb2tlblJlc3BvbnNlIkmKtRgIUARYyQHAAQGC0+STAjc6ASoiMi90ZWFtcy97dGVhbV9pZH0vYWdlbnRzL3thZ2VudF9pZH0vYXBwcm92YWwtdG9rZW5zEuMBCg1MaXN0QXBwcm92YWxzEiMuc3ZjLmFnZW50cy52MS5MaXN0QXBwcm92YWxzUmVxdWVzdBokLnN2Yy5hZ2VudHMudjEuTGlzdEFwcHJvdmFsc1Jlc3BvbnNlIoYBkAIBirUYVyIOYXBwcm92YWxzIGxpc3SqAQJpZKoBCWFnZW50TmFtZaoBBmFjdGlvbqoBCnJlc291cmNlSWSqAQVzdGF0ZaoBCWNyZWF0ZWRBdKoBCWV4cGlyZXNBdILT5JMCIhIgL3RlYW1zL3t0ZWFtX2lkfS9hZ2VudC1hcHByb3ZhbHMSnAEKC0dldEFwcHJvdmFsEiEuc3ZjLmFnZW50cy52MS5HZXRBcHByb3ZhbFJlcXVlc3QaHC5zdmMuYWdlbnRzLnYxLkFnZW50QXBwcm92YWwiTJACAYq1GA8iDWFwcHJvdmFscyBnZXSC0+STAjASLi90ZWFtcy97dGVhbV9pZH0vYWdlbnQtYXBwcm92YWxzL3thcHByb3ZhbF9pZH0SpAEKDERlbnlBcHByb3ZhbBIiLnN2Yy5hZ2VudHMudjEuRGVueUFwcHJvdmFsUmVxdWVzdBocLnN2Yy5hZ2VudHMudjEuQWdlbnRBcHByb3ZhbCJSirUYECIOYXBwcm92YWxzIGRlbnmC0+STAjg6ASoiMy90ZWFtcy97dGVhbV9pZH0vYWdlbnQtYXBwcm92YWxzL3thcHByb3ZhbF9pZH0vZGVueRLCAQoEUnVucxIaLnN2Yy5hZ2VudHMudjEuUnVuc1JlcXVlc3QaGy5zdmMuYWdlbnRzLnYxLlJ1bnNSZXNwb25zZSKAAZACAYq1GEpiCwoEcnVucxAyGMgBqgECaWSqAQRraW5kqgEFc3RhdGWqAQ1lbnZpcm9ubWVudElkqgEJY3JlYXRlZEF0qgEKZmluaXNoZWRBdILT5JMCKRInL3RlYW1zL3t0ZWFtX2lkfS9hZ2VudHMve2FnZW50X2lkfS9ydW5zGiqKtRgmGhxQcm9ncmFtcyB0aGF0IGFjdCBmb3IgYSB0ZWFtKAEwATgbQBxiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * One agent.
@@ -109,6 +109,13 @@ export type Agent = Message<"svc.agents.v1.Agent"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 12;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * Requests that wait for a person at the moment of the call.
+   *
+   * @generated from field: uint32 open_approvals = 13;
+   */
+  openApprovals: number;
 };
 
 /**
@@ -117,6 +124,118 @@ export type Agent = Message<"svc.agents.v1.Agent"> & {
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
   messageDesc(file_svc_agents_v1_agents, 0);
+
+/**
+ * One request or approval of an agent.
+ *
+ * @generated from message svc.agents.v1.AgentApproval
+ */
+export type AgentApproval = Message<"svc.agents.v1.AgentApproval"> & {
+  /**
+   * Id, `apr_…`.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Team that it belongs to.
+   *
+   * @generated from field: string team_id = 2;
+   */
+  teamId: string;
+
+  /**
+   * Agent that asked for it, or that it was granted to.
+   *
+   * @generated from field: string agent_id = 3;
+   */
+  agentId: string;
+
+  /**
+   * Name of the agent.
+   *
+   * @generated from field: string agent_name = 4;
+   */
+  agentName: string;
+
+  /**
+   * Action, such as `build.create`.
+   *
+   * @generated from field: string action = 5;
+   */
+  action: string;
+
+  /**
+   * Id of what it is done to.
+   *
+   * @generated from field: string resource_id = 6;
+   */
+  resourceId: string;
+
+  /**
+   * State at the moment of the call.
+   *
+   * @generated from field: svc.agents.v1.AgentApprovalState state = 7;
+   */
+  state: AgentApprovalState;
+
+  /**
+   * The request that the agent made, without its secrets; absent of what was granted without a request.
+   *
+   * @generated from field: google.protobuf.Struct request = 8;
+   */
+  request?: JsonObject | undefined;
+
+  /**
+   * True if it is good for that very request alone.
+   *
+   * @generated from field: bool bound = 9;
+   */
+  bound: boolean;
+
+  /**
+   * Account that granted or denied it; absent until then.
+   *
+   * @generated from field: optional string decided_by = 10;
+   */
+  decidedBy?: string | undefined;
+
+  /**
+   * Time at which it was asked for, or granted without being asked for.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 11;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Time at which it ends by itself.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 12;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * Time at which it was used; absent until then.
+   *
+   * @generated from field: optional google.protobuf.Timestamp used_at = 13;
+   */
+  usedAt?: Timestamp | undefined;
+
+  /**
+   * Id of the call that used it; absent until then.
+   *
+   * @generated from field: optional string used_request_id = 14;
+   */
+  usedRequestId?: string | undefined;
+};
+
+/**
+ * Describes the message svc.agents.v1.AgentApproval.
+ * Use `create(AgentApprovalSchema)` to create a new message.
+ */
+export const AgentApprovalSchema: GenMessage<AgentApproval> = /*@__PURE__*/
+  messageDesc(file_svc_agents_v1_agents, 1);
 
 /**
  * One key of an agent, without its secret.
@@ -179,7 +298,7 @@ export type AgentKey = Message<"svc.agents.v1.AgentKey"> & {
  * Use `create(AgentKeySchema)` to create a new message.
  */
 export const AgentKeySchema: GenMessage<AgentKey> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 1);
+  messageDesc(file_svc_agents_v1_agents, 2);
 
 /**
  * One sandbox run or build of an agent.
@@ -249,6 +368,13 @@ export type AgentRun = Message<"svc.agents.v1.AgentRun"> & {
    * @generated from field: optional uint32 metered_ms = 9;
    */
   meteredMs?: number | undefined;
+
+  /**
+   * Approval that it was submitted with; absent where none was needed.
+   *
+   * @generated from field: optional string approval_id = 10;
+   */
+  approvalId?: string | undefined;
 };
 
 /**
@@ -256,7 +382,7 @@ export type AgentRun = Message<"svc.agents.v1.AgentRun"> & {
  * Use `create(AgentRunSchema)` to create a new message.
  */
 export const AgentRunSchema: GenMessage<AgentRun> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 2);
+  messageDesc(file_svc_agents_v1_agents, 3);
 
 /**
  * Selects a team.
@@ -277,7 +403,7 @@ export type ListRequest = Message<"svc.agents.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 3);
+  messageDesc(file_svc_agents_v1_agents, 4);
 
 /**
  * Agents of one team.
@@ -298,7 +424,7 @@ export type ListResponse = Message<"svc.agents.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 4);
+  messageDesc(file_svc_agents_v1_agents, 5);
 
 /**
  * Selects an agent.
@@ -326,7 +452,7 @@ export type GetRequest = Message<"svc.agents.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 5);
+  messageDesc(file_svc_agents_v1_agents, 6);
 
 /**
  * Describes the new agent.
@@ -382,7 +508,7 @@ export type CreateRequest = Message<"svc.agents.v1.CreateRequest"> & {
  * Use `create(CreateRequestSchema)` to create a new message.
  */
 export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 6);
+  messageDesc(file_svc_agents_v1_agents, 7);
 
 /**
  * Holds the changes.
@@ -452,7 +578,7 @@ export type UpdateRequest = Message<"svc.agents.v1.UpdateRequest"> & {
  * Use `create(UpdateRequestSchema)` to create a new message.
  */
 export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 7);
+  messageDesc(file_svc_agents_v1_agents, 8);
 
 /**
  * Switches an agent on or off.
@@ -487,7 +613,7 @@ export type SetEnabledRequest = Message<"svc.agents.v1.SetEnabledRequest"> & {
  * Use `create(SetEnabledRequestSchema)` to create a new message.
  */
 export const SetEnabledRequestSchema: GenMessage<SetEnabledRequest> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 8);
+  messageDesc(file_svc_agents_v1_agents, 9);
 
 /**
  * Selects an agent.
@@ -515,7 +641,7 @@ export type DeleteRequest = Message<"svc.agents.v1.DeleteRequest"> & {
  * Use `create(DeleteRequestSchema)` to create a new message.
  */
 export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 9);
+  messageDesc(file_svc_agents_v1_agents, 10);
 
 /**
  * Describes the new key.
@@ -550,7 +676,7 @@ export type IssueKeyRequest = Message<"svc.agents.v1.IssueKeyRequest"> & {
  * Use `create(IssueKeyRequestSchema)` to create a new message.
  */
 export const IssueKeyRequestSchema: GenMessage<IssueKeyRequest> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 10);
+  messageDesc(file_svc_agents_v1_agents, 11);
 
 /**
  * The new key with its secret.
@@ -585,7 +711,7 @@ export type IssueKeyResponse = Message<"svc.agents.v1.IssueKeyResponse"> & {
  * Use `create(IssueKeyResponseSchema)` to create a new message.
  */
 export const IssueKeyResponseSchema: GenMessage<IssueKeyResponse> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 11);
+  messageDesc(file_svc_agents_v1_agents, 12);
 
 /**
  * Selects an agent.
@@ -613,7 +739,7 @@ export type ListKeysRequest = Message<"svc.agents.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 12);
+  messageDesc(file_svc_agents_v1_agents, 13);
 
 /**
  * Keys of one agent.
@@ -634,7 +760,7 @@ export type ListKeysResponse = Message<"svc.agents.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 13);
+  messageDesc(file_svc_agents_v1_agents, 14);
 
 /**
  * Selects a key.
@@ -669,7 +795,7 @@ export type RevokeKeyRequest = Message<"svc.agents.v1.RevokeKeyRequest"> & {
  * Use `create(RevokeKeyRequestSchema)` to create a new message.
  */
 export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 14);
+  messageDesc(file_svc_agents_v1_agents, 15);
 
 /**
  * Selects an agent and a page.
@@ -711,7 +837,7 @@ export type RunsRequest = Message<"svc.agents.v1.RunsRequest"> & {
  * Use `create(RunsRequestSchema)` to create a new message.
  */
 export const RunsRequestSchema: GenMessage<RunsRequest> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 15);
+  messageDesc(file_svc_agents_v1_agents, 16);
 
 /**
  * One page.
@@ -739,7 +865,232 @@ export type RunsResponse = Message<"svc.agents.v1.RunsResponse"> & {
  * Use `create(RunsResponseSchema)` to create a new message.
  */
 export const RunsResponseSchema: GenMessage<RunsResponse> = /*@__PURE__*/
-  messageDesc(file_svc_agents_v1_agents, 16);
+  messageDesc(file_svc_agents_v1_agents, 17);
+
+/**
+ * Describes what is approved.
+ *
+ * @generated from message svc.agents.v1.IssueApprovalTokenRequest
+ */
+export type IssueApprovalTokenRequest = Message<"svc.agents.v1.IssueApprovalTokenRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Agent id.
+   *
+   * @generated from field: string agent_id = 2;
+   */
+  agentId: string;
+
+  /**
+   * Action, such as `build.create`.
+   *
+   * @generated from field: string action = 3;
+   */
+  action: string;
+
+  /**
+   * Id of what it is done to.
+   *
+   * @generated from field: string resource_id = 4;
+   */
+  resourceId: string;
+
+  /**
+   * Request that is granted, of this agent, action and resource: the token is good for that very call.
+   * Without it, for any one call of the action on the resource.
+   *
+   * @generated from field: optional string approval_id = 5;
+   */
+  approvalId?: string | undefined;
+
+  /**
+   * Lifetime in milliseconds, 60,000 to 3,600,000. Default: 900,000, which is 15 minutes.
+   *
+   * @generated from field: optional uint32 expires_in_ms = 6;
+   */
+  expiresInMs?: number | undefined;
+};
+
+/**
+ * Describes the message svc.agents.v1.IssueApprovalTokenRequest.
+ * Use `create(IssueApprovalTokenRequestSchema)` to create a new message.
+ */
+export const IssueApprovalTokenRequestSchema: GenMessage<IssueApprovalTokenRequest> = /*@__PURE__*/
+  messageDesc(file_svc_agents_v1_agents, 18);
+
+/**
+ * The approval with its token.
+ *
+ * @generated from message svc.agents.v1.IssueApprovalTokenResponse
+ */
+export type IssueApprovalTokenResponse = Message<"svc.agents.v1.IssueApprovalTokenResponse"> & {
+  /**
+   * The approval.
+   *
+   * @generated from field: svc.agents.v1.AgentApproval approval = 1;
+   */
+  approval?: AgentApproval | undefined;
+
+  /**
+   * The token, `apt_…`, shown once.
+   *
+   * @generated from field: string token = 2;
+   */
+  token: string;
+
+  /**
+   * Time at which it stops working by itself.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 3;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.agents.v1.IssueApprovalTokenResponse.
+ * Use `create(IssueApprovalTokenResponseSchema)` to create a new message.
+ */
+export const IssueApprovalTokenResponseSchema: GenMessage<IssueApprovalTokenResponse> = /*@__PURE__*/
+  messageDesc(file_svc_agents_v1_agents, 19);
+
+/**
+ * Selects approvals and a page.
+ *
+ * @generated from message svc.agents.v1.ListApprovalsRequest
+ */
+export type ListApprovalsRequest = Message<"svc.agents.v1.ListApprovalsRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Shows those of one agent. Default: of all.
+   *
+   * @generated from field: optional string agent_id = 2;
+   */
+  agentId?: string | undefined;
+
+  /**
+   * Shows those in one state. Default: in any.
+   *
+   * @generated from field: optional svc.agents.v1.AgentApprovalState state = 3;
+   */
+  state?: AgentApprovalState | undefined;
+
+  /**
+   * Approvals per page, 1 to 200. Default: 50.
+   *
+   * @generated from field: optional uint32 limit = 4;
+   */
+  limit?: number | undefined;
+
+  /**
+   * `nextCursor` of the page before.
+   *
+   * @generated from field: optional string cursor = 5;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.agents.v1.ListApprovalsRequest.
+ * Use `create(ListApprovalsRequestSchema)` to create a new message.
+ */
+export const ListApprovalsRequestSchema: GenMessage<ListApprovalsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_agents_v1_agents, 20);
+
+/**
+ * One page.
+ *
+ * @generated from message svc.agents.v1.ListApprovalsResponse
+ */
+export type ListApprovalsResponse = Message<"svc.agents.v1.ListApprovalsResponse"> & {
+  /**
+   * Newest first.
+   *
+   * @generated from field: repeated svc.agents.v1.AgentApproval approvals = 1;
+   */
+  approvals: AgentApproval[];
+
+  /**
+   * Cursor of the next page; absent on the last one.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.agents.v1.ListApprovalsResponse.
+ * Use `create(ListApprovalsResponseSchema)` to create a new message.
+ */
+export const ListApprovalsResponseSchema: GenMessage<ListApprovalsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_agents_v1_agents, 21);
+
+/**
+ * Selects an approval.
+ *
+ * @generated from message svc.agents.v1.GetApprovalRequest
+ */
+export type GetApprovalRequest = Message<"svc.agents.v1.GetApprovalRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Approval id.
+   *
+   * @generated from field: string approval_id = 2;
+   */
+  approvalId: string;
+};
+
+/**
+ * Describes the message svc.agents.v1.GetApprovalRequest.
+ * Use `create(GetApprovalRequestSchema)` to create a new message.
+ */
+export const GetApprovalRequestSchema: GenMessage<GetApprovalRequest> = /*@__PURE__*/
+  messageDesc(file_svc_agents_v1_agents, 22);
+
+/**
+ * Selects an approval.
+ *
+ * @generated from message svc.agents.v1.DenyApprovalRequest
+ */
+export type DenyApprovalRequest = Message<"svc.agents.v1.DenyApprovalRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Approval id.
+   *
+   * @generated from field: string approval_id = 2;
+   */
+  approvalId: string;
+};
+
+/**
+ * Describes the message svc.agents.v1.DenyApprovalRequest.
+ * Use `create(DenyApprovalRequestSchema)` to create a new message.
+ */
+export const DenyApprovalRequestSchema: GenMessage<DenyApprovalRequest> = /*@__PURE__*/
+  messageDesc(file_svc_agents_v1_agents, 23);
 
 /**
  * Kind of an agent: the most that its permissions may be. Each kind may hold `team:read`, `project:read`,
@@ -901,10 +1252,73 @@ export const AgentRunStateSchema: GenEnum<AgentRunState> = /*@__PURE__*/
   enumDesc(file_svc_agents_v1_agents, 2);
 
 /**
+ * State of an approval.
+ *
+ * @generated from enum svc.agents.v1.AgentApprovalState
+ */
+export enum AgentApprovalState {
+  /**
+   * No value is stated.
+   *
+   * @generated from enum value: AGENT_APPROVAL_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The agent asked for it, and nobody has decided.
+   *
+   * @generated from enum value: AGENT_APPROVAL_STATE_REQUESTED = 1;
+   */
+  REQUESTED = 1,
+
+  /**
+   * A person granted it, and its token was not used yet.
+   *
+   * @generated from enum value: AGENT_APPROVAL_STATE_GRANTED = 2;
+   */
+  GRANTED = 2,
+
+  /**
+   * The agent did it.
+   *
+   * @generated from enum value: AGENT_APPROVAL_STATE_USED = 3;
+   */
+  USED = 3,
+
+  /**
+   * A person denied it.
+   *
+   * @generated from enum value: AGENT_APPROVAL_STATE_DENIED = 4;
+   */
+  DENIED = 4,
+
+  /**
+   * It ended with its agent, or when who granted it left.
+   *
+   * @generated from enum value: AGENT_APPROVAL_STATE_REVOKED = 5;
+   */
+  REVOKED = 5,
+
+  /**
+   * Its time ran out before anything came of it.
+   *
+   * @generated from enum value: AGENT_APPROVAL_STATE_EXPIRED = 6;
+   */
+  EXPIRED = 6,
+}
+
+/**
+ * Describes the enum svc.agents.v1.AgentApprovalState.
+ */
+export const AgentApprovalStateSchema: GenEnum<AgentApprovalState> = /*@__PURE__*/
+  enumDesc(file_svc_agents_v1_agents, 3);
+
+/**
  * Programs that act for a team by themselves, each under a name of its own. An agent may do what its
  * permissions say, which its kind bounds; it calls with keys that live for an hour, and a person answers for
  * it as its sponsor. It acts in its team alone, as a developer at most: it manages nobody and nothing of the
- * account of its sponsor. Switching it off ends its keys and its work at once.
+ * account of its sponsor. What could not be taken back it does with the approval of a person alone, which is
+ * good once. Switching it off ends its keys, its approvals and its work at once.
  *
  * @generated from service svc.agents.v1.AgentsService
  */
@@ -955,8 +1369,9 @@ export const AgentsService: GenService<{
     output: typeof AgentSchema;
   },
   /**
-   * Switches an agent on or off. Off: its keys are revoked, its queued work is cancelled and its running work
-   * is told to stop. On again: no key comes back. Said twice it changes nothing. Errors: `not_found` (404).
+   * Switches an agent on or off. Off: its keys and approvals are revoked, its queued work is cancelled and
+   * its running work is told to stop. On again: none of them comes back. Said twice it changes nothing.
+   * Errors: `not_found` (404).
    *
    * @generated from rpc svc.agents.v1.AgentsService.SetEnabled
    */
@@ -1009,6 +1424,52 @@ export const AgentsService: GenService<{
     methodKind: "unary";
     input: typeof RevokeKeyRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * Approves an act of an agent: answers a token once, which the agent sends in the header `Svc-Approval` of
+   * the call. The token is good for one call of this action on this resource; with the id of a request, for
+   * exactly the call that left it. It takes the session of a person who may do the act, when the token is
+   * issued and when it is used. Errors: `validation_failed` (400, no such action), `session_required` (403),
+   * `role_insufficient` (403), `not_found` (404), `agent_disabled` (409), `state_conflict` (409, the request
+   * is not open any more).
+   *
+   * @generated from rpc svc.agents.v1.AgentsService.IssueApprovalToken
+   */
+  issueApprovalToken: {
+    methodKind: "unary";
+    input: typeof IssueApprovalTokenRequestSchema;
+    output: typeof IssueApprovalTokenResponseSchema;
+  },
+  /**
+   * Lists what agents of a team asked to be approved, and what was approved, newest first.
+   *
+   * @generated from rpc svc.agents.v1.AgentsService.ListApprovals
+   */
+  listApprovals: {
+    methodKind: "unary";
+    input: typeof ListApprovalsRequestSchema;
+    output: typeof ListApprovalsResponseSchema;
+  },
+  /**
+   * Returns one request or approval. Errors: `not_found` (404).
+   *
+   * @generated from rpc svc.agents.v1.AgentsService.GetApproval
+   */
+  getApproval: {
+    methodKind: "unary";
+    input: typeof GetApprovalRequestSchema;
+    output: typeof AgentApprovalSchema;
+  },
+  /**
+   * Denies what is requested, or granted and not used yet: its token is good for nothing. Denying it again
+   * changes nothing. Errors: `not_found` (404), `state_conflict` (409, it was used or revoked).
+   *
+   * @generated from rpc svc.agents.v1.AgentsService.DenyApproval
+   */
+  denyApproval: {
+    methodKind: "unary";
+    input: typeof DenyApprovalRequestSchema;
+    output: typeof AgentApprovalSchema;
   },
   /**
    * Lists sandbox runs and builds that an agent submitted, newest first. Errors: `not_found` (404).

@@ -1016,15 +1016,15 @@ export const InboxResponseSchema: GenMessage<InboxResponse> = /*@__PURE__*/
  */
 export type InboxItem = Message<"svc.teams.v1.InboxItem"> & {
   /**
-   * Reason: `deploy_approval`, `promotion_approval`, `membership_confirmation`, `build_failed` or
-   * `notification`.
+   * Reason: `agent_approval`, `deploy_approval`, `promotion_approval`, `membership_confirmation`,
+   * `build_failed` or `notification`.
    *
    * @generated from field: string kind = 1;
    */
   kind: string;
 
   /**
-   * Id of what waits: a build, a promotion, an invitation, a notification.
+   * Id of what waits: an approval, a build, a promotion, an invitation, a notification.
    *
    * @generated from field: string id = 2;
    */
