@@ -32,6 +32,16 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Recomputes every ledger of the installation; ends with 1 when one is not intact',
     load: async () => (await import('./audit/verify.ts')).verifyAll,
   },
+  'agents approvals approve': {
+    summary: 'Shows what an agent asks for, asks, and approves exactly that',
+    from: 'agents approvals get',
+    load: async () => (await import('./agents/approve.ts')).approve,
+  },
+  'agents key': {
+    summary: 'Issues a key of an agent, and runs a program with it',
+    from: 'agents issue-key',
+    load: async () => (await import('./agents/key.ts')).key,
+  },
   api: {
     summary: 'Calls any path of the API with the stored credential',
     load: async () => (await import('./api/call.ts')).command,

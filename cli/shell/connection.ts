@@ -69,7 +69,7 @@ export function clientFor(
     baseUrl: connection.baseUrl,
     apiKey: connection.credential,
     // The second one is for the server's records of changes; a user agent is for people.
-    defaultHeaders: { 'user-agent': `svc-cli/${CLI_VERSION}`, 'x-svc-client': 'cli' },
+    defaultHeaders: { 'user-agent': `svc-cli/${CLI_VERSION}`, 'x-svc-client': 'cli', ...approvalOf(io) },
     timeoutMs: Math.min(options.timeoutMs ?? REQUEST_TIMEOUT_MS, REQUEST_TIMEOUT_MS),
     maxRetries: options.maxRetries,
     fetch: options.fetch ?? fetchOf(io, connection.baseUrl),
@@ -81,6 +81,15 @@ export function clientFor(
       },
     },
   });
+}
+
+/** An agent shows the approval of a person with the call that it is for. */
+function approvalOf({ env }: Io): Readonly<Record<string, string>> {
+  const token = nonEmpty(env['SVC_APPROVAL']);
+  if (token === undefined) return {};
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new UsageError('the token in SVC_APPROVAL holds spaces or control characters');
+  return { 'svc-approval': token };
 }
 
 /** Returns the address without a trailing slash, as the SDK takes it. */

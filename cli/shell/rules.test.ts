@@ -31,6 +31,8 @@ const NO_KIND: Readonly<Record<string, string>> = {
   'admin-accounts verify-email: userId': 'an account of the platform, of whatever team',
   'admin-billing revoke-grant: grantId': 'grants are listed nowhere',
   'admin-events replay: eventId': 'an event has no name',
+  'agents issue-approval-token: resourceId': 'whatever the action is done to',
+  'agents update: sponsorUserId': 'an account that is called otherwise than where members are listed',
   'artifacts attest-evaluation: suiteId': 'an id of the caller',
   'budgets set: id': 'an id that the caller makes',
   'ci report: externalRunId': 'an id of the CI system',
@@ -40,7 +42,8 @@ const NO_KIND: Readonly<Record<string, string>> = {
   'maintenance settings update: repositoryId': 'repositories are listed nowhere',
   'maintenance tasks list: repositoryId': 'repositories are listed nowhere',
   'maintenance trigger-run: repositoryId': 'repositories are listed nowhere',
-  'maintenance trigger-run: agentIdentityId': 'identities of agents are listed nowhere',
+  'maintenance trigger-run: agentIdentityId':
+    'an agent that is called otherwise than where agents are listed',
 };
 /** Acts beside get, create and delete. */
 const OTHER_VERBS: Readonly<Record<string, string>> = {

@@ -41,7 +41,7 @@ function scopeOf({ auth, scope }: SurfaceRpc): string | undefined {
   return scope ?? (auth === 'staff' ? 'staff' : undefined);
 }
 
-const OPERATION = ['operation', 'SDK', 'command', 'least role', 'in a session alone'];
+const OPERATION = ['operation', 'SDK', 'command', 'least role', 'in a session alone', 'agents'];
 
 function row(rpc: SurfaceRpc): string[] {
   return [
@@ -50,7 +50,13 @@ function row(rpc: SurfaceRpc): string[] {
     code(rpc.cli ? `svc ${rpc.cli.command}` : ''),
     rpc.role ?? '',
     inPerson(rpc),
+    ofAgents(rpc),
   ];
+}
+
+/** Says that no agent may call it, or the action that is approved each time. */
+function ofAgents({ agents, approval }: SurfaceRpc): string {
+  return agents ?? (approval === undefined ? '' : `approval of ${code(approval)}`);
 }
 
 /** Says whether an operation takes a session alone, or names those of its fields that do. */

@@ -9,6 +9,7 @@ import { AdminCiDeliveriesService } from './svc/ci/v1/ci_pb.ts';
 import { AdminEventsService } from './svc/adminevents/v1/adminevents_pb.ts';
 import { AdminSigningKeysService } from './svc/signingkeys/v1/signingkeys_pb.ts';
 import { AdminTeamsService } from './svc/teams/v1/teams_pb.ts';
+import { AgentsService } from './svc/agents/v1/agents_pb.ts';
 import { ApiKeysService } from './svc/apikeys/v1/apikeys_pb.ts';
 import { ArtifactsService } from './svc/artifacts/v1/artifacts_pb.ts';
 import { AuditService } from './svc/audit/v1/audit_pb.ts';
@@ -64,6 +65,7 @@ export const rpcs: readonly RpcInfo[] = rpcsOf([
   AdminAccountsService,
   AdminBillingService,
   AdminEventsService,
+  AgentsService,
   ApiKeysService,
   ArtifactsService,
   AdminAuditService,

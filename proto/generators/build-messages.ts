@@ -130,7 +130,7 @@ export function buildEnum(desc: DescEnum, options: OptionReader, problems: Probl
   const values = desc.values
     .filter((value) => !(value.number === 0 && value.name.endsWith('_UNSPECIFIED')))
     .map((value) => {
-      const { name, leastRole } = options.value(value);
+      const { name, leastRole, agents } = options.value(value);
       return {
         name: value.name,
         json: enumValueJson(value.name, desc.name, name),
@@ -139,6 +139,7 @@ export function buildEnum(desc: DescEnum, options: OptionReader, problems: Probl
         ...(leastRole !== undefined && {
           leastRole: String(leastRole).replace('ROLE_', '').toLowerCase() as Role,
         }),
+        ...(agents === true && { agents }),
       };
     });
   for (const [index, value] of values.entries()) {

@@ -54,6 +54,7 @@ const WORDS = {
   idempotency: ['keyed', 'statement', 'natural', 'none'] satisfies readonly Idempotency[],
   stability: ['stable', 'preview', 'experimental'] satisfies readonly Stability[],
   off: ['refused', 'inert'],
+  agents: ['allowed', 'never'],
 } as const;
 const RATE_LIMITS = ['default', 'login', 'submit', 'machine'] as const satisfies readonly RateLimit[];
 
@@ -178,6 +179,8 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
     sessionOnly: auth === 'session' || (op.sessionOnly ?? false),
     sessionFields: request.fields.filter(({ sessionOnly }) => sessionOnly),
     ...(role && { role }),
+    noAgents: wordOf(report, 'agents', op.agents) === 'never',
+    ...approvalOf(report, op, request),
     ...leastRoleOf(scope?.leastRole, role),
     ...(feature !== undefined && { feature }),
     inertWhenOff: feature !== undefined && wordOf(report, 'off', op.whenOff) === 'inert',
@@ -208,6 +211,15 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
       ? buildCliCommand(report, base, { op, group: service.cliGroup })
       : undefined;
   return cli ? { ...base, cli } : base;
+}
+
+function approvalOf(
+  report: Report,
+  { approval }: OperationOption,
+  request: MessageModel,
+): Pick<RpcModel, 'approval'> {
+  const resource = fieldNamed(report, { 'approval.resource': approval?.resource }, request);
+  return resource === undefined ? {} : { approval: { action: approval?.action ?? '', resource } };
 }
 
 /** image.ts has said it of every GET. */

@@ -53,6 +53,7 @@ export function checkModel(model: Model, features: readonly string[], problems: 
       const report = reportOf(problems, rpc.id);
       checkRpc(rpc, report);
       checkFeature(rpc, features, report);
+      checkAgents(rpc, model, report);
     }
   }
   checkUnique(model, problems);
@@ -87,6 +88,35 @@ function checkRpc(rpc: RpcModel, report: Report): void {
   checkErrorWords(rpc, report);
   if (rpc.timeoutMs > TIMEOUT_MS_MAX)
     report(`timeout_ms is ${rpc.timeoutMs}; at most ${TIMEOUT_MS_MAX} (7 days)`);
+}
+
+/** An agent may call it, as far as scope, role and credential go. */
+function isForAgents(rpc: RpcModel, { scopes }: Model): boolean {
+  const { noAgents, auth, sessionOnly, leastRole, noScope } = rpc;
+  if (noAgents || sessionOnly || auth !== 'required' || leastRole === 'admin' || leastRole === 'owner')
+    return false;
+  return noScope || scopes.some(({ json, agents }) => json === rpc.scope && agents === true);
+}
+
+/** What an agent could not take back is approved by a person, or no agent does it. */
+function checkAgents(rpc: RpcModel, model: Model, report: Report): void {
+  const { approval, destructive, idempotency, routes } = rpc;
+  const isFor = isForAgents(rpc, model);
+  if (approval === undefined) {
+    if (destructive && isFor)
+      report('is destructive, and an agent may call it; give it an approval, or agents: AGENTS_NEVER');
+    return;
+  }
+  const { action, resource } = approval;
+  if (!isFor) report(`has the approval "${action}", but no agent may call it; remove one of them`);
+  if (idempotency !== 'keyed')
+    report(
+      `has the approval "${action}" and idempotency ${idempotency ?? 'none'}; an approval is used with keyed alone`,
+    );
+  if (!/^[a-z]+(_[a-z]+)*\.[a-z]+(_[a-z]+)*$/.test(action))
+    report(`has the approval "${action}", which is no action such as "build.create"`);
+  if (!routes.every(({ pathFields }) => pathFields.includes(resource)))
+    report(`has an approval of "${resource.name}", which is no variable of its path`);
 }
 
 function checkFeature({ feature }: RpcModel, features: readonly string[], report: Report): void {
@@ -314,6 +344,7 @@ function checkUnique(model: Model, problems: Problems): void {
         claim('sdk method', `${service.sdk.property}.${rpc.sdk.name}`, rpc.id);
         if (rpc.page) claim('sdk method', `${service.sdk.property}.${rpc.sdk.name}Page`, rpc.id);
       }
+      if (rpc.approval) claim('action of an approval', rpc.approval.action, rpc.id);
       if (rpc.cli) claim('command', [rpc.cli.group, ...rpc.cli.words].join(' '), rpc.id);
     }
   }

@@ -62,6 +62,10 @@ export interface RpcModel {
   /** Request fields that no API key may set. */
   readonly sessionFields: readonly FieldModel[];
   readonly role?: Role;
+  /** No agent may call it. */
+  readonly noAgents: boolean;
+  /** An agent calls it with the approval of a person alone. */
+  readonly approval?: { readonly action: string; readonly resource: FieldModel };
   /** Least role in the team concerned that may call it. Absent: it concerns no team, or its scope no role. */
   readonly leastRole?: Role;
   readonly feature?: string;
@@ -303,4 +307,6 @@ export interface EnumValueModel {
   readonly comment: string;
   /** Least role that grants a scope on its team. */
   readonly leastRole?: Role;
+  /** An agent may hold the scope. */
+  readonly agents?: true;
 }

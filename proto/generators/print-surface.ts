@@ -72,6 +72,8 @@ function surfaceRpc(rpc: RpcModel): SurfaceRpc {
     ...(rpc.sessionFields.length > 0 && { sessionFields: rpc.sessionFields.map(({ json }) => json) }),
     ...(rpc.scope !== undefined && { scope: rpc.scope }),
     ...(rpc.role && { role: rpc.role }),
+    ...(rpc.noAgents && { agents: 'never' as const }),
+    ...(rpc.approval && { approval: rpc.approval.action }),
     ...(rpc.feature !== undefined && { feature: rpc.feature }),
     ...(rpc.inertWhenOff && { inertWhenOff: true }),
     ...(rpc.idempotency && { idempotency: rpc.idempotency }),

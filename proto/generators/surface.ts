@@ -43,6 +43,10 @@ export interface SurfaceRpc {
   readonly sessionFields?: readonly string[];
   readonly scope?: string;
   readonly role?: string;
+  /** No agent may call it. */
+  readonly agents?: 'never';
+  /** Action that a person approves before an agent does it. */
+  readonly approval?: string;
   readonly feature?: string;
   readonly inertWhenOff?: true;
   readonly idempotency?: string;

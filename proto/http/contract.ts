@@ -90,6 +90,12 @@ function rpcOf(desc: DescMethod, audience: RpcInfo['audience']): RpcInfo {
     get role() {
       return conduct().role;
     },
+    get agents() {
+      return conduct().agents;
+    },
+    get approval() {
+      return conduct().approval;
+    },
     get feature() {
       return conduct().feature;
     },
@@ -153,7 +159,7 @@ function conductOf(desc: DescMethod): Conduct {
   const scope = told.scope === undefined ? undefined : enumNames(ScopeSchema).byNumber.get(scopeNumber);
   const feature = told.feature === '-' ? undefined : (told.feature as FeatureKey | undefined);
   const sessionFields = input.fields.filter((one) => options.field(one).sessionOnly === true);
-  const { page, stream, emptyWithout } = told;
+  const { page, stream, emptyWithout, approval } = told;
   return {
     auth,
     ...(told.idTokens && { idTokens: true }),
@@ -161,6 +167,10 @@ function conductOf(desc: DescMethod): Conduct {
     ...(sessionFields.length > 0 && { sessionFields: sessionFields.map(({ localName }) => localName) }),
     ...(scope !== undefined && { scope }),
     ...(role && { role }),
+    ...(told.agents === 'AGENTS_NEVER' && { agents: 'never' as const }),
+    ...(approval && {
+      approval: { action: approval.action ?? '', resource: localName(input, approval.resource ?? '') },
+    }),
     ...(feature !== undefined && { feature }),
     ...(feature !== undefined && told.whenOff === 'OFF_INERT' && { inertWhenOff: true }),
     ...(emptyWithout && { emptyWithout: localName(output, emptyWithout) }),

@@ -49,6 +49,7 @@ export function usualOf(
     feature: resource.feature,
     stability: resource.stability,
     whenOff: resource.whenOff,
+    agents: resource.agents,
     successStatus: successOf(desc, rule),
     destructive: rule.delete?.endsWith('}') || undefined,
     ...(reads && !said.page?.byNumber && listOf(desc)),

@@ -5,7 +5,13 @@
 import type { ErrorCode } from './errors.ts';
 
 export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
+  agent_disabled: 'The agent is switched off; an admin switches it on.',
+  agent_forbidden: 'No agent may do this, whatever it holds; a person can.',
+  agent_unknown: 'No agent of the team has this id, is switched on and holds what the work needs.',
   already_member: 'The person is a member of the team already.',
+  approval_invalid: 'The token in `Svc-Approval` approves no such call, or not any more.',
+  approval_required:
+    'An agent does this with the approval of a person alone; `details.approvalId` names the request that the call has left.',
   attestation_invalid:
     'The upload is no Sigstore bundle or DSSE envelope with one signature and a statement of in-toto.',
   attestation_subject_mismatch:
@@ -79,6 +85,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   passport_not_ready:
     'The passport of the artifact is not made yet; it is two seconds after the last event about the artifact.',
   password_weak: 'The password is too easy to guess.',
+  permission_beyond_kind: 'The kind of an agent does not allow these permissions.',
   plan_current: 'The account has this plan already.',
   plan_unknown: 'No plan has this id, or it cannot be bought.',
   policy_denied:
@@ -106,6 +113,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   signature_missing: 'The request of a runner is not signed.',
   spend_refused:
     'New work is refused because of what it costs: `details.cause` is `included_time`, `budget` or `payment`, with the figures, when it ends and who can change it.',
+  sponsor_missing: 'The person who answers for the agent is no member of the team; name another sponsor.',
   stale_epoch: 'The work was given to another runner, or has ended, since this one held it.',
   state_conflict: 'It is in a state from which this is not possible; the message names the state.',
   team_protected: 'The team holds the runners of the service itself and cannot be deleted.',

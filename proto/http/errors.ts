@@ -21,7 +21,12 @@ const entry = (status: number, connect: Code, retryable = false): ErrorEntry => 
 
 /** Sorted by code. A code is a stable part of the API: append, never rename. */
 export const ERRORS = {
+  agent_disabled: entry(409, Code.FailedPrecondition),
+  agent_forbidden: entry(403, Code.PermissionDenied),
+  agent_unknown: entry(400, Code.InvalidArgument),
   already_member: entry(409, Code.AlreadyExists),
+  approval_invalid: entry(403, Code.PermissionDenied),
+  approval_required: entry(403, Code.PermissionDenied),
   attestation_invalid: entry(400, Code.InvalidArgument),
   attestation_subject_mismatch: entry(400, Code.InvalidArgument),
   billing_not_started: entry(409, Code.FailedPrecondition),
@@ -78,6 +83,7 @@ export const ERRORS = {
   not_found: entry(404, Code.NotFound),
   passport_not_ready: entry(404, Code.NotFound, true),
   password_weak: entry(400, Code.InvalidArgument),
+  permission_beyond_kind: entry(400, Code.InvalidArgument),
   plan_current: entry(409, Code.FailedPrecondition),
   plan_unknown: entry(400, Code.InvalidArgument),
   policy_denied: entry(403, Code.PermissionDenied),
@@ -99,6 +105,7 @@ export const ERRORS = {
   signature_missing: entry(401, Code.Unauthenticated),
   // Not ResourceExhausted, which is 429 over Connect and would be tried again.
   spend_refused: entry(402, Code.FailedPrecondition),
+  sponsor_missing: entry(409, Code.FailedPrecondition),
   stale_epoch: entry(409, Code.Aborted),
   state_conflict: entry(409, Code.FailedPrecondition),
   team_protected: entry(409, Code.FailedPrecondition),

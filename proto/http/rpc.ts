@@ -44,6 +44,14 @@ export interface RestRoute {
   readonly responseBody?: string;
 }
 
+/** A person approves it before an agent does it. */
+export interface Approval {
+  /** `build.create` */
+  readonly action: string;
+  /** Local name of the request field with the id of what it is done to. */
+  readonly resource: string;
+}
+
 export interface RpcInfo {
   /** `svc.runners.v1.RunnersService/List`, also the Connect and gRPC path without its leading slash. */
   readonly id: string;
@@ -59,6 +67,10 @@ export interface RpcInfo {
   /** Scope in its JSON spelling, `runner:read`. */
   readonly scope?: string;
   readonly role?: Role;
+  /** No agent may call it, whatever it holds. */
+  readonly agents?: 'never';
+  /** An agent calls it with the approval of a person alone. */
+  readonly approval?: Approval;
   readonly feature?: FeatureKey;
   /** Answered while the feature is off: what it would do is not done then. */
   readonly inertWhenOff?: true;

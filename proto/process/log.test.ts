@@ -18,6 +18,8 @@ describe('createLog()', () => {
 
   it.each([
     'cpk_live_0123456789ab_0123456789abcdef0123456789abcdef_abc123',
+    'cpk_agent_0123456789ab_0123456789abcdef0123456789abcdef_abc123',
+    'apt_abcdefghijklmnopqrstuvwxyz0123456789_-ABCDE',
     'Bearer abcdefghijklmnop',
     'sest_abcdefghijklmnopqrstuvwxyz012345',
     'enr_abcdefghijklmnopqrstuvwxyz0123456789_-ABCD',

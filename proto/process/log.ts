@@ -18,7 +18,7 @@ const SECRET_FIELDS =
  */
 const SECRET_SHAPES: ReadonlyArray<readonly [RegExp, string]> = [
   [/cpk_[a-z]{1,8}_[0-9A-Za-z_]{8,80}/g, 'cpk_[redacted]'],
-  [/(sest|invt|enr)_[0-9A-Za-z_-]{20,80}/g, '$1_[redacted]'],
+  [/(sest|invt|enr|apt)_[0-9A-Za-z_-]{20,80}/g, '$1_[redacted]'],
   [/whsec_[0-9A-Za-z+/=]{8,200}/g, 'whsec_[redacted]'],
   [/\b([rs]k_(?:live|test))_[0-9A-Za-z_]{4,200}/g, '$1_[redacted]'],
   [/\b(Bearer|Basic) [^\s"',]{4,400}/gi, '$1 [redacted]'],

@@ -127,8 +127,9 @@ export interface AuditActor {
  * - `runner`: A runner.
  * - `system`: The service itself.
  * - `ci_job`: A job of a CI system that showed its id_token.
+ * - `agent`: An agent of the team; details name its key.
  */
-export type AuditActorKind = 'user' | 'api_key' | 'runner' | 'system' | 'ci_job';
+export type AuditActorKind = 'user' | 'api_key' | 'runner' | 'system' | 'ci_job' | 'agent';
 
 /**
  * A signed statement that a chain ended so at that time. Kept outside of the database, it shows a later cut

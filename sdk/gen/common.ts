@@ -132,6 +132,9 @@ export type Role = 'viewer' | 'developer' | 'admin' | 'owner';
  * besides.
  * - `release:approve`: Approve and reject promotions and deploys of builds. Never given to a key unless it is
  * asked for by name; no other scope includes it.
+ * - `agent:read`: Read agents, their runs and what they asked to be approved.
+ * - `agent:manage`: Create, change, stop and delete agents, and issue their keys. Approving what they ask for
+ * takes the session of a person besides.
  */
 export type Scope =
   | 'team:read'
@@ -159,7 +162,9 @@ export type Scope =
   | 'cost:read'
   | 'billing:read'
   | 'billing:manage'
-  | 'release:approve';
+  | 'release:approve'
+  | 'agent:read'
+  | 'agent:manage';
 
 /** Diagnostics that a runner gives of its machine when it is asked. */
 export interface SelfDiagnostics {

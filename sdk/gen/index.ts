@@ -8,6 +8,7 @@ import { AdminCiDeliveries } from './admin-ci-deliveries.ts';
 import { AdminEvents } from './admin-events.ts';
 import { AdminSigningKeys } from './admin-signing-keys.ts';
 import { AdminTeams } from './admin-teams.ts';
+import { Agents } from './agents.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Artifacts } from './artifacts.ts';
 import { Audit } from './audit.ts';
@@ -63,6 +64,7 @@ export { AdminCiDeliveries } from './admin-ci-deliveries.ts';
 export { AdminEvents } from './admin-events.ts';
 export { AdminSigningKeys } from './admin-signing-keys.ts';
 export { AdminTeams } from './admin-teams.ts';
+export { Agents } from './agents.ts';
 export { ApiKeys } from './api-keys.ts';
 export { Artifacts } from './artifacts.ts';
 export { Audit } from './audit.ts';
@@ -117,6 +119,7 @@ export type { AdminCiDeliveriesListPageParams, AdminCiDeliveriesListParams } fro
 export type { AdminEventsListParams, AdminEventsReplayParams, AdminEventsReplayResponse, EventState, WaitingEvent } from './admin-events.ts';
 export type { AdminSigningKeysRevokeParams, AdminSigningKeysRotateParams, KeyPurpose, SigningKey, SigningKeyState } from './admin-signing-keys.ts';
 export type { AdminTeamsListPageParams, AdminTeamsListParams, AdminTeamsServiceListResponse } from './admin-teams.ts';
+export type { Agent, AgentApproval, AgentApprovalState, AgentKey, AgentKind, AgentRun, AgentRunKind, AgentRunState, AgentsCreateParams, AgentsIssueApprovalTokenParams, AgentsIssueApprovalTokenResponse, AgentsIssueKeyParams, AgentsIssueKeyResponse, AgentsListApprovalsPageParams, AgentsListApprovalsParams, AgentsListApprovalsResponse, AgentsRunsPageParams, AgentsRunsParams, AgentsRunsResponse, AgentsUpdateParams } from './agents.ts';
 export type { ApiKey, ApiKeysCreateParams, ApiKeysCreateResponse } from './api-keys.ts';
 export type { Artifact, ArtifactKind, ArtifactOrigin, ArtifactPackage, ArtifactPassport, ArtifactSbom, ArtifactSource, ArtifactsAttestEvaluationParams, ArtifactsAttestationsPageParams, ArtifactsAttestationsParams, ArtifactsAttestationsResponse, ArtifactsDeclareParams, ArtifactsImpactParams, ArtifactsImpactResponse, ArtifactsLineageResponse, ArtifactsListPageParams, ArtifactsListParams, ArtifactsListResponse, ArtifactsPackagesPageParams, ArtifactsPackagesParams, ArtifactsPackagesResponse, ArtifactsReportForRunParams, ArtifactsSbomParams, ArtifactsUploadParams, ArtifactsUploadSbomParams, Attestation, ImpactAnswer, ImpactCounts, ImpactUnknown, ImpactedEnvironment, ImpactedRelease, LedgerPlace, LineageEdge, LineageKind, LineageNode, SbomDifference, SbomList, SbomSource, Verification, VerificationStatus } from './artifacts.ts';
 export type { AuditActor, AuditActorKind, AuditCheckpoint, AuditEntry, AuditExportParams, AuditFinding, AuditListPageParams, AuditListParams, AuditListResponse, AuditVerifyParams, AuditVerifyResponse, ChainReport, ExportLine } from './audit.ts';
@@ -184,6 +187,8 @@ export interface Resources {
   readonly adminSigningKeys: AdminSigningKeys;
   /** Staff: teams of the platform. */
   readonly adminTeams: AdminTeams;
+  /** Programs that act for a team. */
+  readonly agents: Agents;
   /** API keys for programs. */
   readonly apiKeys: ApiKeys;
   /** What was built, of what, by whom. */
@@ -289,6 +294,7 @@ export function createResources(client: Client): Resources {
     adminEvents: new AdminEvents(client),
     adminSigningKeys: new AdminSigningKeys(client),
     adminTeams: new AdminTeams(client),
+    agents: new Agents(client),
     apiKeys: new ApiKeys(client),
     artifacts: new Artifacts(client),
     audit: new Audit(client),

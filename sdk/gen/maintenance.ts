@@ -66,7 +66,8 @@ export class Maintenance {
   }
 
   /**
-   * Proposes a change to a repository: stores a task in the state `proposed`. It has no error of its own.
+   * Proposes a change to a repository: stores a task in the state `proposed`. Errors: `agent_unknown` (400,
+   * no agent of the team that is switched on and holds `project:write`).
    *
    * Needs: scope `project:write`.
    *
@@ -110,7 +111,7 @@ export interface MaintenanceTriggerRunParams {
   proposal: string;
   /** Estimated cost, in cents, 0 to 100,000,000. */
   estimatedCostCents: number;
-  /** Identity of the agent that is to do it. Kept as it is given: agents are not a resource yet. */
+  /** Id of the agent that is to do it, which is switched on and holds `project:write`. */
   agentIdentityId?: string;
 }
 
@@ -154,7 +155,7 @@ export interface MaintenanceTask {
   readonly proposal: string;
   /** Estimated cost, in cents. */
   readonly estimatedCostCents: number;
-  /** Identity of the agent that was named for it; absent when none was. */
+  /** Id of the agent that was named for it; absent when none was. */
   readonly agentIdentityId?: string;
   /** Account that asked for it. */
   readonly createdBy: string;

@@ -438,11 +438,11 @@ export interface HealthCount {
 /** One thing that waits for a person. */
 export interface InboxItem {
   /**
-   * Reason: `deploy_approval`, `promotion_approval`, `membership_confirmation`, `build_failed` or
-   * `notification`.
+   * Reason: `agent_approval`, `deploy_approval`, `promotion_approval`, `membership_confirmation`,
+   * `build_failed` or `notification`.
    */
   readonly kind: string;
-  /** Id of what waits: a build, a promotion, an invitation, a notification. */
+  /** Id of what waits: an approval, a build, a promotion, an invitation, a notification. */
   readonly id: string;
   /** One line that says what it is. */
   readonly text: string;

@@ -15,7 +15,7 @@ import { ANONYMOUS, type Authenticator } from '../access/auth/index.ts';
 import type { Limits } from '../base/settings.ts';
 import { authoriseCredential } from '../kit/authorise.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Caller } from '../kit/context.ts';
+import { countedAs, type Caller } from '../kit/context.ts';
 import {
   applyRate,
   createRateLimiter,
@@ -66,7 +66,7 @@ export function createAdmission(deps: {
     if (caller === undefined && auth !== 'optional') throw missing();
     if (rateLimit === 'login') spend(call, buckets.login, networkOf(call.remoteAddress));
     else if (caller === undefined) spend(call, anonymous, networkOf(call.remoteAddress));
-    else spend(call, buckets[rateLimit], caller.credentialId);
+    else spend(call, buckets[rateLimit], countedAs(caller));
     // A job of a CI system has no scope before its request says which run it is about.
     if (caller !== undefined && caller.kind !== 'ci_job') authoriseCredential(call.rpc, caller);
     return caller ?? ANONYMOUS;

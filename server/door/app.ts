@@ -10,6 +10,7 @@ import { joinMethods, type Handler, type Handlers } from '@svc/proto/http/implem
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import { rpcs as everyRpc } from '@svc/proto/gen/rpcs.ts';
 import { createAdmission } from './admission.ts';
+import { askInstead, doApproved, wantsApproval } from '../access/agents/index.ts';
 import type { Authenticator } from '../access/auth/index.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { bindCiJob, isCiJob, type CiJobCaller } from '../connect/identity/index.ts';
@@ -97,6 +98,7 @@ export function createApp(deps: AppDeps): App<Caller> {
         if (isCiJob(caller)) return await invokeForJob(call, caller, request);
         const ctx = contextOf({ call, caller }, request);
         const run = method(methods, call.rpc);
+        if (wantsApproval(ctx)) return await invokeApproved(deps, ctx, { run, request });
         // Most calls are reads, and one asynchronous step less is felt in the smallest of them.
         const key = keyOf(call, caller);
         if (key === undefined) return await (run(request, ctx) as Promise<Message>);
@@ -172,6 +174,26 @@ async function invokeKeyed(deps: AppDeps, ctx: Ctx, { run, request, key }: Keyed
     { call, db: deps.db, clock: deps.clock, claim },
     async (db) => await (run(request, { ...ctx, db }) as Promise<Message>),
   );
+}
+
+/** The approval is used in the transaction of the effect; a repeated call is answered without one. */
+async function invokeApproved(
+  { db, clock }: AppDeps,
+  ctx: Ctx,
+  { run, request }: Pick<Keyed, 'run' | 'request'>,
+): Promise<Message> {
+  const { call, caller } = ctx;
+  const work = async (tx: Database): Promise<Message> => await doApproved({ ...ctx, db: tx }, run, request);
+  const key = keyOf(call, caller);
+  try {
+    if (key === undefined) return await db.transact(work);
+    return await runKeyed(
+      { call, db, clock, claim: claimFor({ rpc: call.rpc, caller, key, request }) },
+      work,
+    );
+  } catch (error) {
+    return await askInstead(ctx, request, error);
+  }
 }
 
 function method(methods: ReadonlyMap<string, Handler<Ctx>>, rpc: RpcInfo): Handler<Ctx> {

@@ -6,7 +6,7 @@ import { networkOf } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import type { Limits } from '../base/settings.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Caller } from '../kit/context.ts';
+import { countedAs, type Caller } from '../kit/context.ts';
 import { createRateLimiter, tooMany, type RateLimiter, type RateRule } from '../base/rate-limit.ts';
 
 const MINUTE_MS = 60_000;
@@ -37,6 +37,6 @@ export function createBodyBudget(clock: Clock, { bodyMibPerMinute }: Limits): Sp
     const network = networkOf(call.remoteAddress);
     if (caller.kind === 'anonymous') return spend(ofNobody, network, bytes);
     spend(ofNetwork, network, bytes);
-    spend(ofCaller, caller.credentialId, bytes);
+    spend(ofCaller, countedAs(caller), bytes);
   };
 }

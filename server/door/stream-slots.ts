@@ -5,7 +5,7 @@
 import { networkOf, readAddress } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import type { StreamLimits } from '../base/settings.ts';
-import type { Caller } from '../kit/context.ts';
+import { countedAs, type Caller } from '../kit/context.ts';
 import { Slots } from '../base/slots.ts';
 
 /** Throws `too_many_streams`. The returned function gives the places back; only its first call does. */
@@ -19,7 +19,7 @@ export function createStreamSlots(limits: StreamLimits): TakeSlots {
   return (call, caller) => {
     const isAnonymous = caller.kind === 'anonymous';
     const held: Array<readonly [Slots, unknown]> = [
-      [credentials, isAnonymous ? networkOf(call.remoteAddress) : caller.credentialId],
+      [credentials, isAnonymous ? networkOf(call.remoteAddress) : countedAs(caller)],
     ];
     if (caller.userId !== '') held.push([accounts, caller.userId]);
     const connection = connectionOf(call);

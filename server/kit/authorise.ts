@@ -13,11 +13,10 @@ import { roleAtLeast, roleGrants, STAFF_SCOPE } from './scopes.ts';
 
 /** What the credential may not do whichever team it is about. */
 export function authoriseCredential(rpc: RpcInfo, caller: Caller): void {
+  if (caller.kind === 'agent' && rpc.agents === 'never')
+    throw apiError('agent_forbidden', 'no agent can do this, whatever it holds; a person of the team can');
   if (rpc.sessionOnly === true && caller.kind !== 'session') {
-    throw apiError(
-      'session_required',
-      'this needs the session of a person, an API key cannot do it; sign in first',
-    );
+    throw apiError('session_required', 'this needs the session of a person, no key can do it; sign in first');
   }
   if (rpc.auth === 'staff' && !(caller.staff && caller.scopes.has(STAFF_SCOPE))) {
     throw apiError('scope_missing', `this needs the scope "${STAFF_SCOPE}", which only staff accounts hold`, {
@@ -129,8 +128,10 @@ export function systemScope(teamId: string): TeamScope {
 
 function requireCredentialScope(caller: Caller, scope: string): void {
   if (caller.scopes.has(scope)) return;
-  const what = caller.kind === 'session' ? 'a session does' : 'the API key does';
-  throw apiError('scope_missing', `${what} not hold the scope "${scope}"; use an API key that does`, {
+  const what =
+    caller.kind === 'agent' ? 'the agent' : caller.kind === 'session' ? 'a session' : 'the API key';
+  const instead = caller.kind === 'agent' ? 'an admin changes its permissions' : 'use an API key that does';
+  throw apiError('scope_missing', `${what} does not hold the scope "${scope}"; ${instead}`, {
     details: { scope },
   });
 }

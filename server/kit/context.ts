@@ -33,12 +33,18 @@ export interface CallerNames {
 export const NAMELESS: CallerNames = { username: '', email: '' };
 
 export interface Caller {
-  readonly kind: 'anonymous' | 'api_key' | 'session' | 'ci_job';
-  /** `user_…`; empty for nobody. */
+  readonly kind: 'anonymous' | 'api_key' | 'session' | 'ci_job' | 'agent';
+  /** `user_…`; of an agent, which acts for no account, its own `agt_…`; empty for nobody. */
   readonly userId: string;
-  /** `key_…`, `ses_…`, or of a CI job `<provider>:<repository id>:<run id>:<attempt>`; empty for nobody. */
+  /**
+   * `key_…`, `ses_…`, of an agent `agk_…`, or of a CI job `<provider>:<repository id>:<run id>:<attempt>`;
+   * empty for nobody.
+   */
   readonly credentialId: string;
-  /** Names of the account and its key for people; they are empty for nobody and for jobs of CI systems. */
+  /**
+   * Names of the account and its key for people, or of the agent; they are empty for nobody and for jobs of
+   * CI systems.
+   */
   readonly names: CallerNames;
   /** The account belongs to platform staff. What it may do as staff also needs the scope `staff`. */
   readonly staff: boolean;
@@ -56,7 +62,13 @@ export interface Caller {
   readonly idToken?: { readonly jti: string; readonly expiresAt: Date };
   /** The job showed what its id_token was exchanged for: for this connection alone. */
   readonly ciConnectionId?: string;
+  /** The agent shows the approval of a person for this very call. */
+  readonly approval?: { readonly id: string; readonly by: string };
 }
+
+/** Names whom limits count: an agent has one share of them, however many keys it has. */
+export const countedAs = ({ kind, userId, credentialId }: Caller): string =>
+  kind === 'agent' ? userId : credentialId;
 
 declare const madeByAuthorisation: unique symbol;
 
@@ -83,7 +95,7 @@ export interface TeamScope {
  * kit/idempotency.ts.
  */
 export interface IdempotencyClaim {
-  /** `user:<id>`, `user:<id>/<team id>` of a narrowed key, `ci_job:<credential id>` */
+  /** `user:<id>`, `user:<id>/<team id>` of a narrowed key, `agent:<id>`, `ci_job:<credential id>` */
   readonly principal: string;
   readonly rpc: string;
   readonly key: string;

@@ -48,6 +48,7 @@ export function idempotencyKey(call: CallContext): string | undefined {
 function principalOf({ kind, credentialId, userId, onlyTeamId }: Caller): string {
   // A job is known by its run, since a repeated call may come with another id_token than the first.
   if (kind === 'ci_job') return `ci_job:${credentialId}`;
+  if (kind === 'agent') return `agent:${userId}`;
   return onlyTeamId === undefined ? `user:${userId}` : `user:${userId}/${onlyTeamId}`;
 }
 
@@ -66,7 +67,7 @@ export function claimFor({ rpc, caller, key, request }: KeyedRequest): Idempoten
  * The fingerprint is the same over every protocol. It is of the message's JSON with sorted names, since maps
  * and optional fields have no order on the wire.
  */
-function fingerprint(rpc: RpcInfo, request: Message): Uint8Array {
+export function fingerprint(rpc: RpcInfo, request: Message): Uint8Array {
   const json = JSON.stringify(toJson(rpc.desc.input, request), (_name, value: unknown) =>
     value !== null && typeof value === 'object' && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -30,6 +30,7 @@ const KINDS: Readonly<Record<AuditActor['kind'], ActorKind>> = {
   system: 'environment',
   runner: 'environment', // never: machines do not reach these routes
   ci_job: 'environment', // nor do the jobs of CI systems
+  agent: 'environment', // nor do agents
 };
 
 /**

@@ -40,6 +40,14 @@ async function rates(): Promise<Figure[]> {
   const reference = startProgram('test/bench/reference/fastify.mjs', [database.url]);
   const referenceUrl = (await reference.says(/listening on (\S+)/))[1] ?? '';
   const headers = { authorization: `Bearer ${platform.bootstrap.apiKey}` };
+  const bot = { name: 'bench', kind: 'review', permissions: ['project:read'] } as const;
+  const { id: agentId } = await platform.sdk.agents.create(team, {
+    ...bot,
+    permissions: [...bot.permissions],
+  });
+  const { secret } = await platform.sdk.agents.issueKey(team, agentId);
+  const asAgent = { authorization: `Bearer ${secret}` };
+  const byAgent: number[] = [];
   const cases = [
     { path: `/projects/${projectId}`, what: 'GET /projects/:id, authorised', least: 1 },
     { path: `/sandbox-runs/${runId}`, what: 'GET /sandbox-runs/:id, authorised', least: 0.9 },
@@ -50,12 +58,13 @@ async function rates(): Promise<Figure[]> {
         theirs.push(await rate(`${referenceUrl}${path}`));
         ours.push(await rate(`${platform.url}${path}`, headers));
       }
+      byAgent.push(await rate(`${platform.url}/projects/${projectId}`, asAgent));
     }
   } finally {
     await reference.stop();
     await platform.stop();
   }
-  return cases.map(({ what, least, ours, theirs }) =>
+  const figures = cases.map(({ what, least, ours, theirs }) =>
     figure({
       name: what,
       value: median(ours),
@@ -66,6 +75,16 @@ async function rates(): Promise<Figure[]> {
       pass: (_, ratio) => ratio >= least,
     }),
   );
+  const agents = figure({
+    name: 'GET /projects/:id, time of a request of an agent',
+    value: 1_000_000 / median(byAgent),
+    unit: 'us',
+    reference: 'of an API key',
+    referenceValue: 1_000_000 / median(cases[0]?.ours ?? []),
+    target: '≤ 1.1 ×',
+    pass: (_, ratio) => ratio <= 1.1,
+  });
+  return [...figures, agents];
 }
 
 /** Answers a second; each must be 200. */

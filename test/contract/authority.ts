@@ -28,6 +28,9 @@ export async function authorities(sql: postgres.Sql): Promise<readonly Authority
       union all select jsonb_build_object('kind', 'claim', 'id', id) from account_claims where used_at is null
       union all select jsonb_build_object('kind', 'API key', 'id', id, 'userId', user_id, 'scopes', scopes, 'teamId', team_id,
         'withKey', parent_id, 'endsAt', expires_at) from api_keys where revoked_at is null
+      union all select jsonb_build_object('kind', 'agent key', 'id', k.id, 'scopes', a.permissions, 'teamId', k.team_id,
+        'withKey', k.issued_with, 'endsAt', k.expires_at) from agent_keys k join agents a on a.id = k.agent_id where k.revoked_at is null and a.enabled
+      union all select jsonb_build_object('kind', 'approval', 'id', id) from agent_approvals where state = 'granted'
       union all select jsonb_build_object('kind', 'membership', 'teamId', team_id, 'userId', user_id, 'role', role) from team_members
       union all select jsonb_build_object('kind', 'invitation', 'id', id, 'teamId', team_id, 'role', role, 'withKey', invited_with_key,
         'awaits', awaiting_user_id) from team_invites where accepted_at is null
@@ -87,6 +90,11 @@ export function excess(made: Authority, key: HeldKey): string | undefined {
   switch (kind) {
     case 'API key':
       return lacks(made.scopes ?? []) ?? elsewhere ?? late ?? outlives;
+    case 'agent key':
+      // One that was there before, of which the permissions were changed, ends by itself.
+      return (
+        lacks(made.scopes ?? []) ?? elsewhere ?? (made.withKey === null ? undefined : (late ?? outlives))
+      );
     case 'membership':
       // A team that was founded: empty, and the account's own.
       if (made.userId === key.userId && role === 'owner') return elsewhere;

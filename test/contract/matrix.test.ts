@@ -12,6 +12,7 @@ import type { DescField } from '@bufbuild/protobuf';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import type { RestRoute, RpcInfo } from '@svc/proto/http/rpc.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PERMISSIONS } from '../../server/access/agents/kinds.ts';
 import { KEY_SCOPE, TEAM_SCOPES } from '../../server/kit/scopes.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
 import { startProgram, type Program } from '../e2e/processes.ts';
@@ -110,7 +111,8 @@ async function countingRows(): Promise<string> {
 }
 
 /** Credentials as they are written. */
-const SECRETS = /cpk_live_\w{12}_\w|sest_[\w-]{20}|invt_[\w-]{20}|enr_[\w-]{20}|claim_[\w-]{20}/;
+const SECRETS =
+  /cpk_(?:live|agent)_\w{12}_\w|apt_[\w-]{20}|sest_[\w-]{20}|invt_[\w-]{20}|enr_[\w-]{20}|claim_[\w-]{20}/;
 
 const requestOf = (rpc: RpcInfo) => {
   const request = REQUESTS[rpc.id];
@@ -134,6 +136,15 @@ function expectRefused(rpc: RpcInfo, reply: Reply, allowed: readonly (readonly [
     allowed.map(([status, code]) => `${status} ${code}`),
     `${rpc.id} answered ${reply.text}`,
   ).toContain(`${reply.status} ${reply.code}`);
+}
+
+/** Says how it is refused to every agent; undefined where an agent may call it. */
+function refusalOfAgents({ agents, auth, scope, sessionOnly }: RpcInfo): string | undefined {
+  if (auth === 'none') return undefined;
+  if (agents === 'never') return 'agent_forbidden';
+  if (sessionOnly === true) return 'session_required';
+  const isBeyond = auth === 'staff' || (scope !== undefined && !PERMISSIONS.custom.includes(scope));
+  return isBeyond ? 'scope_missing' : undefined;
 }
 
 /** Refuses who is below admin: the role lacks it, or no credential of a developer has it. */
@@ -234,6 +245,9 @@ describe.runIf(postgresThere)('the contract matrix', () => {
         }
         if (rpc.scope === 'staff')
           expectRefused(rpc, await call(rpc, fields, world.session), [[403, 'scope_missing']]);
+        const toAgents = refusalOfAgents(rpc);
+        if (toAgents !== undefined)
+          expectRefused(rpc, await call(rpc, fields, world.agentKey), [[403, toAgents]]);
         if (rpc.auth === 'staff' && rpc.sessionOnly !== true)
           expectRefused(rpc, await call(rpc, fields, world.key), [[403, 'scope_missing']]);
       });
@@ -313,6 +327,7 @@ describe.runIf(postgresThere)('the contract matrix', () => {
       await sql`delete from space_members where user_id = ${memberId}`;
       await sql`delete from team_invites where email like ${`${ATTEMPT}-%`}`;
       await sql`delete from enrollment_tokens where used_at is null`;
+      await sql`delete from agent_keys where issued_with is not null`;
       await sql`delete from webhook_endpoints where url like ${`https://${ATTEMPT}.%`} and id <> ${endpointId}`;
       await sql`
         update webhook_endpoints set url = 'https://hooks.example.com/', events = '{run.finished}' where id = ${endpointId}`;

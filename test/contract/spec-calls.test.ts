@@ -461,15 +461,41 @@ describe.runIf(await has('postgres'))('the operations of SPEC 4.6', () => {
       enabled: true,
       monthlyBudgetCents: 100,
     });
+    const agent = await sdk.agents.create(teamId, {
+      name: 'mender',
+      kind: 'maintenance',
+      permissions: ['project:read', 'project:write'],
+    });
     const asked = {
       category: 'docs',
       proposal: 'mend the links',
       estimatedCostCents: 5,
-      agentIdentityId: 'agt_1',
+      agentIdentityId: agent.id,
     };
     const task = await sdk.maintenance.triggerRun(teamId, repository, asked);
     expect(task).toMatchObject({ state: 'proposed', waitingFor: { code: 'feature_off' } });
     expect(await sdk.maintenance.listTasks(teamId, repository)).toEqual([task]);
+  });
+
+  it('agents', async () => {
+    const { id } = await sdk.agents.create(teamId, {
+      name: 'bot',
+      kind: 'review',
+      permissions: ['run:read'],
+    });
+    expect((await sdk.agents.list(teamId)).map((agent) => agent.id)).toContain(id);
+    const { key, secret, expiresAt } = await sdk.agents.issueKey(teamId, id, { expiresInMs: 60_000 });
+    expect([key?.agentId, key?.expiresAt]).toEqual([id, expiresAt]);
+    expect(await w.as(secret).sandboxRuns.list(teamId)).toEqual([]);
+    expect(await sdk.agents.runs(teamId, id)).toEqual([]);
+    const asked = { action: 'build.create', resourceId: environmentId };
+    const { token, approval } = await sdk.agents.issueApprovalToken(teamId, id, asked);
+    expect([token.slice(0, 4), approval]).toEqual([
+      'apt_',
+      expect.objectContaining({ state: 'granted', ...asked }),
+    ]);
+    expect((await sdk.agents.setEnabled(teamId, id, false)).enabled).toBe(false);
+    expect(await refused(w.as(secret).sandboxRuns.list(teamId))).toBe('401 credentials_invalid');
   });
 
   it('audit, notifications, features', async () => {

@@ -5,6 +5,7 @@
  */
 import { createSvcSDK, type ApiKeysCreateParams } from '@svc/sdk';
 import postgres from 'postgres';
+import { PERMISSIONS } from '../../server/access/agents/kinds.ts';
 import { KEY_SCOPE, TEAM_SCOPES } from '../../server/kit/scopes.ts';
 import type { Platform, Sdk } from '../e2e/platform.ts';
 import { waitFor } from '../setup/wait-for.ts';
@@ -133,6 +134,12 @@ export async function makeWorld(platform: Platform, databaseUrl: string) {
   const mount = await sdk.storage.create(hosted.id, 'matrix', '/srv/matrix');
   await sdk.database.create(hosted.id, 'postgres');
   await sdk.testDatabase.create(hosted.id, 'postgres');
+  const agent = await owner.sdk.agents.create(team.id, {
+    name: 'matrix',
+    kind: 'custom',
+    permissions: [...PERMISSIONS.custom] as Scopes,
+  });
+  const agentKey = await owner.sdk.agents.issueKey(team.id, agent.id);
   const strangerKey = await stranger.sdk.apiKeys.create('stranger', all);
   await waitFor('the passport of the artifact with its promotion, and the end of all jobs', async () => {
     const { document } = await sdk.artifacts.passport(team.id, artifact.id);
@@ -185,6 +192,8 @@ export async function makeWorld(platform: Platform, databaseUrl: string) {
     poorKey: poor.secret,
     /** The same for what needs a scope of CI. */
     poorCiKey: poorCi.secret,
+    /** A key of an agent that holds all that agents may hold. */
+    agentKey: agentKey.secret,
     expiredKey: expired.secret,
     revokedKey: revoked.secret,
     /** A key of somebody who is in another team. */

@@ -33,7 +33,8 @@ import {
   type KeyRow,
 } from './store.ts';
 
-export { parseKey, secretMatches } from './key.ts';
+export { digestSecret, keyPrefix, newKey, parseKey, secretMatches } from './key.ts';
+export type { KeyParts } from './key.ts';
 export { endOfKey, revokeKeys } from './store.ts';
 
 const KIND = 'API key';
@@ -105,8 +106,8 @@ async function create(deps: ApiKeysDeps, tx: Ctx, request: CreateRequest): Promi
   return await insertApiKey(db, { ...deps, clock }, key);
 }
 
-/** Finds the key of the call; it is undefined for a session. */
-async function parentOf({
+/** Finds the key of the call, with which what it makes ends; it is undefined for a session. */
+export async function parentOf({
   db,
   caller,
   clock,
@@ -150,6 +151,10 @@ type NewApiKey = Pick<
   'userId' | 'name' | 'teamId' | 'parentId' | 'expiresAt'
 > & { readonly scopes: readonly string[] };
 
+/** Secrets of keys are stored under it. */
+export const pepperOf = (secrets: Pick<Secrets, 'mac'>): Uint8Array =>
+  secrets.mac('derive', 'api-key-pepper.v1');
+
 type MadeKey = KeyRow & { readonly secret: string };
 
 export async function insertApiKey(
@@ -159,7 +164,7 @@ export async function insertApiKey(
 ): Promise<MadeKey> {
   const createdAt = clock.now();
   const { kid, secret, text } = newKey();
-  const digest = digestSecret(secrets.mac('derive', 'api-key-pepper.v1'), secret);
+  const digest = digestSecret(pepperOf(secrets), secret);
   const id = newId('key', createdAt.getTime());
   const values = { ...key, scopes: [...key.scopes], id, kid, digest, createdAt };
   const [row] = await orm.insert(apiKeys).values(values).returning();
@@ -170,5 +175,5 @@ export async function insertApiKey(
 /** Scopes that this version does not know (of a key that a newer server made) are left out. */
 function show(row: KeyRow): ApiKey {
   const scopes = row.scopes.filter((scope) => isScope(scope));
-  return shown(ApiKeySchema, { ...row, prefix: keyPrefix(row.kid), scopes });
+  return shown(ApiKeySchema, { ...row, prefix: keyPrefix('live', row.kid), scopes });
 }

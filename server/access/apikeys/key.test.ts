@@ -11,8 +11,15 @@ describe('crc32()', () => {
 describe('parseKey()', () => {
   it('reads what newKey() made', () => {
     const key = newKey();
-    expect(parseKey(key.text)).toEqual({ kid: key.kid, secret: key.secret });
+    expect(parseKey(key.text)).toEqual({ kind: 'live', kid: key.kid, secret: key.secret });
     expect(key.text).toMatch(/^cpk_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}$/);
+  });
+
+  it('tells keys of agents from those of accounts', () => {
+    const { kind, kid, secret, text } = newKey('agent');
+    expect(text).toMatch(/^cpk_agent_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}$/);
+    expect(parseKey(text)).toEqual({ kind, kid, secret });
+    expect(parseKey(text.replace('agent', 'live'))).toBeUndefined();
   });
 
   it('keeps its format', () => {

@@ -9,7 +9,8 @@
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { hashToken, looksLikeSessionToken, sessionTimesOf, type SessionTimes } from '../accounts/index.ts';
-import { endOfKey, parseKey, secretMatches } from '../apikeys/index.ts';
+import { proveAgent } from '../agents/index.ts';
+import { endOfKey, parseKey, pepperOf, secretMatches, type KeyParts } from '../apikeys/index.ts';
 import type { Clock } from '../../base/clock.ts';
 import { NAMELESS, type Caller, type Role } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
@@ -77,7 +78,7 @@ interface SessionRow extends CommonRow {
 
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   const { db, clock } = deps;
-  const pepper = deps.secrets.mac('derive', 'api-key-pepper.v1');
+  const pepper = pepperOf(deps.secrets);
   const cache = createCredentialCache(clock);
   const touches = createTouches(db, clock);
   deps.changes.onChange((change) => cache.drop(change));
@@ -97,9 +98,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       if (job.caller.idToken === undefined) cache.put(credential, job, generation);
       return job;
     }
+    const parts = parseKey(credential);
     const proven = looksLikeSessionToken(credential)
       ? await proveSession(deps, credential)
-      : await proveKey(deps, pepper, credential);
+      : parts && (await (parts.kind === 'agent' ? proveAgent : proveKey)(deps, pepper, parts));
     cache.trust(credential, proven !== undefined);
     if (proven === undefined) throw invalid();
     cache.put(credential, proven, generation);
@@ -157,10 +159,8 @@ function invalid(): Error {
 async function proveKey(
   { db, clock }: AuthenticatorDeps,
   pepper: Uint8Array,
-  credential: string,
+  parts: KeyParts,
 ): Promise<Proven | undefined> {
-  const parts = parseKey(credential);
-  if (parts === undefined) return undefined; // Never was a key: no look into the database.
   const [row] = await db.sql<KeyRow[]>`
     select k.id, k.user_id, k.digest, k.scopes, k.team_id, ${endOfKey(db.sql, db.sql`k.id`)} as expires_at, k.last_used_at, k.name, u.username, u.email, u.staff,
       (select jsonb_object_agg(m.team_id, m.role) from team_members m

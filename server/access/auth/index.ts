@@ -1,6 +1,7 @@
 /** Tells who calls. */
 import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
 import { accountsFeature } from '../accounts/index.ts';
+import { agentsFeature } from '../agents/index.ts';
 import { apiKeysFeature } from '../apikeys/index.ts';
 import { teamsFeature } from '../teams/index.ts';
 import { startLoop } from '../../base/loop.ts';
@@ -21,7 +22,12 @@ export const jobCredentials = port<JobCredentials>('credentials of CI jobs');
 /** Nobody calls it: it says who calls. */
 export const authFeature = declareFeature({
   name: 'auth',
-  on: { accounts: accountsFeature, apiKeys: apiKeysFeature, teams: teamsFeature },
+  on: {
+    accounts: accountsFeature,
+    apiKeys: apiKeysFeature,
+    teams: teamsFeature,
+    agents: agentsFeature,
+  },
   contracts: [],
   start: (system, { accounts: { sessions } }) => {
     const { publicUrls, onError } = system;

@@ -88,7 +88,11 @@ export type FailureSignatures = (
   request: ListFailureSignaturesRequest,
 ) => Promise<ListFailureSignaturesResponse>;
 
+/** Features above fill it with what ends when somebody leaves a team, in the transaction of the leaving. */
+export type MemberLeft = (tx: Ctx, member: Membership) => Promise<void>;
+
 export interface TeamsDeps extends AcceptDeps {
+  readonly memberLeft: () => readonly MemberLeft[];
   readonly teamsMax: number;
   readonly work: () => TeamWork;
   readonly credit: () => TeamCredit;
@@ -261,7 +265,7 @@ export async function changeMemberRole(
 
 /** A member leaves by it, too. */
 export async function dropMember(
-  { changes, billing }: Pick<TeamsDeps, 'changes' | 'billing'>,
+  { changes, billing, memberLeft }: Pick<TeamsDeps, 'changes' | 'billing' | 'memberLeft'>,
   ctx: Ctx,
   { teamId, userId }: Membership,
 ): Promise<void> {
@@ -275,6 +279,7 @@ export async function dropMember(
     await deleteMember(db, member);
     const invitesEnded = await endInvitesOf(db, member, undefined);
     await revokeKeys(db, member, tx.clock.now());
+    for (const follow of memberLeft()) await follow(tx, { teamId, userId });
     await changes.announce(db, { userId });
     return { ...member, invitesEnded };
   });

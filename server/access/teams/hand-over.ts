@@ -5,12 +5,12 @@
 // No TeamScope: memberships and invitations, which a TeamScope is made of.
 import { recordFor, type TeamsOfAccount, type User } from '../accounts/index.ts';
 import type { Ctx, Role } from '../../kit/context.ts';
-import { ended } from './acts.ts';
+import { ended, type TeamsDeps } from './acts.ts';
 import { endInvitesOf } from './invites.ts';
 import { becomePayer, payerOf } from './payers.ts';
 import { countOwners, deleteMember, firstOwner, insertMember, listMemberships, lockTeam } from './store.ts';
 
-export const ofAccount: TeamsOfAccount = {
+export const createTeamsOfAccount = ({ memberLeft }: Pick<TeamsDeps, 'memberLeft'>): TeamsOfAccount => ({
   named: async ({ db: { sql }, caller }) =>
     await sql<Array<{ teamId: string; name: string; role: Role }>>`
       select t.id as "teamId", t.name, m.role from team_members m join teams t on t.id = m.team_id
@@ -29,13 +29,14 @@ export const ofAccount: TeamsOfAccount = {
       }
       const gone = { teamId, userId: from.id, email: from.email };
       await deleteMember(db, gone);
+      for (const follow of memberLeft()) await follow(tx, { teamId, userId: from.id });
       await payInstead(tx, teamId, { from, to });
       const invitesEnded = await endInvitesOf(db, gone, undefined);
       const details = { username: from.username, role, ...ended({ invitesEnded }) };
       await recordFor(tx, to, { chain: teamId, action: 'team_member.removed', target: from.id, details });
     }
   },
-};
+});
 
 /**
  * The first of the owners that are left: `to` where it took the team over. It does not pay for a team that it

@@ -34,11 +34,12 @@ import {
   teamOf,
   type FailureSignatures,
   type TeamBilling,
+  type MemberLeft,
   type TeamCredit,
   type TeamsDeps,
   type TeamWork,
 } from './acts.ts';
-import { ofAccount } from './hand-over.ts';
+import { createTeamsOfAccount } from './hand-over.ts';
 import { listInvites, waitingMembers } from './invites.ts';
 import {
   findTeam,
@@ -56,12 +57,13 @@ import { settings } from './teams.settings.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 
-export type { FailureSignatures, TeamBilling, TeamWork } from './acts.ts';
+export type { FailureSignatures, MemberLeft, TeamBilling, TeamWork } from './acts.ts';
 export { regionOfTeam, findTeam, insertMember, insertTeam, lockTeam } from './store.ts';
 export { becomePayer, payerOf, payingFor, teamsPaidBy, teamsPaidWith } from './payers.ts';
 export type { PaidTeam } from './payers.ts';
 
 export const teamWork = port<TeamWork>('work of teams');
+export const memberLeft = port<MemberLeft>('what ends when somebody leaves a team');
 export const teamCredit = port<TeamCredit>('credit of teams');
 export const teamBillingPort = port<TeamBilling>('billing of teams');
 export const failureSignaturesPort = port<FailureSignatures>('failures of teams');
@@ -145,6 +147,7 @@ export const teamsFeature = declareFeature({
       ...system,
       gate: switches.gate,
       teamsMax,
+      memberLeft: () => system.filled(memberLeft),
       work: () => filledOnce(system, teamWork),
       credit: () => filledOnce(system, teamCredit),
       billing: () => filledOnce(system, teamBillingPort),
@@ -157,7 +160,11 @@ export const teamsFeature = declareFeature({
     return {
       teamsMax,
       services: [createTeams(deps), createAdminTeams(deps)],
-      fills: [fill(teamsOfAccount, ofAccount), foundMembers, fill(inboxSources, waitingMembers)],
+      fills: [
+        fill(teamsOfAccount, createTeamsOfAccount(deps)),
+        foundMembers,
+        fill(inboxSources, waitingMembers),
+      ],
     };
   },
 });

@@ -70,6 +70,8 @@ export const requests: Requests = {
   'svc.teams.v1.TeamsService/ListMembers': { gives: 'nothing', fields: team },
   'svc.teams.v1.TeamsService/RemoveMember': {
     last: 9,
+    // It ends keys and approvals of the person, those of agents too.
+    statements: 12,
     gives: 'nothing',
     fields: ({ teamId, memberId }) => ({ teamId, userId: memberId }),
   },

@@ -8,7 +8,7 @@ import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { projectRows } from '../../apps/projects/index.ts';
-import type { Placement, Submit } from '../work/index.ts';
+import { agentOf, type Placement, type Submit } from '../work/index.ts';
 import type { PassedGate } from './gate.ts';
 import {
   BUILD_LIMITS,
@@ -96,6 +96,7 @@ export async function addItem(
       kind: 'build',
       teamId: environment.teamId,
       createdBy: ctx.caller.userId,
+      agent: agentOf(ctx.caller),
       createdAt: ctx.clock.now(),
       spec,
       labels: {},

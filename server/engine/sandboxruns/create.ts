@@ -15,7 +15,7 @@ import { replay } from '../../kit/idempotency.ts';
 import { newId } from '../../base/ids.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { refuseOthersImage } from '../registries/index.ts';
-import { isolationWord, placementOf, sealInput, type RunSpec, type Submit } from '../work/index.ts';
+import { agentOf, isolationWord, placementOf, sealInput, type RunSpec, type Submit } from '../work/index.ts';
 import { newRow, toMessage } from './row.ts';
 
 export interface CreateDeps {
@@ -51,6 +51,7 @@ export async function createRun(deps: CreateDeps, request: CreateRequest, ctx: C
     kind: 'run',
     teamId,
     createdBy: ctx.caller.userId,
+    agent: agentOf(ctx.caller),
     createdAt,
     spec,
     labels,
@@ -64,7 +65,10 @@ export async function createRun(deps: CreateDeps, request: CreateRequest, ctx: C
     claim === undefined
       ? undefined
       : { status: ctx.call.rpc.successStatus, ...claim, response: toBinary(SandboxRunSchema, answer) };
-  const earlier = await deps.submit({ work, keyed });
+  const earlier =
+    work.agent === undefined
+      ? await deps.submit({ work, keyed })
+      : await ctx.db.transact(async (db) => await deps.submit.within(db, { work, keyed }));
   if (earlier === undefined) return answer;
   if (claim === undefined) throw new Error('an answer was found for a call without a key');
   return replay(ctx.call, claim, earlier) as SandboxRun;

@@ -1,6 +1,7 @@
 /** The features of the engine share this, with the jobs that keep waiting work moving. */
 import type { SettingsOf } from '@svc/proto/process/settings.ts';
 import type { SqlTag } from '../../base/db/index.ts';
+import { agentsFeature, agentWork } from '../../access/agents/index.ts';
 import { teamsFeature, teamWork } from '../../access/teams/index.ts';
 import { environmentsFeature } from '../../apps/environments/index.ts';
 import { hostingFeature, hostParts } from '../../apps/hosting/index.ts';
@@ -8,6 +9,8 @@ import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
 import { switchesFeature } from '../../switches/index.ts';
 import { evidenceFeature } from '../evidence/index.ts';
 import { limitsFeature } from '../limits/index.ts';
+import { createAgentRuns } from './agent-runs.ts';
+import { createAgentWork } from './agents.ts';
 import { createDispatch, type DispatchDeps, type TakeHostLogs } from './dispatch.ts';
 import { createTeamWork } from './team-work.ts';
 import { settings as workSettings } from './work.settings.ts';
@@ -56,6 +59,7 @@ export const workFeature = declareFeature({
   on: {
     switches: switchesFeature,
     teams: teamsFeature,
+    agents: agentsFeature,
     environments: environmentsFeature,
     hosting: hostingFeature,
     limits: limitsFeature,
@@ -114,7 +118,11 @@ export const workFeature = declareFeature({
           }),
       ],
       purges: [async () => await purgeRoutes(sql)],
-      fills: [fill(teamWork, createTeamWork({ ...system, ...engine }))],
+      services: [createAgentRuns()],
+      fills: [
+        fill(teamWork, createTeamWork({ ...system, ...engine })),
+        fill(agentWork, createAgentWork({ ...system, wake })),
+      ],
     };
   },
 });

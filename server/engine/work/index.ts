@@ -1,3 +1,4 @@
+export { agentOf } from './agents.ts';
 export { cancel } from './cancel.ts';
 export type { Grant } from './poll.ts';
 export { CannotBegin, createDispatch, intervals } from './dispatch.ts';

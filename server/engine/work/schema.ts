@@ -77,6 +77,13 @@ export const workItems = pgTable(
     hintCount: integer('hint_count').notNull().default(0),
     cancelRequestedAt: instant('cancel_requested_at'),
     createdBy: id('created_by').notNull(),
+    /**
+     * The agent that submitted it, its key and its approval. None is a foreign key, like the account: they
+     * may go, and what they did stays.
+     */
+    agentId: id('agent_id'),
+    agentKeyId: id('agent_key_id'),
+    approvalId: id('approval_id'),
     createdAt: instant('created_at').notNull(),
     claimedAt: instant('claimed_at'),
     startedAt: instant('started_at'),
@@ -170,6 +177,13 @@ export const workItems = pgTable(
     index('work_items_held')
       .on(t.teamId, t.kind)
       .where(sql`${t.leaseId} is not null and ${t.offers} > 0`),
+    // They find what an agent submitted, and what of that is open. Only items of agents are in here.
+    index('work_items_agent')
+      .on(t.teamId, t.agentId, t.createdAt.desc(), t.id.desc())
+      .where(sql`${t.agentId} is not null`),
+    index('work_items_agent_open')
+      .on(t.agentId)
+      .where(sql`${t.agentId} is not null and ${t.finishedAt} is null`),
     // Labels that the graph follows; only runs that carry them are in here.
     index('work_items_environment')
       .on(t.teamId, sql`(${t.labels} ->> 'environment')`, t.createdAt.desc(), t.id.desc())

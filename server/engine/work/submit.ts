@@ -10,6 +10,7 @@ import type { WorkHint, WorkKind, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { IdempotencyClaim } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { KEY_LIFE_MS } from '../../kit/idempotency.ts';
+import { admitAgent, type SubmittingAgent } from './agents.ts';
 import { batching } from './nonces.ts';
 import { poolColumn } from './pool.ts';
 import { createQueueRoom, type QueueRoom } from './queue-room.ts';
@@ -23,6 +24,8 @@ export interface NewWork {
   readonly kind: WorkKind;
   readonly teamId: string;
   readonly createdBy: string;
+  /** Agents submit within a transaction alone. */
+  readonly agent?: SubmittingAgent | undefined;
   readonly createdAt: Date;
   /** JSON values only. */
   readonly spec: object;
@@ -60,8 +63,8 @@ export interface Submit {
    * this is not it; whether it was the same request is for `replay` of the platform to see.
    */
   (submission: Submission): Promise<StoredAnswer | undefined>;
-  /** Submits as a part of a transaction. */
-  within(db: Database, submission: Submission & { readonly keyed?: undefined }): Promise<void>;
+  /** The same as a part of a transaction, by itself. */
+  within(db: Database, submission: Submission): Promise<StoredAnswer | undefined>;
 }
 
 export interface SubmitDeps {
@@ -132,9 +135,17 @@ export function createSubmit({ sql, queue, settings, onError }: SubmitDeps): Sub
     async (submission: Submission) => await outcomeOf(sql, { submission, row: await store(submission) }),
     {
       within: async (db: Database, submission: Submission) => {
+        const { work, keyed } = submission;
+        if (work.agent !== undefined) {
+          // A repeated call is answered, whatever the agent may do by now.
+          const earlier = keyed && (await storedAnswer(db.sql, keyed));
+          if (earlier !== undefined) return earlier;
+          await admitAgent(db, { teamId: work.teamId, id: work.agent.id });
+        }
         const rows = await storeTogether(db.sql, { settings, room }, [submission]);
-        await outcomeOf(db.sql, { submission, row: rows[0]! });
+        const stored = await outcomeOf(db.sql, { submission, row: rows[0]! });
         db.afterCommit(() => hint([submission], rows));
+        return stored;
       },
     },
   );
@@ -165,6 +176,9 @@ function askedColumns({ work, keyed }: Submission) {
     build_id: work.buildId ?? null,
     ...placementColumns(work.placement ?? DEFAULT_PLACEMENT),
     created_by: work.createdBy,
+    agent_id: work.agent?.id ?? null,
+    agent_key_id: work.agent?.keyId ?? null,
+    approval_id: work.agent?.approvalId ?? null,
     created_at: work.createdAt,
     ...(keyed && {
       principal: keyed.principal,
@@ -226,7 +240,7 @@ async function storeTogether(
         sql,
         asked,
         sql`n int, id text, kind text, team_id text, spec jsonb, labels jsonb, needs_container boolean, timeout_ms int, log_limit int, build_id text,
-          selector jsonb, priority int, queue_timeout int, max_attempts int, created_by text, created_at timestamptz, counts boolean,
+          selector jsonb, priority int, queue_timeout int, max_attempts int, created_by text, agent_id text, agent_key_id text, approval_id text, created_at timestamptz, counts boolean,
           principal text, rpc text, key text, fingerprint text, status int, response text`,
       )}
     ),
@@ -255,10 +269,10 @@ async function storeTogether(
     item as (
       insert into work_items (id, team_id, kind, pool_id, state, spec, labels, needs_container, timeout_ms, log_limit,
         build_id, selector, route_id, priority, queue_timeout_seconds, queue_expires_at, max_attempts,
-        run_after, hint_due_at, created_by, created_at)
+        run_after, hint_due_at, created_by, agent_id, agent_key_id, approval_id, created_at)
       select f.id, f.team_id, f.kind, f.pool, 'queued', f.spec, f.labels, f.needs_container, f.timeout_ms, f.log_limit,
         f.build_id, f.selector, f.route_id, f.priority, f.queue_timeout, clock_timestamp() + f.queue_timeout * interval '1 second', f.max_attempts,
-        clock_timestamp(), clock_timestamp() + ${ms(sql, settings.hintFirstMs)}, f.created_by, f.created_at
+        clock_timestamp(), clock_timestamp() + ${ms(sql, settings.hintFirstMs)}, f.created_by, f.agent_id, f.agent_key_id, f.approval_id, f.created_at
       from routed f
       where f.route_id is not null and (f.key is null or (f.principal, f.rpc, f.key) in (select principal, rpc, key from taken))
       returning id, pool_id, kind, team_id

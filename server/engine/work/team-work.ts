@@ -15,6 +15,21 @@ export interface TeamWorkDeps {
   onError(error: unknown): void;
 }
 
+/** Cancels items within the transaction; those who hold one are told after it. */
+export async function cancelEach(
+  { queue, onError }: Pick<TeamWorkDeps, 'queue' | 'onError'>,
+  db: Database,
+  { teamId, ids }: { readonly teamId: string; readonly ids: readonly string[] },
+): Promise<void> {
+  for (const id of ids) {
+    const { notifyRunner = false, runnerId = null } = (await cancel(db.sql, [teamId], id)) ?? {};
+    if (!notifyRunner || runnerId === null) continue;
+    db.afterCommit(() => {
+      queue.publishControl({ type: 'work_cancelled', workId: id, runnerId }).catch(onError);
+    });
+  }
+}
+
 export function createTeamWork({ queue, settings, wakeRelay, onError }: TeamWorkDeps): TeamWork {
   const publish = (db: Database, event: ControlEvent): void =>
     db.afterCommit(() => {
@@ -34,12 +49,7 @@ export function createTeamWork({ queue, settings, wakeRelay, onError }: TeamWork
           publish(db, { type: 'runner_revoked', runnerId: revoked.runnerId, keyId: revoked.keyId });
       }
       const open = await db.sql<Array<{ id: string }>>`${openItems(db.sql, teamId)}`;
-      for (const { id } of open) {
-        const cancelled = await cancel(db.sql, [teamId], id);
-        if (cancelled?.notifyRunner === true && cancelled.runnerId !== null) {
-          publish(db, { type: 'work_cancelled', workId: id, runnerId: cancelled.runnerId });
-        }
-      }
+      await cancelEach({ queue, onError }, db, { teamId, ids: open.map(({ id }) => id) });
     },
   };
 }

@@ -93,6 +93,7 @@ export type ActCtx = Pick<Ctx, 'call' | 'caller' | 'clock'>;
 export function auditActor({ caller }: Pick<Ctx, 'caller'>): AuditActor {
   const { kind, credentialId, userId, ciJob, names } = caller;
   if (ciJob !== undefined) return { kind: 'ci_job', id: credentialId, display: ciJob.repositoryPath };
+  if (kind === 'agent') return { kind, id: userId, display: names.username };
   if (kind !== 'api_key') return { kind: 'user', id: userId, display: names.username };
   return { kind: 'api_key', id: credentialId, display: `${names.username} (${names.key ?? 'key'})` };
 }
@@ -107,5 +108,9 @@ export async function recordAct(
   act: Pick<AuditAct, 'chain' | 'action' | 'target' | 'details'>,
 ): Promise<number> {
   const actor = auditActor(ctx);
-  return await appendAudit(db, { ...act, actor, requestId: ctx.call.requestId }, ctx.clock.now());
+  const { kind, credentialId, approval } = ctx.caller;
+  const approved = approval && { approvalId: approval.id, approvedBy: approval.by };
+  const details = kind === 'agent' ? { ...act.details, keyId: credentialId, ...approved } : act.details;
+  const entry = { ...act, ...(details && { details }), actor, requestId: ctx.call.requestId };
+  return await appendAudit(db, entry, ctx.clock.now());
 }

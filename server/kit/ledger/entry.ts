@@ -11,7 +11,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import canonicalize from 'canonicalize';
 
 export interface AuditActor {
-  readonly kind: 'user' | 'api_key' | 'runner' | 'ci_job' | 'system';
+  readonly kind: 'user' | 'api_key' | 'runner' | 'ci_job' | 'agent' | 'system';
   readonly id: string;
   readonly display: string;
 }

@@ -26,7 +26,9 @@ export const auditEntries = pgTable(
     seq: integer('seq').notNull(),
     /** Milliseconds since 1970: the hash covers a number, not a spelling of a time. */
     at: bigint('at', { mode: 'number' }).notNull(),
-    actorKind: text('actor_kind', { enum: ['user', 'api_key', 'runner', 'ci_job', 'system'] }).notNull(),
+    actorKind: text('actor_kind', {
+      enum: ['user', 'api_key', 'runner', 'ci_job', 'agent', 'system'],
+    }).notNull(),
     actorId: text('actor_id').notNull(),
     actorDisplay: text('actor_display').notNull(),
     action: text('action').notNull(),
@@ -42,7 +44,7 @@ export const auditEntries = pgTable(
     primaryKey({ columns: [t.chain, t.seq] }),
     check(
       'audit_entries_actor_kind',
-      sql`${t.actorKind} in ('user', 'api_key', 'runner', 'ci_job', 'system')`,
+      sql`${t.actorKind} in ('user', 'api_key', 'runner', 'ci_job', 'agent', 'system')`,
     ),
   ],
 );

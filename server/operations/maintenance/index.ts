@@ -16,6 +16,7 @@ import type { Ctx } from '../../kit/context.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
 import { change, lockTeam, rowsOf, shown, type RowOf } from '../../kit/resource/index.ts';
+import { ableAgent, agentsFeature } from '../../access/agents/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import { switchesFeature } from '../../switches/index.ts';
 import { maintenanceSettings, maintenanceTasks } from './schema.ts';
@@ -51,17 +52,28 @@ function createMaintenance(gate: FeatureGate): Handlers<Ctx> {
       const details = { repositoryId, category, estimatedCostCents };
       const act = { action: 'maintenance.run_triggered', details: () => details };
       const createdBy = ctx.caller.userId;
-      const task = await change(ctx, act, async (tx) =>
-        tasks.insert(tx, { ...details, teamId, proposal, agentIdentityId, createdBy }),
-      );
+      const task = await change(ctx, act, async (tx) => {
+        if (agentIdentityId !== undefined) await requireAgent(tx, agentIdentityId);
+        return await tasks.insert(tx, { ...details, teamId, proposal, agentIdentityId, createdBy });
+      });
       return show(task);
     },
   });
 }
 
+/** An agent that may not change projects could do nothing with a task. */
+async function requireAgent(tx: Ctx, id: string): Promise<void> {
+  if ((await ableAgent(tx, { id, permission: 'project:write' })) !== undefined) return;
+  throw apiError(
+    'agent_unknown',
+    `agentIdentityId is "${id}", which is no agent of the team that is switched on and holds project:write`,
+    { details: { agentIdentityId: id } },
+  );
+}
+
 export const maintenanceFeature = declareFeature({
   name: 'maintenance',
-  on: { switches: switchesFeature, teams: teamsFeature },
+  on: { switches: switchesFeature, teams: teamsFeature, agents: agentsFeature },
   start: (_system, { switches: { switches } }) => ({ services: [createMaintenance(switches.gate)] }),
 });
 

@@ -70,7 +70,12 @@ describe.skipIf(!(await has('postgres')))('maintenance', () => {
 
   it('keeps a triggered run as a proposed task, once for one key', async () => {
     const once = { idempotencyKey: 'maintenance-once' };
-    const asked = { ...run, agentIdentityId: 'agt_1' };
+    const agent = await sdk.agents.create(teamId, {
+      name: 'mender',
+      kind: 'maintenance',
+      permissions: ['project:write'],
+    });
+    const asked = { ...run, agentIdentityId: agent.id };
     const task = await sdk.maintenance.triggerRun(teamId, REPOSITORY, asked, once);
     const { userId: createdBy } = await sdk.account.whoami();
     expect(task).toMatchObject({ ...asked, teamId, repositoryId: REPOSITORY, state: 'proposed', createdBy });
@@ -86,6 +91,21 @@ describe.skipIf(!(await has('postgres')))('maintenance', () => {
     const cursor = page.nextCursor ?? '';
     expect((await sdk.maintenance.listTasksPage(teamId, REPOSITORY, { cursor })).tasks).toEqual([task]);
     expect(await refused(sdk.maintenance.listTasksPage(teamId, 'other', { cursor }))).toBe(INVALID);
+  });
+
+  it('names an agent of the team that may change projects, and no other', async () => {
+    const asked = async (agentIdentityId: string) =>
+      await refused(sdk.maintenance.triggerRun(teamId, REPOSITORY, { ...run, agentIdentityId }));
+    const { id } = await sdk.agents.create(teamId, {
+      name: 'able',
+      kind: 'custom',
+      permissions: ['run:read'],
+    });
+    for (const unknown of ['agt_1', id]) expect(await asked(unknown)).toBe('400 agent_unknown');
+    await sdk.agents.update(teamId, id, { permissions: ['project:write'] });
+    expect(await asked(id)).toBe('not refused');
+    await sdk.agents.setEnabled(teamId, id, false);
+    expect(await asked(id)).toBe('400 agent_unknown');
   });
 
   it('changes only the settings that are named, also when two people change them at once', async () => {

@@ -14,6 +14,7 @@ const EVERY_MS = 15_000;
 
 /** Holds what each reason says, and the kind of what it is about. */
 const REASONS: Readonly<Record<string, readonly [words: string, kind: string]>> = {
+  agent_approval: ['Act of an agent to approve', 'agent approval'],
   deploy_approval: ['Deployment to approve', 'build'],
   promotion_approval: ['Promotion to approve', 'promotion'],
   membership_confirmation: ['Member to confirm', 'invite'],

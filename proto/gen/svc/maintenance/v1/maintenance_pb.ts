@@ -131,7 +131,7 @@ export type MaintenanceTask = Message<"svc.maintenance.v1.MaintenanceTask"> & {
   estimatedCostCents: number;
 
   /**
-   * Identity of the agent that was named for it; absent when none was.
+   * Id of the agent that was named for it; absent when none was.
    *
    * @generated from field: optional string agent_identity_id = 8;
    */
@@ -357,7 +357,7 @@ export type TriggerRunRequest = Message<"svc.maintenance.v1.TriggerRunRequest"> 
   estimatedCostCents?: number | undefined;
 
   /**
-   * Identity of the agent that is to do it. Kept as it is given: agents are not a resource yet.
+   * Id of the agent that is to do it, which is switched on and holds `project:write`.
    *
    * @generated from field: optional string agent_identity_id = 6;
    */
@@ -458,7 +458,8 @@ export const MaintenanceService: GenService<{
     output: typeof MaintenanceSettingsSchema;
   },
   /**
-   * Proposes a change to a repository: stores a task in the state `proposed`. It has no error of its own.
+   * Proposes a change to a repository: stores a task in the state `proposed`. Errors: `agent_unknown` (400,
+   * no agent of the team that is switched on and holds `project:write`).
    *
    * @generated from rpc svc.maintenance.v1.MaintenanceService.TriggerRun
    */

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/options/v1/options.proto.
  */
 export const file_svc_options_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvb3B0aW9ucy92MS9vcHRpb25zLnByb3RvEg5zdmMub3B0aW9ucy52MSLUAgoIUmVzb3VyY2USCwoDc2RrGAEgASgJEgsKA2NsaRgCIAEoCRIPCgdzdW1tYXJ5GAMgASgJEg8KB2ZlYXR1cmUYBCABKAkSKgoIYXVkaWVuY2UYBSABKA4yGC5zdmMub3B0aW9ucy52MS5BdWRpZW5jZRIiCgRhcmVhGAYgASgOMhQuc3ZjLm9wdGlvbnMudjEuQXJlYRIpCgpyZWFkX3Njb3BlGAcgASgOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGUSKgoLd3JpdGVfc2NvcGUYCCABKA4yFS5zdmMub3B0aW9ucy52MS5TY29wZRIQCghub19zY29wZRgJIAEoCBIsCglzdGFiaWxpdHkYCiABKA4yGS5zdmMub3B0aW9ucy52MS5TdGFiaWxpdHkSJQoId2hlbl9vZmYYCyABKA4yEy5zdmMub3B0aW9ucy52MS5PZmYinwUKCU9wZXJhdGlvbhILCgNzZGsYASABKAkSDAoEYXJncxgCIAMoCRIVCg1vcHRpb25hbF9hcmdzGAMgAygJEg8KB2NvbW1hbmQYBCABKAkSFAoMY29tbWFuZF9hcmdzGAUgAygJEiIKBGF1dGgYBiABKA4yFC5zdmMub3B0aW9ucy52MS5BdXRoEiQKBXNjb3BlGAcgASgOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGUSIgoEcm9sZRgIIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGUSDwoHZmVhdHVyZRgJIAEoCRIwCgtpZGVtcG90ZW5jeRgKIAEoDjIbLnN2Yy5vcHRpb25zLnYxLklkZW1wb3RlbmN5EhYKDnN1Y2Nlc3Nfc3RhdHVzGAsgASgNEiIKBHBhZ2UYDCABKAsyFC5zdmMub3B0aW9ucy52MS5QYWdlEiYKBnN0cmVhbRgNIAEoCzIWLnN2Yy5vcHRpb25zLnYxLlN0cmVhbRITCgtkZXN0cnVjdGl2ZRgOIAEoCBISCgp0aW1lb3V0X21zGA8gASgNEhYKDmJvZHlfYnl0ZXNfbWF4GBAgASgNEhIKCnJhdGVfbGltaXQYESABKAkSLAoJc3RhYmlsaXR5GBIgASgOMhkuc3ZjLm9wdGlvbnMudjEuU3RhYmlsaXR5EikKCGV4YW1wbGVzGBMgAygLMhcuc3ZjLm9wdGlvbnMudjEuRXhhbXBsZRITCgtzZGtfcmV0dXJucxgUIAEoCRIPCgdjb2x1bW5zGBUgAygJEhEKCWlkX3Rva2VucxgWIAEoCBIQCghub19zY29wZRgXIAEoCBIUCgxzZXNzaW9uX29ubHkYGCABKAgSFQoNZW1wdHlfd2l0aG91dBgZIAEoCSJSCgRQYWdlEg0KBWl0ZW1zGAEgASgJEhUKDWRlZmF1bHRfbGltaXQYAiABKA0SEQoJbWF4X2xpbWl0GAMgASgNEhEKCWJ5X251bWJlchgEIAEoCCIwCgZTdHJlYW0SEAoIaWRfZmllbGQYASABKAkSFAoMcmVzdW1lX2ZpZWxkGAIgASgJIjIKB0V4YW1wbGUSDQoFdGl0bGUYASABKAkSCwoDY2xpGAIgASgJEgsKA3NkaxgDIAEoCSIVCgVTaGFwZRIMCgRiYXJlGAEgASgJIvsBCgVGaWVsZBIRCglzZW5zaXRpdmUYASABKAgSDAoEZmxhZxgCIAEoCRINCgVzaG9ydBgDIAEoCRIOCgZoaWRkZW4YBCABKAgSEwoLcGxhY2Vob2xkZXIYBSABKAkSEgoKY2xpX2Zvcm1hdBgGIAEoCRIMCgRyZXN0GAcgASgIEg0KBXF1ZXJ5GAggASgIEhQKDHNlc3Npb25fb25seRgJIAEoCBIqCghkb2N1bWVudBgKIAEoDjIYLnN2Yy5vcHRpb25zLnYxLkRvY3VtZW50EhoKEmRvY3VtZW50X2J5dGVzX21heBgLIAEoDRIOCgZwYWNrZWQYDCABKAgiPwoFVmFsdWUSDAoEbmFtZRgBIAEoCRIoCgpsZWFzdF9yb2xlGAIgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZSo6CgNPZmYSEwoPT0ZGX1VOU1BFQ0lGSUVEEAASDwoLT0ZGX1JFRlVTRUQQARINCglPRkZfSU5FUlQQAirUAQoEQXJlYRIUChBBUkVBX1VOU1BFQ0lGSUVEEAASDwoLQVJFQV9BQ0NFU1MQARINCglBUkVBX0FQUFMQAhIPCgtBUkVBX0VOR0lORRADEhAKDEFSRUFfQ09OTkVDVBAEEhEKDUFSRUFfREVMSVZFUlkQBRITCg9BUkVBX09QRVJBVElPTlMQBhIOCgpBUkVBX01PTkVZEAcSFAoQQVJFQV9NQVJLRVRQTEFDRRAIEhIKDkFSRUFfV09SS1NQQUNFEAkSEQoNQVJFQV9GRUFUVVJFUxAKKmUKCEF1ZGllbmNlEhgKFEFVRElFTkNFX1VOU1BFQ0lGSUVEEAASEwoPQVVESUVOQ0VfUFVCTElDEAESEwoPQVVESUVOQ0VfUlVOTkVSEAISFQoRQVVESUVOQ0VfSU5URVJOQUwQAyqyAQoEQXV0aBIUChBBVVRIX1VOU1BFQ0lGSUVEEAASDQoJQVVUSF9OT05FEAESEQoNQVVUSF9PUFRJT05BTBACEhEKDUFVVEhfUkVRVUlSRUQQAxIQCgxBVVRIX1NFU1NJT04QBBIOCgpBVVRIX1NUQUZGEAUSGQoVQVVUSF9FTlJPTExNRU5UX1RPS0VOEAYSDwoLQVVUSF9SVU5ORVIQBxIRCg1BVVRIX0lOVEVSTkFMEAgqoAkKBVNjb3BlEhUKEVNDT1BFX1VOU1BFQ0lGSUVEEAASJgoPU0NPUEVfVEVBTV9SRUFEEAEaEYq1GA0KCXRlYW06cmVhZBABEioKEVNDT1BFX1RFQU1fTUFOQUdFEAIaE4q1GA8KC3RlYW06bWFuYWdlEAMSLAoSU0NPUEVfUFJPSkVDVF9SRUFEEAMaFIq1GBAKDHByb2plY3Q6cmVhZBABEi4KE1NDT1BFX1BST0pFQ1RfV1JJVEUQBBoVirUYEQoNcHJvamVjdDp3cml0ZRACEiQKDlNDT1BFX1JVTl9SRUFEEAUaEIq1GAwKCHJ1bjpyZWFkEAESJgoPU0NPUEVfUlVOX1dSSVRFEAYaEYq1GA0KCXJ1bjp3cml0ZRACEioKEVNDT1BFX1JVTk5FUl9SRUFEEAcaE4q1GA8KC3J1bm5lcjpyZWFkEAESLgoTU0NPUEVfUlVOTkVSX01BTkFHRRAIGhWKtRgRCg1ydW5uZXI6bWFuYWdlEAMSIgoNU0NPUEVfQ0lfUkVBRBAJGg+KtRgLCgdjaTpyZWFkEAESJAoOU0NPUEVfQ0lfV1JJVEUQChoQirUYDAoIY2k6d3JpdGUQAhImCg9TQ09QRV9DSV9NQU5BR0UQCxoRirUYDQoJY2k6bWFuYWdlEAMSHAoLU0NPUEVfU1RBRkYQDBoLirUYBwoFc3RhZmYSKAoQU0NPUEVfQVVESVRfUkVBRBANGhKKtRgOCgphdWRpdDpyZWFkEAMSJgoQU0NPUEVfS0VZX01BTkFHRRAOGhCKtRgMCgprZXk6bWFuYWdlEi4KE1NDT1BFX0FSVElGQUNUX1JFQUQQDxoVirUYEQoNYXJ0aWZhY3Q6cmVhZBABEjAKFFNDT1BFX0FSVElGQUNUX1dSSVRFEBAaFoq1GBIKDmFydGlmYWN0OndyaXRlEAISLAoSU0NPUEVfUkVMRUFTRV9SRUFEEBEaFIq1GBAKDHJlbGVhc2U6cmVhZBABEi4KE1NDT1BFX1JFTEVBU0VfV1JJVEUQEhoVirUYEQoNcmVsZWFzZTp3cml0ZRACEioKEVNDT1BFX1BPTElDWV9SRUFEEBMaE4q1GA8KC3BvbGljeTpyZWFkEAESLgoTU0NPUEVfUE9MSUNZX01BTkFHRRAUGhWKtRgRCg1wb2xpY3k6bWFuYWdlEAMSMgoVU0NPUEVfQ09NUExJQU5DRV9SRUFEEBUaF4q1GBMKD2NvbXBsaWFuY2U6cmVhZBADEjYKF1NDT1BFX0NPTVBMSUFOQ0VfTUFOQUdFEBYaGYq1GBUKEWNvbXBsaWFuY2U6bWFuYWdlEAMSJgoPU0NPUEVfQ09TVF9SRUFEEBcaEYq1GA0KCWNvc3Q6cmVhZBABEiwKElNDT1BFX0JJTExJTkdfUkVBRBAYGhSKtRgQCgxiaWxsaW5nOnJlYWQQAxIwChRTQ09QRV9CSUxMSU5HX01BTkFHRRAZGhaKtRgSCg5iaWxsaW5nOm1hbmFnZRADEjIKFVNDT1BFX1JFTEVBU0VfQVBQUk9WRRAaGheKtRgTCg9yZWxlYXNlOmFwcHJvdmUQAyphCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIPCgtST0xFX1ZJRVdFUhABEhIKDlJPTEVfREVWRUxPUEVSEAISDgoKUk9MRV9BRE1JThADEg4KClJPTEVfT1dORVIQBCqLAQoLSWRlbXBvdGVuY3kSGwoXSURFTVBPVEVOQ1lfVU5TUEVDSUZJRUQQABIVChFJREVNUE9URU5DWV9LRVlFRBABEhkKFUlERU1QT1RFTkNZX1NUQVRFTUVOVBACEhcKE0lERU1QT1RFTkNZX05BVFVSQUwQAxIUChBJREVNUE9URU5DWV9OT05FEAQqbwoJU3RhYmlsaXR5EhkKFVNUQUJJTElUWV9VTlNQRUNJRklFRBAAEhQKEFNUQUJJTElUWV9TVEFCTEUQARIVChFTVEFCSUxJVFlfUFJFVklFVxACEhoKFlNUQUJJTElUWV9FWFBFUklNRU5UQUwQAypKCghEb2N1bWVudBIYChRET0NVTUVOVF9VTlNQRUNJRklFRBAAEhEKDURPQ1VNRU5UX1RFWFQQARIRCg1ET0NVTUVOVF9GSUxFEAI6VwoIcmVzb3VyY2USHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMY0YYDIAEoCzIYLnN2Yy5vcHRpb25zLnYxLlJlc291cmNlUghyZXNvdXJjZTpLCgJvcBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKAsyGS5zdmMub3B0aW9ucy52MS5PcGVyYXRpb25SAm9wOk4KBXNoYXBlEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGNGGAyABKAsyFS5zdmMub3B0aW9ucy52MS5TaGFwZVIFc2hhcGU6TAoFZmllbGQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNGGAyABKAsyFS5zdmMub3B0aW9ucy52MS5GaWVsZFIFZmllbGQ6UAoFdmFsdWUSIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxjRhgMgASgLMhUuc3ZjLm9wdGlvbnMudjEuVmFsdWVSBXZhbHVlYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("ChxzdmMvb3B0aW9ucy92MS9vcHRpb25zLnByb3RvEg5zdmMub3B0aW9ucy52MSL8AgoIUmVzb3VyY2USCwoDc2RrGAEgASgJEgsKA2NsaRgCIAEoCRIPCgdzdW1tYXJ5GAMgASgJEg8KB2ZlYXR1cmUYBCABKAkSKgoIYXVkaWVuY2UYBSABKA4yGC5zdmMub3B0aW9ucy52MS5BdWRpZW5jZRIiCgRhcmVhGAYgASgOMhQuc3ZjLm9wdGlvbnMudjEuQXJlYRIpCgpyZWFkX3Njb3BlGAcgASgOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGUSKgoLd3JpdGVfc2NvcGUYCCABKA4yFS5zdmMub3B0aW9ucy52MS5TY29wZRIQCghub19zY29wZRgJIAEoCBIsCglzdGFiaWxpdHkYCiABKA4yGS5zdmMub3B0aW9ucy52MS5TdGFiaWxpdHkSJQoId2hlbl9vZmYYCyABKA4yEy5zdmMub3B0aW9ucy52MS5PZmYSJgoGYWdlbnRzGAwgASgOMhYuc3ZjLm9wdGlvbnMudjEuQWdlbnRzIvMFCglPcGVyYXRpb24SCwoDc2RrGAEgASgJEgwKBGFyZ3MYAiADKAkSFQoNb3B0aW9uYWxfYXJncxgDIAMoCRIPCgdjb21tYW5kGAQgASgJEhQKDGNvbW1hbmRfYXJncxgFIAMoCRIiCgRhdXRoGAYgASgOMhQuc3ZjLm9wdGlvbnMudjEuQXV0aBIkCgVzY29wZRgHIAEoDjIVLnN2Yy5vcHRpb25zLnYxLlNjb3BlEiIKBHJvbGUYCCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlEg8KB2ZlYXR1cmUYCSABKAkSMAoLaWRlbXBvdGVuY3kYCiABKA4yGy5zdmMub3B0aW9ucy52MS5JZGVtcG90ZW5jeRIWCg5zdWNjZXNzX3N0YXR1cxgLIAEoDRIiCgRwYWdlGAwgASgLMhQuc3ZjLm9wdGlvbnMudjEuUGFnZRImCgZzdHJlYW0YDSABKAsyFi5zdmMub3B0aW9ucy52MS5TdHJlYW0SEwoLZGVzdHJ1Y3RpdmUYDiABKAgSEgoKdGltZW91dF9tcxgPIAEoDRIWCg5ib2R5X2J5dGVzX21heBgQIAEoDRISCgpyYXRlX2xpbWl0GBEgASgJEiwKCXN0YWJpbGl0eRgSIAEoDjIZLnN2Yy5vcHRpb25zLnYxLlN0YWJpbGl0eRIpCghleGFtcGxlcxgTIAMoCzIXLnN2Yy5vcHRpb25zLnYxLkV4YW1wbGUSEwoLc2RrX3JldHVybnMYFCABKAkSDwoHY29sdW1ucxgVIAMoCRIRCglpZF90b2tlbnMYFiABKAgSEAoIbm9fc2NvcGUYFyABKAgSFAoMc2Vzc2lvbl9vbmx5GBggASgIEhUKDWVtcHR5X3dpdGhvdXQYGSABKAkSJgoGYWdlbnRzGBogASgOMhYuc3ZjLm9wdGlvbnMudjEuQWdlbnRzEioKCGFwcHJvdmFsGBsgASgLMhguc3ZjLm9wdGlvbnMudjEuQXBwcm92YWwiLAoIQXBwcm92YWwSDgoGYWN0aW9uGAEgASgJEhAKCHJlc291cmNlGAIgASgJIlIKBFBhZ2USDQoFaXRlbXMYASABKAkSFQoNZGVmYXVsdF9saW1pdBgCIAEoDRIRCgltYXhfbGltaXQYAyABKA0SEQoJYnlfbnVtYmVyGAQgASgIIjAKBlN0cmVhbRIQCghpZF9maWVsZBgBIAEoCRIUCgxyZXN1bWVfZmllbGQYAiABKAkiMgoHRXhhbXBsZRINCgV0aXRsZRgBIAEoCRILCgNjbGkYAiABKAkSCwoDc2RrGAMgASgJIhUKBVNoYXBlEgwKBGJhcmUYASABKAki+wEKBUZpZWxkEhEKCXNlbnNpdGl2ZRgBIAEoCBIMCgRmbGFnGAIgASgJEg0KBXNob3J0GAMgASgJEg4KBmhpZGRlbhgEIAEoCBITCgtwbGFjZWhvbGRlchgFIAEoCRISCgpjbGlfZm9ybWF0GAYgASgJEgwKBHJlc3QYByABKAgSDQoFcXVlcnkYCCABKAgSFAoMc2Vzc2lvbl9vbmx5GAkgASgIEioKCGRvY3VtZW50GAogASgOMhguc3ZjLm9wdGlvbnMudjEuRG9jdW1lbnQSGgoSZG9jdW1lbnRfYnl0ZXNfbWF4GAsgASgNEg4KBnBhY2tlZBgMIAEoCCJPCgVWYWx1ZRIMCgRuYW1lGAEgASgJEigKCmxlYXN0X3JvbGUYAiABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlEg4KBmFnZW50cxgDIAEoCCpGCgZBZ2VudHMSFgoSQUdFTlRTX1VOU1BFQ0lGSUVEEAASEgoOQUdFTlRTX0FMTE9XRUQQARIQCgxBR0VOVFNfTkVWRVIQAio6CgNPZmYSEwoPT0ZGX1VOU1BFQ0lGSUVEEAASDwoLT0ZGX1JFRlVTRUQQARINCglPRkZfSU5FUlQQAirUAQoEQXJlYRIUChBBUkVBX1VOU1BFQ0lGSUVEEAASDwoLQVJFQV9BQ0NFU1MQARINCglBUkVBX0FQUFMQAhIPCgtBUkVBX0VOR0lORRADEhAKDEFSRUFfQ09OTkVDVBAEEhEKDUFSRUFfREVMSVZFUlkQBRITCg9BUkVBX09QRVJBVElPTlMQBhIOCgpBUkVBX01PTkVZEAcSFAoQQVJFQV9NQVJLRVRQTEFDRRAIEhIKDkFSRUFfV09SS1NQQUNFEAkSEQoNQVJFQV9GRUFUVVJFUxAKKmUKCEF1ZGllbmNlEhgKFEFVRElFTkNFX1VOU1BFQ0lGSUVEEAASEwoPQVVESUVOQ0VfUFVCTElDEAESEwoPQVVESUVOQ0VfUlVOTkVSEAISFQoRQVVESUVOQ0VfSU5URVJOQUwQAyqyAQoEQXV0aBIUChBBVVRIX1VOU1BFQ0lGSUVEEAASDQoJQVVUSF9OT05FEAESEQoNQVVUSF9PUFRJT05BTBACEhEKDUFVVEhfUkVRVUlSRUQQAxIQCgxBVVRIX1NFU1NJT04QBBIOCgpBVVRIX1NUQUZGEAUSGQoVQVVUSF9FTlJPTExNRU5UX1RPS0VOEAYSDwoLQVVUSF9SVU5ORVIQBxIRCg1BVVRIX0lOVEVSTkFMEAgqiAoKBVNjb3BlEhUKEVNDT1BFX1VOU1BFQ0lGSUVEEAASKAoPU0NPUEVfVEVBTV9SRUFEEAEaE4q1GA8KCXRlYW06cmVhZBABGAESKgoRU0NPUEVfVEVBTV9NQU5BR0UQAhoTirUYDwoLdGVhbTptYW5hZ2UQAxIuChJTQ09QRV9QUk9KRUNUX1JFQUQQAxoWirUYEgoMcHJvamVjdDpyZWFkEAEYARIwChNTQ09QRV9QUk9KRUNUX1dSSVRFEAQaF4q1GBMKDXByb2plY3Q6d3JpdGUQAhgBEiYKDlNDT1BFX1JVTl9SRUFEEAUaEoq1GA4KCHJ1bjpyZWFkEAEYARIoCg9TQ09QRV9SVU5fV1JJVEUQBhoTirUYDwoJcnVuOndyaXRlEAIYARIsChFTQ09QRV9SVU5ORVJfUkVBRBAHGhWKtRgRCgtydW5uZXI6cmVhZBABGAESLgoTU0NPUEVfUlVOTkVSX01BTkFHRRAIGhWKtRgRCg1ydW5uZXI6bWFuYWdlEAMSJAoNU0NPUEVfQ0lfUkVBRBAJGhGKtRgNCgdjaTpyZWFkEAEYARImCg5TQ09QRV9DSV9XUklURRAKGhKKtRgOCghjaTp3cml0ZRACGAESJgoPU0NPUEVfQ0lfTUFOQUdFEAsaEYq1GA0KCWNpOm1hbmFnZRADEhwKC1NDT1BFX1NUQUZGEAwaC4q1GAcKBXN0YWZmEigKEFNDT1BFX0FVRElUX1JFQUQQDRoSirUYDgoKYXVkaXQ6cmVhZBADEiYKEFNDT1BFX0tFWV9NQU5BR0UQDhoQirUYDAoKa2V5Om1hbmFnZRIuChNTQ09QRV9BUlRJRkFDVF9SRUFEEA8aFYq1GBEKDWFydGlmYWN0OnJlYWQQARIwChRTQ09QRV9BUlRJRkFDVF9XUklURRAQGhaKtRgSCg5hcnRpZmFjdDp3cml0ZRACEiwKElNDT1BFX1JFTEVBU0VfUkVBRBARGhSKtRgQCgxyZWxlYXNlOnJlYWQQARIuChNTQ09QRV9SRUxFQVNFX1dSSVRFEBIaFYq1GBEKDXJlbGVhc2U6d3JpdGUQAhIqChFTQ09QRV9QT0xJQ1lfUkVBRBATGhOKtRgPCgtwb2xpY3k6cmVhZBABEi4KE1NDT1BFX1BPTElDWV9NQU5BR0UQFBoVirUYEQoNcG9saWN5Om1hbmFnZRADEjIKFVNDT1BFX0NPTVBMSUFOQ0VfUkVBRBAVGheKtRgTCg9jb21wbGlhbmNlOnJlYWQQAxI2ChdTQ09QRV9DT01QTElBTkNFX01BTkFHRRAWGhmKtRgVChFjb21wbGlhbmNlOm1hbmFnZRADEiYKD1NDT1BFX0NPU1RfUkVBRBAXGhGKtRgNCgljb3N0OnJlYWQQARIsChJTQ09QRV9CSUxMSU5HX1JFQUQQGBoUirUYEAoMYmlsbGluZzpyZWFkEAMSMAoUU0NPUEVfQklMTElOR19NQU5BR0UQGRoWirUYEgoOYmlsbGluZzptYW5hZ2UQAxIyChVTQ09QRV9SRUxFQVNFX0FQUFJPVkUQGhoXirUYEwoPcmVsZWFzZTphcHByb3ZlEAMSKAoQU0NPUEVfQUdFTlRfUkVBRBAbGhKKtRgOCgphZ2VudDpyZWFkEAESLAoSU0NPUEVfQUdFTlRfTUFOQUdFEBwaFIq1GBAKDGFnZW50Om1hbmFnZRADKmEKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg8KC1JPTEVfVklFV0VSEAESEgoOUk9MRV9ERVZFTE9QRVIQAhIOCgpST0xFX0FETUlOEAMSDgoKUk9MRV9PV05FUhAEKosBCgtJZGVtcG90ZW5jeRIbChdJREVNUE9URU5DWV9VTlNQRUNJRklFRBAAEhUKEUlERU1QT1RFTkNZX0tFWUVEEAESGQoVSURFTVBPVEVOQ1lfU1RBVEVNRU5UEAISFwoTSURFTVBPVEVOQ1lfTkFUVVJBTBADEhQKEElERU1QT1RFTkNZX05PTkUQBCpvCglTdGFiaWxpdHkSGQoVU1RBQklMSVRZX1VOU1BFQ0lGSUVEEAASFAoQU1RBQklMSVRZX1NUQUJMRRABEhUKEVNUQUJJTElUWV9QUkVWSUVXEAISGgoWU1RBQklMSVRZX0VYUEVSSU1FTlRBTBADKkoKCERvY3VtZW50EhgKFERPQ1VNRU5UX1VOU1BFQ0lGSUVEEAASEQoNRE9DVU1FTlRfVEVYVBABEhEKDURPQ1VNRU5UX0ZJTEUQAjpXCghyZXNvdXJjZRIfLmdvb2dsZS5wcm90b2J1Zi5TZXJ2aWNlT3B0aW9ucxjRhgMgASgLMhguc3ZjLm9wdGlvbnMudjEuUmVzb3VyY2VSCHJlc291cmNlOksKAm9wEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0YYDIAEoCzIZLnN2Yy5vcHRpb25zLnYxLk9wZXJhdGlvblICb3A6TgoFc2hhcGUSHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY0YYDIAEoCzIVLnN2Yy5vcHRpb25zLnYxLlNoYXBlUgVzaGFwZTpMCgVmaWVsZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY0YYDIAEoCzIVLnN2Yy5vcHRpb25zLnYxLkZpZWxkUgVmaWVsZDpQCgV2YWx1ZRIhLmdvb2dsZS5wcm90b2J1Zi5FbnVtVmFsdWVPcHRpb25zGNGGAyABKAsyFS5zdmMub3B0aW9ucy52MS5WYWx1ZVIFdmFsdWViBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * Names of a service outside of the protos, and the defaults of its RPCs. An RPC bound to GET has no side
@@ -106,6 +106,13 @@ export type Resource = Message<"svc.options.v1.Resource"> & {
    * @generated from field: svc.options.v1.Off when_off = 11;
    */
   whenOff: Off;
+
+  /**
+   * Says whether agents may call its RPCs. Default: AGENTS_ALLOWED.
+   *
+   * @generated from field: svc.options.v1.Agents agents = 12;
+   */
+  agents: Agents;
 };
 
 /**
@@ -313,6 +320,21 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
    * @generated from field: string empty_without = 25;
    */
   emptyWithout: string;
+
+  /**
+   * Says whether agents may call it. Default: that of its service.
+   *
+   * @generated from field: svc.options.v1.Agents agents = 26;
+   */
+  agents: Agents;
+
+  /**
+   * Action for which an agent needs the approval of a person, each time. Of RPCs with IDEMPOTENCY_KEYED that
+   * agents may call. One that is destructive has it, or AGENTS_NEVER.
+   *
+   * @generated from field: svc.options.v1.Approval approval = 27;
+   */
+  approval?: Approval | undefined;
 };
 
 /**
@@ -321,6 +343,34 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
  */
 export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
   messageDesc(file_svc_options_v1_options, 1);
+
+/**
+ * A person approves it before an agent does it.
+ *
+ * @generated from message svc.options.v1.Approval
+ */
+export type Approval = Message<"svc.options.v1.Approval"> & {
+  /**
+   * Action in two words, which no other RPC has: `build.create`.
+   *
+   * @generated from field: string action = 1;
+   */
+  action: string;
+
+  /**
+   * Variable of the path with the id of what it is done to.
+   *
+   * @generated from field: string resource = 2;
+   */
+  resource: string;
+};
+
+/**
+ * Describes the message svc.options.v1.Approval.
+ * Use `create(ApprovalSchema)` to create a new message.
+ */
+export const ApprovalSchema: GenMessage<Approval> = /*@__PURE__*/
+  messageDesc(file_svc_options_v1_options, 2);
 
 /**
  * Keyset paging: `limit` and `cursor` in, items and `nextCursor` out. Paging by number: `page` in, items and
@@ -364,7 +414,7 @@ export type Page = Message<"svc.options.v1.Page"> & {
  * Use `create(PageSchema)` to create a new message.
  */
 export const PageSchema: GenMessage<Page> = /*@__PURE__*/
-  messageDesc(file_svc_options_v1_options, 2);
+  messageDesc(file_svc_options_v1_options, 3);
 
 /**
  * Server stream.
@@ -392,7 +442,7 @@ export type Stream = Message<"svc.options.v1.Stream"> & {
  * Use `create(StreamSchema)` to create a new message.
  */
 export const StreamSchema: GenMessage<Stream> = /*@__PURE__*/
-  messageDesc(file_svc_options_v1_options, 3);
+  messageDesc(file_svc_options_v1_options, 4);
 
 /**
  * One worked call.
@@ -427,7 +477,7 @@ export type Example = Message<"svc.options.v1.Example"> & {
  * Use `create(ExampleSchema)` to create a new message.
  */
 export const ExampleSchema: GenMessage<Example> = /*@__PURE__*/
-  messageDesc(file_svc_options_v1_options, 4);
+  messageDesc(file_svc_options_v1_options, 5);
 
 /**
  * One message.
@@ -450,7 +500,7 @@ export type Shape = Message<"svc.options.v1.Shape"> & {
  * Use `create(ShapeSchema)` to create a new message.
  */
 export const ShapeSchema: GenMessage<Shape> = /*@__PURE__*/
-  messageDesc(file_svc_options_v1_options, 5);
+  messageDesc(file_svc_options_v1_options, 6);
 
 /**
  * One field.
@@ -555,7 +605,7 @@ export type Field = Message<"svc.options.v1.Field"> & {
  * Use `create(FieldSchema)` to create a new message.
  */
 export const FieldSchema: GenMessage<Field> = /*@__PURE__*/
-  messageDesc(file_svc_options_v1_options, 6);
+  messageDesc(file_svc_options_v1_options, 7);
 
 /**
  * One enum value.
@@ -576,6 +626,13 @@ export type Value = Message<"svc.options.v1.Value"> & {
    * @generated from field: svc.options.v1.Role least_role = 2;
    */
   leastRole: Role;
+
+  /**
+   * An agent may hold the scope. Of scopes alone.
+   *
+   * @generated from field: bool agents = 3;
+   */
+  agents: boolean;
 };
 
 /**
@@ -583,7 +640,42 @@ export type Value = Message<"svc.options.v1.Value"> & {
  * Use `create(ValueSchema)` to create a new message.
  */
 export const ValueSchema: GenMessage<Value> = /*@__PURE__*/
-  messageDesc(file_svc_options_v1_options, 7);
+  messageDesc(file_svc_options_v1_options, 8);
+
+/**
+ * Says whether the agents of a team may call an RPC. What needs a scope that no agent holds, or a session, is
+ * out of their reach without saying so.
+ *
+ * @generated from enum svc.options.v1.Agents
+ */
+export enum Agents {
+  /**
+   * The default of the service.
+   *
+   * @generated from enum value: AGENTS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * They may, if they hold its scope.
+   *
+   * @generated from enum value: AGENTS_ALLOWED = 1;
+   */
+  ALLOWED = 1,
+
+  /**
+   * No agent may, whatever it holds: the RPC is about a person, or takes away what no approval gives back.
+   *
+   * @generated from enum value: AGENTS_NEVER = 2;
+   */
+  NEVER = 2,
+}
+
+/**
+ * Describes the enum svc.options.v1.Agents.
+ */
+export const AgentsSchema: GenEnum<Agents> = /*@__PURE__*/
+  enumDesc(file_svc_options_v1_options, 0);
 
 /**
  * Effect on an RPC of its platform feature while that is off.
@@ -620,7 +712,7 @@ export enum Off {
  * Describes the enum svc.options.v1.Off.
  */
 export const OffSchema: GenEnum<Off> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 0);
+  enumDesc(file_svc_options_v1_options, 1);
 
 /**
  * Part of the product that a service belongs to. Folders of the server, topics of `svc --help`, tag groups of
@@ -711,7 +803,7 @@ export enum Area {
  * Describes the enum svc.options.v1.Area.
  */
 export const AreaSchema: GenEnum<Area> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 1);
+  enumDesc(file_svc_options_v1_options, 2);
 
 /**
  * Callers of a service. They decide which process serves it and where it is published.
@@ -752,7 +844,7 @@ export enum Audience {
  * Describes the enum svc.options.v1.Audience.
  */
 export const AudienceSchema: GenEnum<Audience> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 2);
+  enumDesc(file_svc_options_v1_options, 3);
 
 /**
  * Credential that the caller of an RPC needs.
@@ -828,7 +920,7 @@ export enum Auth {
  * Describes the enum svc.options.v1.Auth.
  */
 export const AuthSchema: GenEnum<Auth> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 3);
+  enumDesc(file_svc_options_v1_options, 4);
 
 /**
  * Permission of an API key. The list is closed: a key's scopes are a subset, a role grants a subset.
@@ -1026,13 +1118,28 @@ export enum Scope {
    * @generated from enum value: SCOPE_RELEASE_APPROVE = 26;
    */
   RELEASE_APPROVE = 26,
+
+  /**
+   * Read agents, their runs and what they asked to be approved.
+   *
+   * @generated from enum value: SCOPE_AGENT_READ = 27;
+   */
+  AGENT_READ = 27,
+
+  /**
+   * Create, change, stop and delete agents, and issue their keys. Approving what they ask for takes the
+   * session of a person besides.
+   *
+   * @generated from enum value: SCOPE_AGENT_MANAGE = 28;
+   */
+  AGENT_MANAGE = 28,
 }
 
 /**
  * Describes the enum svc.options.v1.Scope.
  */
 export const ScopeSchema: GenEnum<Scope> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 4);
+  enumDesc(file_svc_options_v1_options, 5);
 
 /**
  * Standing of a person in a team, weakest first. Each role may do all that the weaker ones may.
@@ -1080,7 +1187,7 @@ export enum Role {
  * Describes the enum svc.options.v1.Role.
  */
 export const RoleSchema: GenEnum<Role> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 5);
+  enumDesc(file_svc_options_v1_options, 6);
 
 /**
  * Effect of a second call with the same Idempotency-Key.
@@ -1132,7 +1239,7 @@ export enum Idempotency {
  * Describes the enum svc.options.v1.Idempotency.
  */
 export const IdempotencySchema: GenEnum<Idempotency> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 6);
+  enumDesc(file_svc_options_v1_options, 7);
 
 /**
  * Stability of an RPC.
@@ -1173,7 +1280,7 @@ export enum Stability {
  * Describes the enum svc.options.v1.Stability.
  */
 export const StabilitySchema: GenEnum<Stability> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 7);
+  enumDesc(file_svc_options_v1_options, 8);
 
 /**
  * Spelling of a document on the command line. `@path` is a file and `-` standard input, always.
@@ -1207,7 +1314,7 @@ export enum Document {
  * Describes the enum svc.options.v1.Document.
  */
 export const DocumentSchema: GenEnum<Document> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 8);
+  enumDesc(file_svc_options_v1_options, 9);
 
 /**
  * Names of the service outside of the protos, and the defaults of its RPCs.
