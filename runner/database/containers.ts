@@ -101,7 +101,7 @@ export async function databaseContainers(engine: Engine): Promise<DatabaseContai
 export interface FoundImage {
   readonly id: string;
   readonly digest: string;
-  /** What its containers begin with. */
+  /** Containers begin with it. */
   readonly entrypoint: readonly string[];
 }
 

@@ -35,8 +35,8 @@ export interface DatabaseKind {
   readonly beginsToRestore?: boolean;
   readonly shell: readonly string[];
   /**
-   * Its first start makes files for seconds. Those of another database of the same image do as well, once this
-   * has changed their passwords to that of NEW_PASSWORD.
+   * Its first start makes files for seconds. Those of another database of the same image do as well, once
+   * this has changed their passwords to that of NEW_PASSWORD.
    */
   readonly takeOver?: readonly string[];
 }

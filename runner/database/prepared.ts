@@ -42,7 +42,7 @@ type Start = Omit<DatabaseRun, 'name' | 'command' | 'password' | 'network' | 'da
 export interface Prepared {
   /** Arguments that show the files to a container. */
   readonly data: readonly string[];
-  /** What it begins with. */
+  /** The container begins with these. */
   readonly begin: Pick<DatabaseRun, 'entrypoint' | 'command'>;
   /** Resolves when the database answers to its own password alone. */
   takeOver(database: Pick<DatabaseRun, 'name'>, options: WaitOptions): Promise<void>;

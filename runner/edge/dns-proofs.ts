@@ -163,7 +163,10 @@ async function serversOf({ resolver, port = 53 }: DnsProofsOptions, zone: string
   return [...v4.flat().map((ip) => `${ip}:${port}`), ...v6.flat().map((ip) => `[${ip}]:${port}`)];
 }
 
-/** True: the server answers and has no such record. One that is silent here may answer the authority. */
+/**
+ * Returns whether the server answers and has no such record. One that is silent here may answer the
+ * authority.
+ */
 async function lacks(server: string, { record, value }: ProofRecord): Promise<boolean> {
   const asking = new Resolver(ASK);
   asking.setServers([server]);

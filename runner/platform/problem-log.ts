@@ -3,7 +3,7 @@ import { errorText } from './errors.ts';
 import type { Log } from './log.ts';
 
 export interface ProblemLog {
-  /** Undefined: there is none. */
+  /** Takes undefined where there is none any more. */
   tell(problem: string | undefined): void;
   /** Tells what an act failed of; returns whether it succeeded. Never rejects. */
   during(act: () => Promise<void>): Promise<boolean>;

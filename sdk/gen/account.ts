@@ -171,7 +171,7 @@ export interface AccountPlanResponse {
   readonly teamIds: readonly string[];
 }
 
-/** What ended. */
+/** Count of what ended. */
 export interface AccountRevokeOtherSessionsResponse {
   /** Number of sessions that ended. */
   readonly ended: number;
@@ -262,7 +262,7 @@ export interface Session {
   readonly id: string;
   /** True for the session that makes this call. */
   readonly current: boolean;
-  /** What it began with. */
+  /** The proof that it began with. */
   readonly method: SignInMethod;
   /** Sign-in. */
   readonly createdAt: string;
@@ -277,9 +277,9 @@ export interface Session {
 }
 
 /**
- * How a session began.
+ * Proof with which a session began.
  *
- * - `password`: With the password alone.
- * - `password_and_code`: With the password and a one-time code.
+ * - `password`: It began with the password alone.
+ * - `password_and_code`: It began with the password and a one-time code.
  */
 export type SignInMethod = 'password' | 'password_and_code';

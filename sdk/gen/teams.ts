@@ -703,7 +703,7 @@ export interface TeamsAcceptInviteResponse {
   readonly pending: boolean;
 }
 
-/** What ended. */
+/** Count of what ended. */
 export interface TeamsEndMemberSessionsResponse {
   /** Number of sessions that ended. */
   readonly ended: number;

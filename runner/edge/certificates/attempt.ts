@@ -27,7 +27,7 @@ export interface AttemptOptions {
   store: CertificateStore;
   records: Records;
   challenges: Challenges;
-  /** What proves a name; undefined: nothing on this machine can. */
+  /** Returns what proves a name; undefined: nothing on this machine can. */
   solverOf: (name: string) => Solver | undefined;
   httpPort: number;
   clock: Clock;

@@ -1,7 +1,7 @@
 /** This service shows and changes the calling person's own account. */
 import { randomBytes } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement, type Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers, type Implementation } from '@svc/proto/http/implement.ts';
 import {
   AccountDetailsSchema,
   AccountService,
@@ -107,6 +107,12 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
       });
       return {};
     },
+    ...sessionHandlers(deps),
+  });
+}
+
+function sessionHandlers(deps: Pick<AccountDeps, 'sessions' | 'changes'>) {
+  return {
     listSessions: async (_request, ctx: Ctx) => {
       const { userId: id, staff, credentialId } = ctx.caller;
       const bounds = { now: ctx.clock.now(), times: deps.sessions };
@@ -138,7 +144,7 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
         return { ended };
       });
     },
-  });
+  } satisfies Partial<Implementation<typeof AccountService, Ctx>>;
 }
 
 async function confirm(deps: AccountDeps, ctx: Ctx, code: string): Promise<string[]> {

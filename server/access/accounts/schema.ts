@@ -60,7 +60,7 @@ export const sessions = pgTable(
     lastSeenAt: instant('last_seen_at').notNull(),
     /** Absolute end; the idle end follows from `last_seen_at`. */
     expiresAt: instant('expires_at').notNull(),
-    /** How it began, from where and with what program. Sessions of before say nothing of it. */
+    /** Sessions of before say nothing of how, from where and with what program they began. */
     method: text('method').$type<'password' | 'password_and_code'>().notNull().default('password'),
     remoteAddress: text('remote_address').notNull().default(''),
     userAgent: text('user_agent').notNull().default(''),

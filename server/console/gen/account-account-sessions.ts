@@ -8,7 +8,7 @@ export const collection: Collection = {
   shown: [
     { name: 'id', label: 'ID', help: 'Session id, `ses_…`', type: 'string' },
     { name: 'current', label: 'Current', help: 'True for the session that makes this call', type: 'boolean' },
-    { name: 'method', label: 'Method', help: 'What it began with', type: 'enum' },
+    { name: 'method', label: 'Method', help: 'The proof that it began with', type: 'enum' },
     { name: 'createdAt', label: 'Created at', help: 'Sign-in', type: 'timestamp' },
     { name: 'lastSeenAt', label: 'Last seen at', help: 'Last request with it, to within a minute', type: 'timestamp' },
     { name: 'expiresAt', label: 'Expires at', help: 'Time at which it ends at the latest', type: 'timestamp' },

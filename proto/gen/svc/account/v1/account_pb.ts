@@ -164,7 +164,7 @@ export type Session = Message<"svc.account.v1.Session"> & {
   current: boolean;
 
   /**
-   * What it began with.
+   * The proof that it began with.
    *
    * @generated from field: svc.account.v1.SignInMethod method = 3;
    */
@@ -250,7 +250,7 @@ export const RevokeOtherSessionsRequestSchema: GenMessage<RevokeOtherSessionsReq
   messageDesc(file_svc_account_v1_account, 6);
 
 /**
- * What ended.
+ * Count of what ended.
  *
  * @generated from message svc.account.v1.RevokeOtherSessionsResponse
  */
@@ -891,7 +891,7 @@ export const CredentialKindSchema: GenEnum<CredentialKind> = /*@__PURE__*/
   enumDesc(file_svc_account_v1_account, 0);
 
 /**
- * How a session began.
+ * Proof with which a session began.
  *
  * @generated from enum svc.account.v1.SignInMethod
  */
@@ -904,14 +904,14 @@ export enum SignInMethod {
   UNSPECIFIED = 0,
 
   /**
-   * With the password alone.
+   * It began with the password alone.
    *
    * @generated from enum value: SIGN_IN_METHOD_PASSWORD = 1;
    */
   PASSWORD = 1,
 
   /**
-   * With the password and a one-time code.
+   * It began with the password and a one-time code.
    *
    * @generated from enum value: SIGN_IN_METHOD_PASSWORD_AND_CODE = 2;
    */

@@ -582,7 +582,7 @@ export const EndMemberSessionsRequestSchema: GenMessage<EndMemberSessionsRequest
   messageDesc(file_svc_teams_v1_teams, 15);
 
 /**
- * What ended.
+ * Count of what ended.
  *
  * @generated from message svc.teams.v1.EndMemberSessionsResponse
  */
