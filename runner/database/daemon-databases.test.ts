@@ -156,8 +156,10 @@ CMD ["sh", "-c", "mkdir /tmp/www; pg_isready -t 3 -h ${address} >/tmp/www/index.
 
   it('keeps its content through the end of its container and through a deploy', async () => {
     await podman('kill', container);
-    await waitFor('a running container', async () =>
-      (await podman('inspect', '--format={{.State.Running}}', container)).includes('true'),
+    await waitFor(
+      'a running container',
+      async () => (await podman('inspect', '--format={{.State.Running}}', container)).includes('true'),
+      { withinMs: BUILD_MS },
     );
     expect(await rows(await deployed())).toBe('2');
   });

@@ -1,7 +1,7 @@
 /**
  * Somebody leaves a team: the keys of agents that they issued end, since they were shown them, and what they
- * approved ends; agents that
- * they answer for get no new key until somebody else does, which the admins are told.
+ * approved ends; agents that they answer for get no new key until somebody else does, which the admins are
+ * told.
  */
 import { and, eq, sql } from 'drizzle-orm';
 import type { MemberLeft } from '../teams/index.ts';

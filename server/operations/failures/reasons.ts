@@ -24,7 +24,8 @@ export function createReasons(): Reasons {
   return {
     of: async (text) => {
       const asked = last.then(async () => await thread.ask(text));
-      last = asked;
+      // One that fails must not fail those behind it.
+      last = asked.catch(() => undefined);
       const answer = await asked;
       if ('unanswered' in answer) throw new JobFailed(`the reason was not found: ${answer.unanswered}`);
       return answer.found;
