@@ -33,7 +33,7 @@ describe('bash', () => {
   it('completes groups and commands', () => {
     expect(offered('svc run')).toEqual(['runner-groups', 'runners', 'runs']);
     expect(offered('svc runs c')).toEqual(['cancel', 'create']);
-    expect(offered('svc teams members ')).toEqual(['delete', 'list', 'remove', 'set-role']);
+    expect(offered('svc teams members ')).toEqual(['delete', 'end-sessions', 'list', 'remove', 'set-role']);
     expect(offered('svc teams m')).toEqual(['members']);
     expect(offered('svc auth ')).toEqual(['login', 'logout', 'status', 'token']);
   });

@@ -30,6 +30,7 @@ export function show(generated: GeneratedSpec): Own {
       'Says of one reason for failures how often it was met, which lines hold it, and what helped in this team and in others.',
     positionals: signature.map((field) => ({ ...field, required: true })),
     flags: flags.filter(({ name }) => name === 'teamId'),
+    locals: [],
     answer: 'teams failures list',
     examples: [{ title: 'One of them', cli: 'failures show fs1_01' }],
     run: showOne,

@@ -39,6 +39,8 @@ const NO_KIND: Readonly<Record<string, string>> = {
   'ci report: jobId': 'an id of the CI system',
   'ci runs list: pipelineId': 'names of pipelines are those of their connection, which is not named',
   'costs explain: itemId': 'of a run or a build',
+  'failures list: sourceId': 'of a run or a build',
+  'teams failures list: sourceId': 'of a run or a build',
   'maintenance settings update: repositoryId': 'repositories are listed nowhere',
   'maintenance tasks list: repositoryId': 'repositories are listed nowhere',
   'maintenance trigger-run: repositoryId': 'repositories are listed nowhere',
@@ -47,6 +49,7 @@ const NO_KIND: Readonly<Record<string, string>> = {
 };
 /** Acts beside get, create and delete. */
 const OTHER_VERBS: Readonly<Record<string, string>> = {
+  'failures show': 'one of a list, which has no get',
   'database show': 'what stands in the answer of get, in words, and an exit code of how it stands',
   'admin-signing-keys revoke': 'the key stays, and is known to be revoked',
   'artifacts show': 'it tells more than artifacts get',

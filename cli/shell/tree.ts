@@ -130,8 +130,12 @@ async function loadOwn(line: readonly string[], { summary, from, load }: HandWri
     ...shown
   } = isOver ? loaded(base as GeneratedSpec) : loaded;
   const fields = argFields(args ?? {});
+  const { page, ...unpaged } = base;
+  // A command without the flags of pages shows one thing of a list.
+  const hasPages = (shown.flags ?? base.flags).some(({ name }) => name === 'cursor');
   const spec = withNames({
-    ...base,
+    ...unpaged,
+    ...(hasPages && page !== undefined && { page }),
     description: `${summary}.`,
     ...(isOver && { description: base.description }),
     ...shown,
