@@ -374,8 +374,8 @@ export interface AgentKey {
 }
 
 /**
- * Kind of an agent: the most that its permissions may be. Each kind may hold `team:read`, `project:read`,
- * `run:read`, `runner:read` and `ci:read`.
+ * Kind of an agent: the most that its permissions may be. Each kind may read the team, its projects, runs, CI
+ * runs and the machines that do its work.
  *
  * - `review`: Reads, and nothing more.
  * - `coding`: It submits sandbox runs, too (`run:write`).

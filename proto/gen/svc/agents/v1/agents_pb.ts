@@ -1093,8 +1093,8 @@ export const DenyApprovalRequestSchema: GenMessage<DenyApprovalRequest> = /*@__P
   messageDesc(file_svc_agents_v1_agents, 23);
 
 /**
- * Kind of an agent: the most that its permissions may be. Each kind may hold `team:read`, `project:read`,
- * `run:read`, `runner:read` and `ci:read`.
+ * Kind of an agent: the most that its permissions may be. Each kind may read the team, its projects, runs, CI
+ * runs and the machines that do its work.
  *
  * @generated from enum svc.agents.v1.AgentKind
  */
