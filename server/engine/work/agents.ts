@@ -51,19 +51,17 @@ export async function admitAgent(
   if (open >= agent.atOnce)
     throw tooMuch(
       `the agent ${agent.name} has ${open} runs and builds open, at most ${agent.atOnce} are allowed at once; let one end`,
-      agent.atOnce,
+      { limit: agent.atOnce, current: open },
     );
   if (lately >= agent.perDay)
     throw tooMuch(
       `the agent ${agent.name} has submitted ${lately} runs and builds within 24 hours, at most ${agent.perDay} are allowed`,
-      agent.perDay,
+      { limit: agent.perDay, current: lately },
     );
 }
 
-function tooMuch(message: string, limit: number): Error {
-  return apiError('limit_reached', message, {
-    details: { resource: 'run of an agent', limit, current: limit },
-  });
+function tooMuch(message: string, counted: { readonly limit: number; readonly current: number }): Error {
+  return apiError('limit_reached', message, { details: { resource: 'run of an agent', ...counted } });
 }
 
 export interface AgentWorkDeps {
