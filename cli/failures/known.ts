@@ -1,4 +1,4 @@
-/** What is known of the failure of a build, told behind its output. */
+/** Tells behind the output of a build what is known of its failure. */
 import { Teams, type Build, type FailureSignature } from '@svc/sdk';
 import type { Context } from '../shell/command.ts';
 import { neutraliseLine } from '../shell/text.ts';
@@ -7,7 +7,7 @@ import { helpOf } from './failures.ts';
 /** The reason is found a moment after the end: it is looked for so often, and with so much between. */
 const LOOKS = 4;
 const PAUSE_MS = 700;
-/** What ended longer ago than this has its reason, or will have none. */
+/** A build that ended longer ago has its reason by now, or will have none. */
 const FRESH_MS = 60_000;
 
 /** Tells it on standard error. Where nothing is known, or it cannot be read, nothing is said. */

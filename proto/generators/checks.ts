@@ -98,7 +98,7 @@ function isForAgents(rpc: RpcModel, { scopes }: Model): boolean {
   return noScope || scopes.some(({ json, agents }) => json === rpc.scope && agents === true);
 }
 
-/** What an agent could not take back is approved by a person, or no agent does it. */
+/** An agent does a destructive act with the approval of a person, or not at all. */
 function checkAgents(rpc: RpcModel, model: Model, report: Report): void {
   const { approval, destructive, idempotency, routes } = rpc;
   const isFor = isForAgents(rpc, model);

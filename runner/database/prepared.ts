@@ -66,7 +66,7 @@ export function createPreparedFiles(options: PreparedOptions) {
       );
       return undefined;
     });
-    // What failed once fails again, and costs each build the time of a start.
+    // A second try would fail again, and cost each build the time of a start.
     if (found !== undefined) making.delete(image.id);
     return found;
   };

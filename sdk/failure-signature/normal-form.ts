@@ -21,7 +21,7 @@ const SECRET_WORD =
 type Replacement = readonly [pattern: RegExp, by: string | ((...found: string[]) => string)];
 
 const REPLACEMENTS: readonly Replacement[] = [
-  // What may be secret goes first, whole.
+  // Possible secrets are replaced first, whole.
   [/\b(Bearer|Basic|Digest|Token) [\w.~+/=-]{6,}/gi, '$1 <secret>'],
   [
     new RegExp(

@@ -79,7 +79,7 @@ export async function doApproved(tx: Ctx, run: Handler<Ctx>, request: Message): 
   return response;
 }
 
-/** What `doApproved` threw, told to the caller. */
+/** Tells the caller what `doApproved` threw: a request is left where an approval is wanted. */
 export async function askInstead(ctx: Ctx, request: Message, error: unknown): Promise<never> {
   if (!(error instanceof ApprovalWanted)) throw error;
   const asked = askedOf(ctx, request);

@@ -42,7 +42,7 @@ export { ableAgent, agentRows, refuseDisabled } from './rows.ts';
 export const agentWork = port<AgentWork>('work of agents');
 
 const KEYS_SHOWN_MAX = 200;
-/** What has ended stays in its list for this long. */
+/** Keys and approvals that have ended stay in their lists for this long. */
 const KEPT_MS = 90 * 86_400_000;
 
 async function show(ctx: Ctx, rows: readonly Agent[]): Promise<AgentMessage[]> {

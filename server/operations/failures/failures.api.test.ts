@@ -23,6 +23,11 @@ Error: connect ECONNREFUSED 10.0.0.${took}:5432 (password=${CANARY})
 npm ERR! code ELIFECYCLE
 `;
 
+interface Outcome {
+  readonly output: string;
+  readonly exitCode: number;
+}
+
 describe.skipIf(!(await has('postgres')))('failures of a team', () => {
   let w: World;
   let runner: ScriptedRunner;
@@ -38,7 +43,7 @@ describe.skipIf(!(await has('postgres')))('failures of a team', () => {
     const end = { bytes: Buffer.byteLength(text), sha256: createHash('sha256').update(text).digest('hex') };
     await runner.append(offer, { offset: 0, chunks: [chunkOf(text)], end });
   };
-  const build = async (environmentId: string, digit: string, output: string, exitCode: number) => {
+  const build = async (environmentId: string, digit: string, { output, exitCode }: Outcome) => {
     const { id } = await w.sdk.builds.create(environmentId, { commit: commit(digit) });
     const offer = await runner.take();
     await print(offer, output);
@@ -62,10 +67,10 @@ describe.skipIf(!(await has('postgres')))('failures of a team', () => {
 
   it('are one entry for one reason at other commits and paths, and say what helped', async () => {
     const environmentId = await environment('why');
-    await build(environmentId, 'a', 'cloning into /w/0\nwarming up\n', 0);
-    const first = await build(environmentId, 'b', failed('/home/one/work', 7), 1);
+    await build(environmentId, 'a', { output: 'cloning into /w/0\nwarming up\n', exitCode: 0 });
+    const first = await build(environmentId, 'b', { output: failed('/home/one/work', 7), exitCode: 1 });
     await seen(environmentId, ([only]) => only?.count === 1);
-    const second = await build(environmentId, 'c', failed('/builds/acme/2', 9), 1);
+    const second = await build(environmentId, 'c', { output: failed('/builds/acme/2', 9), exitCode: 1 });
     const [entry, ...others] = await seen(environmentId, ([only]) => only?.count === 2);
     expect(others).toEqual([]);
     expect(entry).toMatchObject({
@@ -79,7 +84,7 @@ describe.skipIf(!(await has('postgres')))('failures of a team', () => {
     expect(entry).not.toHaveProperty('others');
 
     await w.sdk.variables.set(environmentId, 'DB_HOST', 'db');
-    await build(environmentId, 'c', 'cloning into /w/3\nwarming up\n', 0);
+    await build(environmentId, 'c', { output: 'cloning into /w/3\nwarming up\n', exitCode: 0 });
     const [solved] = await seen(environmentId, ([only]) => only?.resolution !== undefined);
     expect(solved).toMatchObject({ resolution: 'settings', count: 2 });
 
@@ -97,10 +102,10 @@ describe.skipIf(!(await has('postgres')))('failures of a team', () => {
 
   it('were gone by running again, or by another commit', async () => {
     const environmentId = await environment('again');
-    await build(environmentId, 'd', 'error TS2345: it is flaky\n', 1);
-    await build(environmentId, 'd', 'fine\n', 0);
-    await build(environmentId, 'e', 'error[E0308]: mismatched types\n', 1);
-    await build(environmentId, 'f', 'fine\n', 0);
+    await build(environmentId, 'd', { output: 'error TS2345: it is flaky\n', exitCode: 1 });
+    await build(environmentId, 'd', { output: 'fine\n', exitCode: 0 });
+    await build(environmentId, 'e', { output: 'error[E0308]: mismatched types\n', exitCode: 1 });
+    await build(environmentId, 'f', { output: 'fine\n', exitCode: 0 });
     const found = await seen(environmentId, (all) => all.filter((each) => each.resolution).length === 2);
     expect(found.map(({ template, resolution }) => [template, resolution])).toEqual([
       ['error[E0308]: mismatched types', 'commit'],
@@ -110,7 +115,7 @@ describe.skipIf(!(await has('postgres')))('failures of a team', () => {
 
   it('are counted once, and not waited for longer than a week', async () => {
     const environmentId = await environment('never');
-    await build(environmentId, '1', 'fatal error: nobody mends it\n', 1);
+    await build(environmentId, '1', { output: 'fatal error: nobody mends it\n', exitCode: 1 });
     await seen(environmentId, ([only]) => only?.count === 1);
     await purgeFailures(w.server.db.sql, new Date(Date.now() + 8 * DAY_MS));
     expect(await seen(environmentId, () => true)).toMatchObject([{ count: 1, resolution: 'unresolved' }]);

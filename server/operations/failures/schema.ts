@@ -54,7 +54,7 @@ export const failureOccurrences = teamTable(
     environmentId: id('environment_id'),
     commit: text('commit'),
     runnerId: id('runner_id'),
-    /** What changes from then on may have helped. */
+    /** A change from then on may have helped. */
     startedAt: instant('started_at').notNull(),
     at: instant('at').notNull(),
     /** It is null while nothing is known, and where there is no environment that could be green. */
