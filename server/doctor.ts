@@ -24,6 +24,7 @@ import {
   WORK_ROLE,
   type Database,
 } from './base/db/index.ts';
+import { createMail } from './base/mail/smtp.ts';
 import { createSecrets, findKek } from './base/secrets.ts';
 
 interface Finding {
@@ -62,6 +63,7 @@ export async function examine(config: Config, write: (line: string) => void): Pr
   else await examineDatabase({ ...config, databaseUrl: config.databaseUrl }, check);
   write(await registryLine(config));
   await examineBroker(config, check);
+  await examineMail(config, check);
   return isWell;
 }
 
@@ -250,6 +252,19 @@ async function examineBroker({ amqpUrl, mode }: Config, check: Check): Promise<v
       },
       'see that this node runs and can be reached from here; the servers use the others meanwhile',
     );
+}
+
+async function examineMail({ mail: { smtp, from } }: Config, check: Check): Promise<void> {
+  if (smtp === undefined || from === undefined) return;
+  const at = `${smtp.host}:${smtp.port}`;
+  await check(
+    'mail',
+    async () => {
+      await createMail({ smtp, from }).probe();
+      return { detail: `${at} greets${smtp.login === undefined ? '' : ', and takes the login'}` };
+    },
+    `see that the mail server of SMTP_URL, ${at}, runs and can be reached from here; mails wait meanwhile`,
+  );
 }
 
 /** A broker answers the header of the protocol; with TLS its port is all that is looked at. */

@@ -49,6 +49,7 @@ import { ConfigError } from '@svc/proto/process/settings.ts';
 import { addJobMetrics, purgeJobs, startWorker } from './kit/jobs/index.ts';
 import { eachStep, startLoop } from './base/loop.ts';
 import { createSafeFetch } from './base/safe-fetch.ts';
+import { createMail } from './base/mail/smtp.ts';
 import { createSecrets, loadKek } from './base/secrets.ts';
 
 export interface RunningServer {
@@ -147,6 +148,7 @@ async function assemble(config: Config, options: SystemOptions, stops: Stops) {
     fetch: createSafeFetch({ allowPrivate: config.webhooksAllowPrivate }),
     registry: metrics.registry,
     passwords,
+    mail: mailOf(config),
     publicUrl: () => publicUrls()[0] ?? urlAt(port),
     publicUrls,
     warn: (word) => log.warn(word),
@@ -185,6 +187,10 @@ async function assemble(config: Config, options: SystemOptions, stops: Stops) {
     db,
     firstStart: firstStart && { ...firstStart, baseUrl },
   };
+}
+
+function mailOf({ mail: { smtp, from } }: Config) {
+  return smtp === undefined || from === undefined ? undefined : createMail({ smtp, from });
 }
 
 /** Returns how it is ended. */

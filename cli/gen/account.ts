@@ -18,6 +18,12 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
   plan: {
     operation: { method: 'GET', path: '/account/plan' },
   },
+  'request-verification': {
+    operation: { method: 'POST', path: '/account/email/verification', body: '*' },
+    description: 'Mails a link with a token to the address of the account, with which `verifyEmail` proves the address. The token is good for 24 hours, once, and for this account alone. Errors: `mail_unconfigured` (503), `state_conflict` (409, the address is verified already), `rate_limited` (429, more than five within an hour).',
+    auth: 'session',
+    sessionOnly: true,
+  },
   'sessions list': {
     operation: { method: 'GET', path: '/account/sessions', returns: 'sessions' },
     description: 'Lists the sessions of the account that have not ended, the one that was used last first, at most 200. Whoever does not know one of them ends it and changes the password.',
@@ -81,6 +87,15 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'username', description: '2 to 39 characters: lower-case letters, digits and single dashes, not at either end. Unique on the installation.' },
     ],
     description: 'Changes the user name that is public. Errors: `username_taken` (409).',
+    auth: 'session',
+    sessionOnly: true,
+  },
+  'verify-email': {
+    operation: { method: 'POST', path: '/account/email/verify', body: '*' },
+    positionals: [
+      { name: 'token', sensitive: true, limit: { characters: 200 }, description: 'Token of the link.' },
+    ],
+    description: 'Verifies the address of the account with the token that was mailed to it. It takes a session of that account, so that whoever gets the mail verifies no account of somebody else. Errors: `not_found` (404, the token is wrong, was used, is older than 24 hours, or is another account\'s).',
     auth: 'session',
     sessionOnly: true,
   },

@@ -24,6 +24,7 @@ export const groups = groupsOf({
     commands: {
       claim: 'Makes the verified account of an address with a claim from staff',
       plan: 'Returns the limits that apply to the account on this installation',
+      'request-verification': 'Mails a link with a token to the address of the account, with which `verifyEmail` proves the address',
       'sessions list': 'Lists the sessions of the account that have not ended, the one that was used last first, at most 200',
       'sessions revoke': 'Ends a session of the account, also the calling one',
       'sessions revoke-others': 'Ends all sessions of the account but the calling one, and says how many',
@@ -32,6 +33,7 @@ export const groups = groupsOf({
       'totp-enroll': 'Begins TOTP enrollment',
       'totp-status': 'Tells whether a one-time code is asked for at sign-in',
       'update-username': 'Changes the user name that is public',
+      'verify-email': 'Verifies the address of the account with the token that was mailed to it',
       whoami: 'Tells who the credential belongs to, and what it may do',
     },
     load: () => import('./account.ts'),

@@ -77,7 +77,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'password', sensitive: true, limit: { bytes: 256 }, description: 'Password of the new account, 12 characters to 256 bytes.' },
       { name: 'username', description: 'User name of the new account; rules as in `account.updateUsername`.' },
     ],
-    description: 'Joins the team of an invitation. Without an account, `username` and `password` create one with the invited e-mail address and no credential is needed; the address of that account is unverified. Otherwise the caller\'s e-mail address must be the invited one, and the credential a session; when the address is not verified, the answer is `pending`, and the person is a member once an admin or owner of the team confirms it. Errors: `invite_invalid` (404), `invite_other_account` (403), `session_required` (403), `credentials_missing` (401, the address has an account), `username_taken` (409), `password_weak` (400).',
+    description: 'Joins the team of an invitation. Without an account, `username` and `password` create one with the invited e-mail address and no credential is needed. Otherwise the caller\'s e-mail address must be the invited one, and the credential a session. A mailed invitation verifies the address of the account. With one that was not mailed a new account is unverified, and for an account that is not verified the answer is `pending`, and the person is a member once an admin or owner of the team confirms it. Errors: `invite_invalid` (404), `invite_other_account` (403), `session_required` (403), `credentials_missing` (401, the address has an account), `username_taken` (409), `password_weak` (400).',
     bodyBytesMax: 32768,
     auth: 'optional',
   },
@@ -101,7 +101,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
       { name: 'teamId', required: true },
       { name: 'role', values: ['viewer', 'developer', 'admin', 'owner'], description: 'Role. Default: `developer`.' },
     ],
-    description: 'Invites a person by e-mail. The answer carries the token for the invitation link, shown once, good for 7 days and no longer than whoever made it could make it again: it ends when the maker leaves the team or falls below `admin` or the given role, and with the API key that it was made with. Inviting the same address again replaces the open invitation. Errors: `already_member` (409), `role_insufficient` (403), `session_required` (403, an owner or admin with an API key), `scope_missing` (403).',
+    description: 'Invites a person by e-mail. Where a mail server is set, the invitation is mailed and its token is absent from the answer, so that accepting it proves the address; otherwise the answer carries the token, shown once. It is good for 7 days and no longer than whoever made it could make it again: it ends when the maker leaves the team or falls below `admin` or the given role, and with the API key that it was made with. Inviting the same address again replaces the open invitation. Errors: `already_member` (409), `role_insufficient` (403), `rate_limited` (429, too many mails of the caller or to the address within an hour), `session_required` (403, an owner or admin with an API key), `scope_missing` (403).',
     secrets: ['token'],
   },
   'invites list': {
@@ -109,7 +109,7 @@ export const commands: Readonly<Record<string, PrintedCommand>> = {
     positionals: [
       { name: 'teamId' },
     ],
-    columns: ['id', 'email', 'role', 'expiresAt', 'awaiting.username'],
+    columns: ['id', 'email', 'role', 'expiresAt', 'mail', 'awaiting.username'],
   },
   'invites revoke': {
     operation: { method: 'DELETE', path: '/teams/{teamId}/invites/{inviteId}' },

@@ -78,6 +78,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   log_digest_mismatch:
     'What was sent is not the output that its digest stands for; `details.nextOffset` says where to go on.',
   log_gap: 'Output is missing before what was sent; `details.nextOffset` says where to go on.',
+  mail_unconfigured: 'This installation has no mail server, so that nothing is mailed.',
   method_not_allowed: 'The path is known, with other methods than this; `Allow` names them.',
   misdirected: 'The request came to an address for which it was not meant.',
   name_taken: 'Another one has this name already.',

@@ -77,6 +77,7 @@ export const ERRORS = {
   limit_reached: entry(409, Code.FailedPrecondition),
   log_digest_mismatch: entry(409, Code.Aborted),
   log_gap: entry(409, Code.OutOfRange),
+  mail_unconfigured: entry(503, Code.FailedPrecondition),
   method_not_allowed: entry(405, Code.Unimplemented),
   misdirected: entry(421, Code.InvalidArgument),
   name_taken: entry(409, Code.AlreadyExists),

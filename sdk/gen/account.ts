@@ -83,6 +83,29 @@ export class Account {
   }
 
   /**
+   * Mails a link with a token to the address of the account, with which `verifyEmail` proves the address. The
+   * token is good for 24 hours, once, and for this account alone. Errors: `mail_unconfigured` (503),
+   * `state_conflict` (409, the address is verified already), `rate_limited` (429, more than five within an
+   * hour).
+   *
+   * Needs: a session token instead of an API key.
+   */
+  requestEmailVerification(options?: CallOptions): ApiPromise<AccountRequestEmailVerificationResponse> {
+    return this.#client.call({ method: 'POST', path: '/account/email/verification', body: '*' }, {}, options);
+  }
+
+  /**
+   * Verifies the address of the account with the token that was mailed to it. It takes a session of that
+   * account, so that whoever gets the mail verifies no account of somebody else. Errors: `not_found` (404,
+   * the token is wrong, was used, is older than 24 hours, or is another account's).
+   *
+   * Needs: a session token instead of an API key.
+   */
+  verifyEmail(token: string, options?: CallOptions): ApiPromise<AccountWhoamiResponse> {
+    return this.#client.call({ method: 'POST', path: '/account/email/verify', body: '*' }, { token }, options);
+  }
+
+  /**
    * Changes the password and ends every other session of the account. Errors: `credentials_invalid` (401),
    * `password_weak` (400).
    *
@@ -169,6 +192,14 @@ export interface AccountPlanResponse {
   readonly cancelAt?: string;
   /** Teams that the account pays for. */
   readonly teamIds: readonly string[];
+}
+
+/** A link is on its way. */
+export interface AccountRequestEmailVerificationResponse {
+  /** Address to which it is mailed. */
+  readonly mailedTo: string;
+  /** Time at which it stops working. */
+  readonly expiresAt: string;
 }
 
 /** Count of what ended. */

@@ -209,11 +209,13 @@ export class Teams {
   }
 
   /**
-   * Invites a person by e-mail. The answer carries the token for the invitation link, shown once, good for 7
-   * days and no longer than whoever made it could make it again: it ends when the maker leaves the team or
-   * falls below `admin` or the given role, and with the API key that it was made with. Inviting the same
-   * address again replaces the open invitation. Errors: `already_member` (409), `role_insufficient` (403),
-   * `session_required` (403, an owner or admin with an API key), `scope_missing` (403).
+   * Invites a person by e-mail. Where a mail server is set, the invitation is mailed and its token is absent
+   * from the answer, so that accepting it proves the address; otherwise the answer carries the token, shown
+   * once. It is good for 7 days and no longer than whoever made it could make it again: it ends when the
+   * maker leaves the team or falls below `admin` or the given role, and with the API key that it was made
+   * with. Inviting the same address again replaces the open invitation. Errors: `already_member` (409),
+   * `role_insufficient` (403), `rate_limited` (429, too many mails of the caller or to the address within an
+   * hour), `session_required` (403, an owner or admin with an API key), `scope_missing` (403).
    *
    * Needs: scope `team:manage`.
    */
@@ -243,11 +245,12 @@ export class Teams {
 
   /**
    * Joins the team of an invitation. Without an account, `username` and `password` create one with the
-   * invited e-mail address and no credential is needed; the address of that account is unverified. Otherwise
-   * the caller's e-mail address must be the invited one, and the credential a session; when the address is
-   * not verified, the answer is `pending`, and the person is a member once an admin or owner of the team
-   * confirms it. Errors: `invite_invalid` (404), `invite_other_account` (403), `session_required` (403),
-   * `credentials_missing` (401, the address has an account), `username_taken` (409), `password_weak` (400).
+   * invited e-mail address and no credential is needed. Otherwise the caller's e-mail address must be the
+   * invited one, and the credential a session. A mailed invitation verifies the address of the account. With
+   * one that was not mailed a new account is unverified, and for an account that is not verified the answer
+   * is `pending`, and the person is a member once an admin or owner of the team confirms it. Errors:
+   * `invite_invalid` (404), `invite_other_account` (403), `session_required` (403), `credentials_missing`
+   * (401, the address has an account), `username_taken` (409), `password_weak` (400).
    */
   acceptInvite(token: string, params?: TeamsAcceptInviteParams & CallOptions, options?: CallOptions): ApiPromise<TeamsAcceptInviteResponse> {
     return this.#client.call({ method: 'POST', path: '/invites/accept', body: '*', fields: ['token', 'username', 'password'] }, ...withParams({ token }, params, options));
@@ -471,7 +474,20 @@ export interface Invite {
    * does.
    */
   readonly awaiting?: Awaiting;
+  /** State of its mail; absent for an invitation that is not mailed. */
+  readonly mail?: InviteMail;
+  /** Reason for which the mail failed. */
+  readonly mailProblem?: string;
 }
+
+/**
+ * State of the mail of an invitation.
+ *
+ * - `waiting`: It waits for the mail server.
+ * - `sent`: The mail server took it.
+ * - `failed`: It was given up: invite again.
+ */
+export type InviteMail = 'waiting' | 'sent' | 'failed';
 
 /** One member. */
 export interface Member {
@@ -713,8 +729,10 @@ export interface TeamsEndMemberSessionsResponse {
 export interface TeamsInviteMemberResponse {
   /** The invitation. */
   readonly invite: Invite;
-  /** Token for `acceptInvite`, shown once. */
-  readonly token: string;
+  /** Token for `acceptInvite`, shown once; absent when it is mailed. */
+  readonly token?: string;
+  /** Address to which the invitation is mailed; absent where no mail server is set. */
+  readonly mailedTo?: string;
 }
 
 /** A page of failures. */

@@ -26,6 +26,7 @@ import { brokerUrl } from '@svc/proto/queue/address.ts';
 import { readAddress } from './db/index.ts';
 import { isDnsServer } from './dns.ts';
 import { limits } from './limits.settings.ts';
+import { mail } from './mail/mail.settings.ts';
 
 export const PROCESS_SETTINGS = {
   host,
@@ -127,6 +128,7 @@ export const PROCESS_SETTINGS = {
   }),
   stopGraceMs: stopGrace('How long a stop waits for what is under way.'),
   limits,
+  mail,
 };
 
 export type ProcessSettings = SettingsOf<typeof PROCESS_SETTINGS> & {
@@ -187,6 +189,8 @@ export function checkProcess(
   }))
     if (value !== undefined && config.databaseUrl === undefined)
       problem(`${name} is set and DATABASE_URL is not: it leads to the same database another way`);
+  if (config.mail.smtp !== undefined && config.mail.from === undefined)
+    problem('SMTP_URL is set and MAIL_FROM is not: mails need a sender, such as MAIL_FROM=svc@example.com');
   if (!config.roles.api && config.mode === 'all-in-one' && config.amqpUrl === undefined)
     problem(
       'SVC_ROLES is "worker" without AMQP_URL: a worker of its own needs the broker that its servers use',

@@ -17,6 +17,7 @@ import type { Caller, Ctx } from './context.ts';
 import type { CredentialChanges } from './credential-changes.ts';
 import type { Database, SqlTag } from '../base/db/index.ts';
 import type { JobKind } from './jobs/index.ts';
+import type { Mail } from './mail/index.ts';
 import type { Passwords } from '../base/password.ts';
 import type { SafeFetch } from '../base/safe-fetch.ts';
 import type { Secrets } from '../base/secrets.ts';
@@ -33,6 +34,8 @@ export interface System {
   readonly fetch: SafeFetch;
   readonly registry: Registry;
   readonly passwords: Passwords;
+  /** Undefined where no mail server is set. */
+  readonly mail: Mail | undefined;
   /** Returns the address at which people reach the console, and providers the service. */
   publicUrl(): string;
   publicUrls(): readonly string[];

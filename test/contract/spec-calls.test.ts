@@ -267,7 +267,7 @@ describe.runIf(await has('postgres'))('the operations of SPEC 4.6', () => {
     expect(invite?.role).toBe('developer');
     await sdk.teams.revokeInvite(id, invite?.id ?? '');
     const { token } = await sdk.teams.inviteMember(id, guest.email, 'viewer');
-    await noting(guest.sdk).teams.acceptInvite(token);
+    await noting(guest.sdk).teams.acceptInvite(token ?? '');
     await sdk.teams.updateMemberRole(id, guest.userId, 'developer');
     await sdk.teams.removeMember(id, guest.userId);
     expect(await sdk.teams.setFailureSignatureSharing(id, true)).toMatchObject({ shareFailures: true });

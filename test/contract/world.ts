@@ -22,7 +22,7 @@ async function newAccount(
 ) {
   const { token } = await platform.sdk.teams.inviteMember(teamId, `${name}@example.com`, 'developer');
   const nobody = createSvcSDK({ baseUrl: platform.url });
-  await nobody.teams.acceptInvite(token, { username: name, password });
+  await nobody.teams.acceptInvite(token ?? '', { username: name, password });
   const { token: session, userId } = await nobody.auth.login(`${name}@example.com`, password);
   await staff.adminAccounts.verifyEmail(userId);
   return { session, userId, sdk: createSvcSDK({ baseUrl: platform.url, token: session }) };
@@ -61,7 +61,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string) {
   if (region === undefined) throw new Error('no customer-operated region');
   const joining = await owner.sdk.teams.inviteMember(team.id, 'member@example.com', 'viewer');
   const { token: memberSession } = await nobody.auth.login('member@example.com', 'a third pass phrase');
-  await createSvcSDK({ baseUrl: platform.url, token: memberSession }).teams.acceptInvite(joining.token);
+  await createSvcSDK({ baseUrl: platform.url, token: memberSession }).teams.acceptInvite(joining.token ?? '');
 
   const all = { scopes: [...TEAM_SCOPES, KEY_SCOPE] as Scopes };
   const developer = await newAccount(platform, inviting, {
@@ -69,7 +69,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string) {
     password: 'a fourth pass phrase',
   });
   const asked = await owner.sdk.teams.inviteMember(team.id, 'developer@example.com', 'developer');
-  await developer.sdk.teams.acceptInvite(asked.token);
+  await developer.sdk.teams.acceptInvite(asked.token ?? '');
   const developerKey = await developer.sdk.apiKeys.create('developer', all);
   const key = await owner.sdk.apiKeys.create('all', all);
   const sdk = createSvcSDK({ baseUrl: platform.url, apiKey: key.secret });

@@ -20,6 +20,7 @@ import { change, shown, type Row } from '../../kit/resource/index.ts';
 import type { AuthDeps } from './auth-service.ts';
 import { createClaim, useClaim, type ClaimDeps } from './claims.ts';
 import { checkPasswordStrength } from '../../base/password.ts';
+import { requestVerification, useVerification, type VerificationDeps } from './email-verification.ts';
 import { assertInPerson } from './proof.ts';
 import { endSession, endSessions, openSessions } from './sessions.ts';
 import {
@@ -43,7 +44,8 @@ export type AccountPlan = Required<Row<Omit<PlanResponse, keyof Message>>>;
 export type PlanOfAccount = (ctx: Ctx) => Promise<AccountPlan>;
 
 export type AccountDeps = Pick<AuthDeps, 'secrets' | 'tries' | 'sessions'> &
-  ClaimDeps & {
+  ClaimDeps &
+  VerificationDeps & {
     readonly planOf: () => PlanOfAccount;
   };
 
@@ -106,6 +108,14 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
         return user;
       });
       return {};
+    },
+    requestEmailVerification: async (_request, ctx: Ctx) => {
+      const { mailedTo, expiresAt } = await requestVerification(deps, ctx);
+      return { mailedTo, expiresAt: timestampFromDate(expiresAt) };
+    },
+    verifyEmail: async ({ token }, ctx: Ctx) => {
+      await useVerification(ctx, token);
+      return await describe(deps, ctx);
     },
     ...sessionHandlers(deps),
   });

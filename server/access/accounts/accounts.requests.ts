@@ -46,6 +46,22 @@ export const requests: Requests = {
     fields: () => ({ currentPassword: 'not the password', newPassword: 'a new long pass phrase' }),
     status: 401,
   },
+  'svc.account.v1.AccountService/RequestEmailVerification': {
+    gives: 'nothing',
+    guards: 'nothing',
+    fields: nothing,
+    status: 503,
+  },
+  'svc.account.v1.AccountService/VerifyEmail': {
+    gives: {
+      what: 'what verified accounts may do',
+      bound: 'a session alone, and a token that was mailed to the address, once and within a day',
+      story: 'server/access/accounts/email-verification.api.test.ts',
+    },
+    guards: 'nothing',
+    fields: () => ({ token: 'emt_unknown' }),
+    status: 404,
+  },
   'svc.account.v1.AccountService/ListSessions': { gives: 'nothing', fields: nothing },
   'svc.account.v1.AccountService/RevokeOtherSessions': {
     last: 11,

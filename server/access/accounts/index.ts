@@ -4,6 +4,7 @@ import { createAccountService, createAdminAccounts, type PlanOfAccount } from '.
 import { settings } from './accounts.settings.ts';
 import { createAuthService } from './auth-service.ts';
 import type { RevokeKeys, TeamsOfAccount } from './claims.ts';
+import { purgeVerifications, verificationJobs } from './email-verification.ts';
 import { purgeSessions } from './sessions.ts';
 import { createTries } from './tries.ts';
 export type { AccountPlan } from './account-service.ts';
@@ -12,7 +13,7 @@ export { SESSION_COOKIE } from './auth-service.ts';
 export { recordFor } from './claims.ts';
 export type { TeamsOfAccount } from './claims.ts';
 export { endSessions, hashToken, looksLikeSessionToken, purgeSessions, sessionTimesOf } from './sessions.ts';
-export { createUser, findUserByEmail, findUserById, newUser } from './store.ts';
+export { createUser, findUserByEmail, findUserById, newUser, setEmailVerified } from './store.ts';
 export type { User } from './store.ts';
 
 export const teamsOfAccount = port<TeamsOfAccount>('teams of an account');
@@ -23,7 +24,7 @@ export const accountsFeature = declareFeature({
   name: 'accounts',
   contracts: ['account', 'auth'],
   settings,
-  prefixes: ['user', 'ses', 'clm'],
+  prefixes: ['user', 'ses', 'clm', 'emv'],
   reads: ['users', 'sessions'],
   writes: ['sessions'],
   start: (system, _on, sessions) => {
@@ -39,7 +40,11 @@ export const accountsFeature = declareFeature({
     return {
       sessions,
       services: [createAuthService(parts), createAccountService(parts), createAdminAccounts()],
-      purges: [async () => await purgeSessions(db, clock, sessions)],
+      jobs: verificationJobs(system),
+      purges: [
+        async () => await purgeSessions(db, clock, sessions),
+        async (nowMs) => await purgeVerifications(db, nowMs),
+      ],
     };
   },
 });

@@ -47,6 +47,29 @@ export const accountClaims = pgTable(
   ],
 );
 
+/** Tokens that were mailed to the address of an account. */
+export const emailVerifications = pgTable(
+  'email_verifications',
+  {
+    id: id('id').primaryKey(),
+    userId: id('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    /** The address that it was mailed to: the token is good while it is the account's. */
+    email: text('email').notNull(),
+    /** SHA-256 of the token. */
+    tokenHash: bytes('token_hash').notNull(),
+    createdAt: instant('created_at').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    usedAt: instant('used_at'),
+  },
+  (t) => [
+    uniqueIndex('email_verifications_token_hash').on(t.tokenHash),
+    index('email_verifications_user').on(t.userId, t.createdAt),
+    index('email_verifications_expires').on(t.expiresAt),
+  ],
+);
+
 export const sessions = pgTable(
   'sessions',
   {

@@ -1,12 +1,19 @@
 /**
- * Joining a team by invitation: with the account that was invited, or by making it. Whoever made the
- * invitation saw its token too, so that it proves nothing about the address: the account that it makes is
- * unverified, and an unverified account joins another team only when that confirms it.
+ * Joining a team by invitation: with the account that was invited, or by making it. A mailed invitation proves
+ * the address. Of any other whoever made it saw the token too, so that it proves nothing: the account that it
+ * makes is unverified, and an unverified account joins another team only when that confirms it.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { checkPasswordStrength, type Passwords } from '../../base/password.ts';
-import { createUser, findUserByEmail, findUserById, newUser, type User } from '../accounts/index.ts';
-import { appendAudit, recordAct } from '../../kit/ledger/index.ts';
+import {
+  createUser,
+  findUserByEmail,
+  findUserById,
+  newUser,
+  setEmailVerified,
+  type User,
+} from '../accounts/index.ts';
+import { appendAudit, PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
@@ -40,7 +47,9 @@ export async function acceptInvite(
   const invite = await findInvite(db, token, ctx.clock.now());
   if (invite === undefined) throw invalid();
   const { email } = invite;
-  const fresh = caller.kind === 'anonymous' ? await newAccount(deps, ctx, { ...request, email }) : undefined;
+  const isProven = invite.mail !== null;
+  const fresh =
+    caller.kind === 'anonymous' ? await newAccount(deps, ctx, { ...request, email, isProven }) : undefined;
   try {
     return await db.transact(async (handle) => {
       // Removing its maker takes the same lock, and may have come first.
@@ -72,7 +81,7 @@ function signInFirst(): Error {
 async function newAccount(
   { passwords }: AcceptDeps,
   { db, clock }: Ctx,
-  { email, username, password }: Acceptance & { readonly email: string },
+  { email, username, password, isProven }: Acceptance & { readonly email: string; readonly isProven: boolean },
 ): Promise<User> {
   if ((await findUserByEmail(db, email)) !== undefined) throw signInFirst();
   if (username === undefined || password === undefined) {
@@ -84,7 +93,15 @@ async function newAccount(
   checkPasswordStrength(password, { email, username });
   const passwordHash = await passwords.hash(password);
   const createdAt = clock.now();
-  return newUser({ email, username, staff: false, passwordHash, emailVerifiedAt: null, createdAt });
+  const emailVerifiedAt = isProven ? createdAt : null;
+  return newUser({ email, username, staff: false, passwordHash, emailVerifiedAt, createdAt });
+}
+
+/** The invitation was mailed to the address: an account that was not verified before is from now on. */
+async function prove(tx: Ctx, { id, email }: User, inviteId: string): Promise<void> {
+  if ((await setEmailVerified(tx.db, id, tx.clock.now())) === undefined) return;
+  const details = { email, by: 'invitation', inviteId };
+  await recordAct(tx.db, tx, { chain: PLATFORM_CHAIN, action: 'account.email_verified', target: id, details });
 }
 
 async function join(
@@ -103,7 +120,7 @@ async function join(
     );
   }
   const { id: userId, username } = user;
-  if (fresh === undefined && user.emailVerifiedAt === null) {
+  if (fresh === undefined && user.emailVerifiedAt === null && invite.mail === null) {
     await noteAwaiting(db, { inviteId, userId }, now);
     const details = { email, username };
     const act = { action: 'team_invite.awaits_confirmation', target: inviteId, details };
@@ -112,6 +129,7 @@ async function join(
   }
   if (!(await useInvite(db, inviteId, now))) throw invalid();
   if (fresh !== undefined) await createUser(db, fresh);
+  else await prove(tx, user, inviteId);
   await insertMember(db, { teamId, userId, role, joinedAt: now });
   await changes.announce(db, { userId });
   const team = await findTeam(db, teamId);

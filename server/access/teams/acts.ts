@@ -26,6 +26,7 @@ import { change, given } from '../../kit/resource/index.ts';
 import type { Operator } from '../../kit/resource/schema.ts';
 import { roleName } from '../../kit/scopes.ts';
 import type { AcceptDeps } from './accept-invite.ts';
+import type { InviteMails } from './invite-mail.ts';
 import {
   createInvite,
   deleteInvite,
@@ -92,6 +93,8 @@ export type FailureSignatures = (
 export type MemberLeft = (tx: Ctx, member: Membership) => Promise<void>;
 
 export interface TeamsDeps extends AcceptDeps {
+  /** Undefined where nothing is mailed. */
+  readonly mails: InviteMails | undefined;
   readonly memberLeft: () => readonly MemberLeft[];
   readonly teamsMax: number;
   readonly work: () => TeamWork;
@@ -125,7 +128,7 @@ export async function createTeam(deps: TeamsDeps, ctx: Ctx, request: CreateReque
   return await ctx.db.transact(async (db) => {
     const tx = { ...ctx, db };
     const { id: teamId } = await foundTeam(deps, tx, request.name);
-    for (const member of request.members) await invite(tx, { ...member, teamId });
+    for (const member of request.members) await invite(deps, tx, { ...member, teamId });
     await deps.changes.announce(db, { userId: caller.userId });
     return await teamOf(db, teamId);
   });
@@ -151,7 +154,7 @@ async function assertVerified(db: Database, userId: string): Promise<void> {
   if (verifiedAt !== null) return;
   throw apiError(
     'email_unverified',
-    'the e-mail address of the account is not verified, so that it cannot found a team; ask those who run this installation to verify it',
+    'the e-mail address of the account is not verified, so that it cannot found a team; verify it (account.requestEmailVerification), or ask those who run this installation to do so',
   );
 }
 
@@ -309,6 +312,7 @@ interface Ended {
 export const ended = ({ invitesEnded }: Ended) => invitesEnded > 0 && { invitesEnded };
 
 export async function invite(
+  { mails }: Pick<TeamsDeps, 'mails'>,
   ctx: Ctx,
   { teamId, email: given, role: number }: Pick<InviteMemberRequest, 'teamId' | 'email' | 'role'>,
 ): Promise<MadeInvite> {
@@ -320,7 +324,9 @@ export async function invite(
     assertMayGive(await lockedActor(tx, teamId), role);
     if ((await findMemberByEmail(tx.db, { teamId, email })) !== undefined)
       throw apiError('already_member', 'the person is a member of the team already; change the role instead');
-    return await createInvite(tx, { teamId, email, role });
+    const made = await createInvite(tx, { teamId, email, role, mail: mails === undefined ? null : 'waiting' });
+    await mails?.add(tx, made);
+    return made;
   });
 }
 

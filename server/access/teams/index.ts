@@ -40,6 +40,7 @@ import {
   type TeamWork,
 } from './acts.ts';
 import { createTeamsOfAccount } from './hand-over.ts';
+import { createInviteMails, inviteMailJobs } from './invite-mail.ts';
 import { listInvites, waitingMembers } from './invites.ts';
 import {
   findTeam,
@@ -113,8 +114,9 @@ function createTeams(deps: TeamsDeps): Handlers<Ctx> {
       invites: (await listInvites(ctx.db, teamId, ctx.clock.now())).map((each) => shown(InviteSchema, each)),
     }),
     inviteMember: async (request, ctx: Ctx) => {
-      const made = await invite(ctx, request);
-      return { invite: shown(InviteSchema, made), token: made.token };
+      const made = await invite(deps, ctx, request);
+      const told = made.mail === null ? { token: made.token } : { mailedTo: made.email };
+      return { invite: shown(InviteSchema, made), ...told };
     },
     revokeInvite: async (which, ctx: Ctx) => {
       await revokeInvite(ctx, which);
@@ -147,6 +149,7 @@ export const teamsFeature = declareFeature({
       ...system,
       gate: switches.gate,
       teamsMax,
+      mails: system.mail && createInviteMails(system.clock, system.secrets),
       memberLeft: () => system.filled(memberLeft),
       work: () => filledOnce(system, teamWork),
       credit: () => filledOnce(system, teamCredit),
@@ -160,6 +163,7 @@ export const teamsFeature = declareFeature({
     return {
       teamsMax,
       services: [createTeams(deps), createAdminTeams(deps)],
+      jobs: inviteMailJobs(system),
       fills: [
         fill(teamsOfAccount, createTeamsOfAccount(deps)),
         foundMembers,

@@ -25,7 +25,7 @@ export type InviteRow = typeof teamInvites.$inferSelect;
 
 export interface Invite extends Pick<
   InviteRow,
-  'id' | 'teamId' | 'email' | 'role' | 'expiresAt' | 'createdAt'
+  'id' | 'teamId' | 'email' | 'role' | 'expiresAt' | 'createdAt' | 'mail' | 'mailProblem'
 > {
   /** The account with an unverified address that accepted it and waits until the team confirms it. */
   readonly awaiting: { readonly userId: string; readonly username: string; readonly since: Date } | undefined;
@@ -47,7 +47,7 @@ interface OpenRow extends Omit<Invite, 'awaiting'>, Pick<InviteRow, 'awaitingSin
 
 const columns = (sql: SqlTag) => sql`
   i.id, i.team_id as "teamId", i.email, i.role, i.expires_at as "expiresAt", i.created_at as "createdAt", m.role as "inviterRole",
-  w.id as "awaitingUserId", w.username as "awaitingName", i.awaiting_since as "awaitingSince"`;
+  i.mail, i.mail_problem as "mailProblem", w.id as "awaitingUserId", w.username as "awaitingName", i.awaiting_since as "awaitingSince"`;
 
 /** The address of who waits must still be the invited one: the account may have given way. */
 const open = (sql: SqlTag, now: Date) => sql`
@@ -82,20 +82,20 @@ function holding(rows: readonly OpenRow[]): readonly Invite[] {
 /** The new invitation takes the place of the open one for the same address. */
 export async function createInvite(
   { db, clock, caller }: Ctx,
-  invite: Pick<Invite, 'teamId' | 'email' | 'role'>,
+  invite: Pick<Invite, 'teamId' | 'email' | 'role' | 'mail'>,
 ): Promise<MadeInvite> {
   const now = clock.now();
   const token = `invt_${randomBytes(24).toString('base64url')}`;
   const id = newId('inv', now.getTime());
-  const row = { id, ...invite, expiresAt: new Date(now.getTime() + LIFE_MS), createdAt: now };
+  const row = { id, ...invite, mailProblem: null, expiresAt: new Date(now.getTime() + LIFE_MS), createdAt: now };
   const withKey = caller.kind === 'session' ? null : caller.credentialId;
   await db.sql`
-    insert into team_invites (id, team_id, email, role, token_hash, created_at, expires_at, invited_by, invited_with_key)
-    values (${id}, ${row.teamId}, ${row.email}, ${row.role}, ${hashToken(token)}, ${now}, ${row.expiresAt}, ${caller.userId}, ${withKey})
+    insert into team_invites (id, team_id, email, role, token_hash, created_at, expires_at, invited_by, invited_with_key, mail)
+    values (${id}, ${row.teamId}, ${row.email}, ${row.role}, ${hashToken(token)}, ${now}, ${row.expiresAt}, ${caller.userId}, ${withKey}, ${row.mail})
     on conflict (team_id, email) where accepted_at is null do update set
       id = excluded.id, role = excluded.role, token_hash = excluded.token_hash, created_at = excluded.created_at,
       expires_at = excluded.expires_at, invited_by = excluded.invited_by, invited_with_key = excluded.invited_with_key,
-      awaiting_user_id = null, awaiting_since = null`;
+      awaiting_user_id = null, awaiting_since = null, mail = excluded.mail, mail_problem = null`;
   return { ...row, awaiting: undefined, token };
 }
 

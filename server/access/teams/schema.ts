@@ -49,12 +49,16 @@ export const teamInvites = pgTable(
     /** The account without a verified address that accepted and waits until the team confirms it. */
     awaitingUserId: id('awaiting_user_id').references(() => users.id, { onDelete: 'set null' }),
     awaitingSince: instant('awaiting_since'),
+    /** Null: it is not mailed, and whoever made it has its token. */
+    mail: text('mail', { enum: ['waiting', 'sent', 'failed'] }),
+    mailProblem: text('mail_problem'),
   },
   (t) => [
     uniqueIndex('team_invites_token_hash').on(t.tokenHash),
     uniqueIndex('team_invites_open')
       .on(t.teamId, t.email)
       .where(sql`${t.acceptedAt} is null`),
+    check('team_invites_mail', sql`${t.mail} in ('waiting', 'sent', 'failed')`),
   ],
 );
 

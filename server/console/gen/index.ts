@@ -83,7 +83,7 @@ export const entries: readonly Entry[] = [
 
 /** Lists the calls that belong to no collection, by service. */
 export const servicePages: readonly PageEntry[] = [
-  { key: 'account-page-account', at: 'account', title: 'Account', calls: ['whoami', 'plan', 'updateUsername', 'totpStatus', 'totpEnroll', 'totpConfirm', 'totpDisable', 'claimEmail', 'changePassword'], load: async () => (await import('./account-page-account.ts')).page },
+  { key: 'account-page-account', at: 'account', title: 'Account', calls: ['whoami', 'plan', 'updateUsername', 'totpStatus', 'totpEnroll', 'totpConfirm', 'totpDisable', 'claimEmail', 'requestEmailVerification', 'verifyEmail', 'changePassword'], load: async () => (await import('./account-page-account.ts')).page },
   { key: 'staff-page-adminAccounts', at: 'staff', title: 'Admin accounts', calls: ['find', 'verifyEmail', 'createClaim'], load: async () => (await import('./staff-page-adminAccounts.ts')).page },
   { key: 'staff-page-adminBilling', at: 'staff', title: 'Admin billing', calls: ['grantCredit', 'revokeGrant', 'close', 'reconcile'], load: async () => (await import('./staff-page-adminBilling.ts')).page },
   { key: 'account-page-auth', at: 'account', title: 'Auth', calls: ['login', 'logout'], load: async () => (await import('./account-page-auth.ts')).page },

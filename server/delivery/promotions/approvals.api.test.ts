@@ -189,7 +189,7 @@ describe.skipIf(!(await has('postgres')))('approvals', () => {
     expect(await standing(id)).toEqual({ state: 'pending', missing: 4, reasons });
     await verify(server, leaver.userId);
     const { token } = await owner.teams.inviteMember(teamId, leaver.email, 'admin');
-    await as(leaver).teams.acceptInvite(token);
+    await as(leaver).teams.acceptInvite(token ?? '');
     expect((await standing(id)).reasons[0]).toBe(reasons[0]);
     expect(await as(ann).promotions.approve(environmentId, id)).toMatchObject({ missingApprovals: 3 });
     await owner.teams.updateMemberRole(teamId, demoted.userId, 'admin');

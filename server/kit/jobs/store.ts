@@ -234,11 +234,15 @@ export async function returnJob(sql: SqlTag, job: JobClaim, { inMs, error }: Ret
     where id = ${id} and epoch = ${epoch}`;
 }
 
-/** No further attempt; unless it was added again meanwhile. */
+/**
+ * No further attempt; unless it was added again meanwhile. What is sealed in the payload was for attempts
+ * alone and goes.
+ */
 export async function buryJob(sql: SqlTag, { id, epoch, version }: JobClaim, reason: string): Promise<void> {
   await sql`
     update jobs set last_error = ${reason.slice(0, ERROR_MAX)}, state = case when version = ${version} then 'dead' else 'waiting' end,
-      due_at = case when version = ${version} then now() + ${ms(sql, DEAD_KEPT_MS)} else now() end
+      due_at = case when version = ${version} then now() + ${ms(sql, DEAD_KEPT_MS)} else now() end,
+      payload = case when version = ${version} then payload - 'sealed' else payload end
     where id = ${id} and epoch = ${epoch}`;
 }
 

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/account/v1/account.proto.
  */
 export const file_svc_account_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvYWNjb3VudC92MS9hY2NvdW50LnByb3RvEg5zdmMuYWNjb3VudC52MSIPCg1XaG9hbWlSZXF1ZXN0ItgBCg5XaG9hbWlSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhAKCHVzZXJuYW1lGAMgASgJEg0KBXN0YWZmGAQgASgIEjIKCmNyZWRlbnRpYWwYBSABKA4yHi5zdmMuYWNjb3VudC52MS5DcmVkZW50aWFsS2luZBIOCgZzY29wZXMYBiADKAkSKQoFdGVhbXMYByADKAsyGi5zdmMuYWNjb3VudC52MS5NZW1iZXJzaGlwEhYKDmVtYWlsX3ZlcmlmaWVkGAggASgIIhUKE0xpc3RTZXNzaW9uc1JlcXVlc3QiQQoUTGlzdFNlc3Npb25zUmVzcG9uc2USKQoIc2Vzc2lvbnMYASADKAsyFy5zdmMuYWNjb3VudC52MS5TZXNzaW9uIpICCgdTZXNzaW9uEgoKAmlkGAEgASgJEg8KB2N1cnJlbnQYAiABKAgSLAoGbWV0aG9kGAMgASgOMhwuc3ZjLmFjY291bnQudjEuU2lnbkluTWV0aG9kEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOcmVtb3RlX2FkZHJlc3MYByABKAkSEgoKdXNlcl9hZ2VudBgIIAEoCSIqChRSZXZva2VTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIhwKGlJldm9rZU90aGVyU2Vzc2lvbnNSZXF1ZXN0IiwKG1Jldm9rZU90aGVyU2Vzc2lvbnNSZXNwb25zZRINCgVlbmRlZBgBIAEoBSJPCgpNZW1iZXJzaGlwEg8KB3RlYW1faWQYASABKAkSDAoEbmFtZRgCIAEoCRIiCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZSINCgtQbGFuUmVxdWVzdCK7AwoMUGxhblJlc3BvbnNlEgwKBG5hbWUYASABKAkSGwoTcmVxdWVzdHNfcGVyX21pbnV0ZRgCIAEoDRIUCgxhcGlfa2V5c19tYXgYAyABKA0SEQoJdGVhbXNfbWF4GAQgASgNEhwKFHJ1bm5lcnNfcGVyX3RlYW1fbWF4GAUgASgNEiAKGHF1ZXVlZF9ydW5zX3Blcl90ZWFtX21heBgGIAEoDRIxCghzdGFuZGluZxgHIAEoDjIfLnN2Yy5hY2NvdW50LnYxLkJpbGxpbmdTdGFuZGluZxIwCgxwZXJpb2Rfc3RhcnQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnBlcmlvZF9lbmQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKEGluY2x1ZGVkX3NlY29uZHMYCiABKAESFAoMdXNlZF9zZWNvbmRzGAsgASgBEjIKCWNhbmNlbF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIQCgh0ZWFtX2lkcxgNIAMoCUIMCgpfY2FuY2VsX2F0Ik4KFVVwZGF0ZVVzZXJuYW1lUmVxdWVzdBI1Cgh1c2VybmFtZRgBIAEoCUIjukggch4QAhgnMhheW2EtejAtOV0rKC1bYS16MC05XSspKiQiEwoRVG90cFN0YXR1c1JlcXVlc3QiiwEKElRvdHBTdGF0dXNSZXNwb25zZRIQCghlbnJvbGxlZBgBIAEoCBI1Cgxjb25maXJtZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESGwoTcmVjb3ZlcnlfY29kZXNfbGVmdBgDIAEoDUIPCg1fY29uZmlybWVkX2F0IhMKEVRvdHBFbnJvbGxSZXF1ZXN0IkkKElRvdHBFbnJvbGxSZXNwb25zZRIWCgZzZWNyZXQYASABKAlCBoq1GAIIARIbCgtvdHBhdXRoX3VybBgCIAEoCUIGirUYAggBIjsKElRvdHBDb25maXJtUmVxdWVzdBIlCgRjb2RlGAEgASgJQhe6SA5yDDIKXlswLTldezZ9JIq1GAIIASI1ChNUb3RwQ29uZmlybVJlc3BvbnNlEh4KDnJlY292ZXJ5X2NvZGVzGAEgAygJQgaKtRgCCAEiiQEKElRvdHBEaXNhYmxlUmVxdWVzdBIxChBjdXJyZW50X3Bhc3N3b3JkGAEgASgJQhK6SAdyBRABKIACirUYBAgBIAFIAIgBARIiCgRjb2RlGAIgASgJQg+6SAZyBBAGGCCKtRgCCAFIAYgBAUITChFfY3VycmVudF9wYXNzd29yZEIHCgVfY29kZSJrChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSKgoQY3VycmVudF9wYXNzd29yZBgBIAEoCUIQukgHcgUQASiAAoq1GAIIARImCgxuZXdfcGFzc3dvcmQYAiABKAlCELpIB3IFEAwogAKKtRgCCAEiKAoLRmluZFJlcXVlc3QSGQoFZW1haWwYASABKAlCCrpIB3IFEAMY/gEi6wEKDkFjY291bnREZXRhaWxzEg8KB3VzZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSDQoFc3RhZmYYBCABKAgSFgoOZW1haWxfdmVyaWZpZWQYBSABKAgSOgoRZW1haWxfdmVyaWZpZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCFAoSX2VtYWlsX3ZlcmlmaWVkX2F0IiUKElZlcmlmeUVtYWlsUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJIi8KEkNyZWF0ZUNsYWltUmVxdWVzdBIZCgVlbWFpbBgBIAEoCUIKukgHcgUY/gFgASJcChNDcmVhdGVDbGFpbVJlc3BvbnNlEhUKBXRva2VuGAEgASgJQgaKtRgCCAESLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijwEKEUNsYWltRW1haWxSZXF1ZXN0Eh8KBXRva2VuGAEgASgJQhC6SAdyBRABGMgBirUYAggBEjUKCHVzZXJuYW1lGAIgASgJQiO6SCByHhACGCcyGF5bYS16MC05XSsoLVthLXowLTldKykqJBIiCghwYXNzd29yZBgDIAEoCUIQukgHcgUQDCiAAoq1GAIIASI0ChJDbGFpbUVtYWlsUmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCSprCg5DcmVkZW50aWFsS2luZBIfChtDUkVERU5USUFMX0tJTkRfVU5TUEVDSUZJRUQQABIbChdDUkVERU5USUFMX0tJTkRfQVBJX0tFWRABEhsKF0NSRURFTlRJQUxfS0lORF9TRVNTSU9OEAIqcQoMU2lnbkluTWV0aG9kEh4KGlNJR05fSU5fTUVUSE9EX1VOU1BFQ0lGSUVEEAASGwoXU0lHTl9JTl9NRVRIT0RfUEFTU1dPUkQQARIkCiBTSUdOX0lOX01FVEhPRF9QQVNTV09SRF9BTkRfQ09ERRACKsoBCg9CaWxsaW5nU3RhbmRpbmcSIAocQklMTElOR19TVEFORElOR19VTlNQRUNJRklFRBAAEiAKHEJJTExJTkdfU1RBTkRJTkdfU0VMRl9IT1NURUQQARIZChVCSUxMSU5HX1NUQU5ESU5HX0ZSRUUQAhIbChdCSUxMSU5HX1NUQU5ESU5HX0FDVElWRRADEh0KGUJJTExJTkdfU1RBTkRJTkdfUEFTVF9EVUUQBBIcChhCSUxMSU5HX1NUQU5ESU5HX1BFTkRJTkcQBTL/DgoOQWNjb3VudFNlcnZpY2USXAoGV2hvYW1pEh0uc3ZjLmFjY291bnQudjEuV2hvYW1pUmVxdWVzdBoeLnN2Yy5hY2NvdW50LnYxLldob2FtaVJlc3BvbnNlIhOQAgGC0+STAgoSCC9hY2NvdW50ElsKBFBsYW4SGy5zdmMuYWNjb3VudC52MS5QbGFuUmVxdWVzdBocLnN2Yy5hY2NvdW50LnYxLlBsYW5SZXNwb25zZSIYkAIBgtPkkwIPEg0vYWNjb3VudC9wbGFuEo8BCg5VcGRhdGVVc2VybmFtZRIlLnN2Yy5hY2NvdW50LnYxLlVwZGF0ZVVzZXJuYW1lUmVxdWVzdBoeLnN2Yy5hY2NvdW50LnYxLldob2FtaVJlc3BvbnNlIjaKtRgWEgh1c2VybmFtZSoIdXNlcm5hbWUwBILT5JMCFjoBKjIRL2FjY291bnQvdXNlcm5hbWUSbQoKVG90cFN0YXR1cxIhLnN2Yy5hY2NvdW50LnYxLlRvdHBTdGF0dXNSZXF1ZXN0GiIuc3ZjLmFjY291bnQudjEuVG90cFN0YXR1c1Jlc3BvbnNlIhiQAgGC0+STAg8SDS9hY2NvdW50L3RvdHASeAoKVG90cEVucm9sbBIhLnN2Yy5hY2NvdW50LnYxLlRvdHBFbnJvbGxSZXF1ZXN0GiIuc3ZjLmFjY291bnQudjEuVG90cEVucm9sbFJlc3BvbnNlIiOKtRgHMARQBFjJAYLT5JMCEjoBKiINL2FjY291bnQvdG90cBKUAQoLVG90cENvbmZpcm0SIi5zdmMuYWNjb3VudC52MS5Ub3RwQ29uZmlybVJlcXVlc3QaIy5zdmMuYWNjb3VudC52MS5Ub3RwQ29uZmlybVJlc3BvbnNlIjyKtRgYEgRjb2RlKgRjb2RlMARQBIoBBWxvZ2lugtPkkwIaOgEqIhUvYWNjb3VudC90b3RwL2NvbmZpcm0SgAIKC1RvdHBEaXNhYmxlEiIuc3ZjLmFjY291bnQudjEuVG90cERpc2FibGVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IrQBirUYjwEwBFADcAGKAQVsb2dpbpoBfgopV2l0aCBhIGNvZGUgb2YgdGhlIGFwcCB0aGF0IGlzIHR1cm5lZCBvZmYSKGFjY291bnQgdG90cC1kaXNhYmxlIC0tY29kZSAxMjM0NTYgLS15ZXMaJ2FjY291bnQudG90cERpc2FibGUoeyBjb2RlOiAnMTIzNDU2JyB9KYLT5JMCGjoBKiIVL2FjY291bnQvdG90cC9kaXNhYmxlEq4BCgpDbGFpbUVtYWlsEiEuc3ZjLmFjY291bnQudjEuQ2xhaW1FbWFpbFJlcXVlc3QaIi5zdmMuYWNjb3VudC52MS5DbGFpbUVtYWlsUmVzcG9uc2UiWYq1GDwSBXRva2VuEgh1c2VybmFtZRIIcGFzc3dvcmQiBWNsYWltKgV0b2tlbjABUARYyQGAAYAgigEFbG9naW6C0+STAhM6ASoiDi9hY2NvdW50L2NsYWltEqABCg5DaGFuZ2VQYXNzd29yZBIlLnN2Yy5hY2NvdW50LnYxLkNoYW5nZVBhc3N3b3JkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJPirUYLxIQY3VycmVudF9wYXNzd29yZBIMbmV3X3Bhc3N3b3JkIgEtMARQBIoBBWxvZ2lugtPkkwIWOgEqIhEvYWNjb3VudC9wYXNzd29yZBLEAQoMTGlzdFNlc3Npb25zEiMuc3ZjLmFjY291bnQudjEuTGlzdFNlc3Npb25zUmVxdWVzdBokLnN2Yy5hY2NvdW50LnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlImmQAgGKtRhJIg1zZXNzaW9ucyBsaXN0MASqAQJpZKoBB2N1cnJlbnSqAQpsYXN0U2VlbkF0qgENcmVtb3RlQWRkcmVzc6oBCXVzZXJBZ2VudILT5JMCExIRL2FjY291bnQvc2Vzc2lvbnMSpAEKDVJldm9rZVNlc3Npb24SJC5zdmMuYWNjb3VudC52MS5SZXZva2VTZXNzaW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJVirUYKxIKc2Vzc2lvbl9pZCIPc2Vzc2lvbnMgcmV2b2tlKgpzZXNzaW9uX2lkMASC0+STAiAqHi9hY2NvdW50L3Nlc3Npb25zL3tzZXNzaW9uX2lkfRK6AQoTUmV2b2tlT3RoZXJTZXNzaW9ucxIqLnN2Yy5hY2NvdW50LnYxLlJldm9rZU90aGVyU2Vzc2lvbnNSZXF1ZXN0Gisuc3ZjLmFjY291bnQudjEuUmV2b2tlT3RoZXJTZXNzaW9uc1Jlc3BvbnNlIkqKtRgcIhZzZXNzaW9ucyByZXZva2Utb3RoZXJzMARQA4LT5JMCJDoBKiIfL2FjY291bnQvc2Vzc2lvbnMvcmV2b2tlLW90aGVycxoeirUYGhoQWW91ciBvd24gYWNjb3VudCgBMAFIAWACMu0DChRBZG1pbkFjY291bnRzU2VydmljZRJ1CgRGaW5kEhsuc3ZjLmFjY291bnQudjEuRmluZFJlcXVlc3QaHi5zdmMuYWNjb3VudC52MS5BY2NvdW50RGV0YWlscyIwkAIBirUYEhIFZW1haWwqBWVtYWlsMAU4DILT5JMCERIPL2FkbWluL2FjY291bnRzEowBCgtWZXJpZnlFbWFpbBIiLnN2Yy5hY2NvdW50LnYxLlZlcmlmeUVtYWlsUmVxdWVzdBoeLnN2Yy5hY2NvdW50LnYxLkFjY291bnREZXRhaWxzIjmKtRgEMAQ4DILT5JMCKzoBKiImL2FkbWluL2FjY291bnRzL3t1c2VyX2lkfS92ZXJpZnktZW1haWwSnwEKC0NyZWF0ZUNsYWltEiIuc3ZjLmFjY291bnQudjEuQ3JlYXRlQ2xhaW1SZXF1ZXN0GiMuc3ZjLmFjY291bnQudjEuQ3JlYXRlQ2xhaW1SZXNwb25zZSJHirUYIxIFZW1haWwiDWNsYWltcyBjcmVhdGUqBWVtYWlsMAQ4DFAEgtPkkwIaOgEqIhUvYWRtaW4vYWNjb3VudC1jbGFpbXMaLYq1GCkaI1N0YWZmOiBhY2NvdW50cyBhbmQgdGhlaXIgYWRkcmVzc2VzKAEwAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvYWNjb3VudC92MS9hY2NvdW50LnByb3RvEg5zdmMuYWNjb3VudC52MSIPCg1XaG9hbWlSZXF1ZXN0ItgBCg5XaG9hbWlSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhAKCHVzZXJuYW1lGAMgASgJEg0KBXN0YWZmGAQgASgIEjIKCmNyZWRlbnRpYWwYBSABKA4yHi5zdmMuYWNjb3VudC52MS5DcmVkZW50aWFsS2luZBIOCgZzY29wZXMYBiADKAkSKQoFdGVhbXMYByADKAsyGi5zdmMuYWNjb3VudC52MS5NZW1iZXJzaGlwEhYKDmVtYWlsX3ZlcmlmaWVkGAggASgIIhUKE0xpc3RTZXNzaW9uc1JlcXVlc3QiQQoUTGlzdFNlc3Npb25zUmVzcG9uc2USKQoIc2Vzc2lvbnMYASADKAsyFy5zdmMuYWNjb3VudC52MS5TZXNzaW9uIpICCgdTZXNzaW9uEgoKAmlkGAEgASgJEg8KB2N1cnJlbnQYAiABKAgSLAoGbWV0aG9kGAMgASgOMhwuc3ZjLmFjY291bnQudjEuU2lnbkluTWV0aG9kEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOcmVtb3RlX2FkZHJlc3MYByABKAkSEgoKdXNlcl9hZ2VudBgIIAEoCSIqChRSZXZva2VTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIhwKGlJldm9rZU90aGVyU2Vzc2lvbnNSZXF1ZXN0IiwKG1Jldm9rZU90aGVyU2Vzc2lvbnNSZXNwb25zZRINCgVlbmRlZBgBIAEoBSJPCgpNZW1iZXJzaGlwEg8KB3RlYW1faWQYASABKAkSDAoEbmFtZRgCIAEoCRIiCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZSINCgtQbGFuUmVxdWVzdCK7AwoMUGxhblJlc3BvbnNlEgwKBG5hbWUYASABKAkSGwoTcmVxdWVzdHNfcGVyX21pbnV0ZRgCIAEoDRIUCgxhcGlfa2V5c19tYXgYAyABKA0SEQoJdGVhbXNfbWF4GAQgASgNEhwKFHJ1bm5lcnNfcGVyX3RlYW1fbWF4GAUgASgNEiAKGHF1ZXVlZF9ydW5zX3Blcl90ZWFtX21heBgGIAEoDRIxCghzdGFuZGluZxgHIAEoDjIfLnN2Yy5hY2NvdW50LnYxLkJpbGxpbmdTdGFuZGluZxIwCgxwZXJpb2Rfc3RhcnQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnBlcmlvZF9lbmQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKEGluY2x1ZGVkX3NlY29uZHMYCiABKAESFAoMdXNlZF9zZWNvbmRzGAsgASgBEjIKCWNhbmNlbF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIQCgh0ZWFtX2lkcxgNIAMoCUIMCgpfY2FuY2VsX2F0Ik4KFVVwZGF0ZVVzZXJuYW1lUmVxdWVzdBI1Cgh1c2VybmFtZRgBIAEoCUIjukggch4QAhgnMhheW2EtejAtOV0rKC1bYS16MC05XSspKiQiEwoRVG90cFN0YXR1c1JlcXVlc3QiIQofUmVxdWVzdEVtYWlsVmVyaWZpY2F0aW9uUmVxdWVzdCJlCiBSZXF1ZXN0RW1haWxWZXJpZmljYXRpb25SZXNwb25zZRIRCgltYWlsZWRfdG8YASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiQwogQWNjb3VudFNlcnZpY2VWZXJpZnlFbWFpbFJlcXVlc3QSHwoFdG9rZW4YASABKAlCELpIB3IFEAEYyAGKtRgCCAEiiwEKElRvdHBTdGF0dXNSZXNwb25zZRIQCghlbnJvbGxlZBgBIAEoCBI1Cgxjb25maXJtZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESGwoTcmVjb3ZlcnlfY29kZXNfbGVmdBgDIAEoDUIPCg1fY29uZmlybWVkX2F0IhMKEVRvdHBFbnJvbGxSZXF1ZXN0IkkKElRvdHBFbnJvbGxSZXNwb25zZRIWCgZzZWNyZXQYASABKAlCBoq1GAIIARIbCgtvdHBhdXRoX3VybBgCIAEoCUIGirUYAggBIjsKElRvdHBDb25maXJtUmVxdWVzdBIlCgRjb2RlGAEgASgJQhe6SA5yDDIKXlswLTldezZ9JIq1GAIIASI1ChNUb3RwQ29uZmlybVJlc3BvbnNlEh4KDnJlY292ZXJ5X2NvZGVzGAEgAygJQgaKtRgCCAEiiQEKElRvdHBEaXNhYmxlUmVxdWVzdBIxChBjdXJyZW50X3Bhc3N3b3JkGAEgASgJQhK6SAdyBRABKIACirUYBAgBIAFIAIgBARIiCgRjb2RlGAIgASgJQg+6SAZyBBAGGCCKtRgCCAFIAYgBAUITChFfY3VycmVudF9wYXNzd29yZEIHCgVfY29kZSJrChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSKgoQY3VycmVudF9wYXNzd29yZBgBIAEoCUIQukgHcgUQASiAAoq1GAIIARImCgxuZXdfcGFzc3dvcmQYAiABKAlCELpIB3IFEAwogAKKtRgCCAEiKAoLRmluZFJlcXVlc3QSGQoFZW1haWwYASABKAlCCrpIB3IFEAMY/gEi6wEKDkFjY291bnREZXRhaWxzEg8KB3VzZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSDQoFc3RhZmYYBCABKAgSFgoOZW1haWxfdmVyaWZpZWQYBSABKAgSOgoRZW1haWxfdmVyaWZpZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCFAoSX2VtYWlsX3ZlcmlmaWVkX2F0IiUKElZlcmlmeUVtYWlsUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJIi8KEkNyZWF0ZUNsYWltUmVxdWVzdBIZCgVlbWFpbBgBIAEoCUIKukgHcgUY/gFgASJcChNDcmVhdGVDbGFpbVJlc3BvbnNlEhUKBXRva2VuGAEgASgJQgaKtRgCCAESLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijwEKEUNsYWltRW1haWxSZXF1ZXN0Eh8KBXRva2VuGAEgASgJQhC6SAdyBRABGMgBirUYAggBEjUKCHVzZXJuYW1lGAIgASgJQiO6SCByHhACGCcyGF5bYS16MC05XSsoLVthLXowLTldKykqJBIiCghwYXNzd29yZBgDIAEoCUIQukgHcgUQDCiAAoq1GAIIASI0ChJDbGFpbUVtYWlsUmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCSprCg5DcmVkZW50aWFsS2luZBIfChtDUkVERU5USUFMX0tJTkRfVU5TUEVDSUZJRUQQABIbChdDUkVERU5USUFMX0tJTkRfQVBJX0tFWRABEhsKF0NSRURFTlRJQUxfS0lORF9TRVNTSU9OEAIqcQoMU2lnbkluTWV0aG9kEh4KGlNJR05fSU5fTUVUSE9EX1VOU1BFQ0lGSUVEEAASGwoXU0lHTl9JTl9NRVRIT0RfUEFTU1dPUkQQARIkCiBTSUdOX0lOX01FVEhPRF9QQVNTV09SRF9BTkRfQ09ERRACKsoBCg9CaWxsaW5nU3RhbmRpbmcSIAocQklMTElOR19TVEFORElOR19VTlNQRUNJRklFRBAAEiAKHEJJTExJTkdfU1RBTkRJTkdfU0VMRl9IT1NURUQQARIZChVCSUxMSU5HX1NUQU5ESU5HX0ZSRUUQAhIbChdCSUxMSU5HX1NUQU5ESU5HX0FDVElWRRADEh0KGUJJTExJTkdfU1RBTkRJTkdfUEFTVF9EVUUQBBIcChhCSUxMSU5HX1NUQU5ESU5HX1BFTkRJTkcQBTLoEQoOQWNjb3VudFNlcnZpY2USXAoGV2hvYW1pEh0uc3ZjLmFjY291bnQudjEuV2hvYW1pUmVxdWVzdBoeLnN2Yy5hY2NvdW50LnYxLldob2FtaVJlc3BvbnNlIhOQAgGC0+STAgoSCC9hY2NvdW50ElsKBFBsYW4SGy5zdmMuYWNjb3VudC52MS5QbGFuUmVxdWVzdBocLnN2Yy5hY2NvdW50LnYxLlBsYW5SZXNwb25zZSIYkAIBgtPkkwIPEg0vYWNjb3VudC9wbGFuEo8BCg5VcGRhdGVVc2VybmFtZRIlLnN2Yy5hY2NvdW50LnYxLlVwZGF0ZVVzZXJuYW1lUmVxdWVzdBoeLnN2Yy5hY2NvdW50LnYxLldob2FtaVJlc3BvbnNlIjaKtRgWEgh1c2VybmFtZSoIdXNlcm5hbWUwBILT5JMCFjoBKjIRL2FjY291bnQvdXNlcm5hbWUSbQoKVG90cFN0YXR1cxIhLnN2Yy5hY2NvdW50LnYxLlRvdHBTdGF0dXNSZXF1ZXN0GiIuc3ZjLmFjY291bnQudjEuVG90cFN0YXR1c1Jlc3BvbnNlIhiQAgGC0+STAg8SDS9hY2NvdW50L3RvdHASeAoKVG90cEVucm9sbBIhLnN2Yy5hY2NvdW50LnYxLlRvdHBFbnJvbGxSZXF1ZXN0GiIuc3ZjLmFjY291bnQudjEuVG90cEVucm9sbFJlc3BvbnNlIiOKtRgHMARQBFjJAYLT5JMCEjoBKiINL2FjY291bnQvdG90cBKUAQoLVG90cENvbmZpcm0SIi5zdmMuYWNjb3VudC52MS5Ub3RwQ29uZmlybVJlcXVlc3QaIy5zdmMuYWNjb3VudC52MS5Ub3RwQ29uZmlybVJlc3BvbnNlIjyKtRgYEgRjb2RlKgRjb2RlMARQBIoBBWxvZ2lugtPkkwIaOgEqIhUvYWNjb3VudC90b3RwL2NvbmZpcm0SgAIKC1RvdHBEaXNhYmxlEiIuc3ZjLmFjY291bnQudjEuVG90cERpc2FibGVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IrQBirUYjwEwBFADcAGKAQVsb2dpbpoBfgopV2l0aCBhIGNvZGUgb2YgdGhlIGFwcCB0aGF0IGlzIHR1cm5lZCBvZmYSKGFjY291bnQgdG90cC1kaXNhYmxlIC0tY29kZSAxMjM0NTYgLS15ZXMaJ2FjY291bnQudG90cERpc2FibGUoeyBjb2RlOiAnMTIzNDU2JyB9KYLT5JMCGjoBKiIVL2FjY291bnQvdG90cC9kaXNhYmxlEq4BCgpDbGFpbUVtYWlsEiEuc3ZjLmFjY291bnQudjEuQ2xhaW1FbWFpbFJlcXVlc3QaIi5zdmMuYWNjb3VudC52MS5DbGFpbUVtYWlsUmVzcG9uc2UiWYq1GDwSBXRva2VuEgh1c2VybmFtZRIIcGFzc3dvcmQiBWNsYWltKgV0b2tlbjABUARYyQGAAYAgigEFbG9naW6C0+STAhM6ASoiDi9hY2NvdW50L2NsYWltEsQBChhSZXF1ZXN0RW1haWxWZXJpZmljYXRpb24SLy5zdmMuYWNjb3VudC52MS5SZXF1ZXN0RW1haWxWZXJpZmljYXRpb25SZXF1ZXN0GjAuc3ZjLmFjY291bnQudjEuUmVxdWVzdEVtYWlsVmVyaWZpY2F0aW9uUmVzcG9uc2UiRYq1GBsiFHJlcXVlc3QtdmVyaWZpY2F0aW9uMARYygGC0+STAiA6ASoiGy9hY2NvdW50L2VtYWlsL3ZlcmlmaWNhdGlvbhKfAQoLVmVyaWZ5RW1haWwSMC5zdmMuYWNjb3VudC52MS5BY2NvdW50U2VydmljZVZlcmlmeUVtYWlsUmVxdWVzdBoeLnN2Yy5hY2NvdW50LnYxLldob2FtaVJlc3BvbnNlIj6KtRgaEgV0b2tlbioFdG9rZW4wBFAEigEFbG9naW6C0+STAho6ASoiFS9hY2NvdW50L2VtYWlsL3ZlcmlmeRKgAQoOQ2hhbmdlUGFzc3dvcmQSJS5zdmMuYWNjb3VudC52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiT4q1GC8SEGN1cnJlbnRfcGFzc3dvcmQSDG5ld19wYXNzd29yZCIBLTAEUASKAQVsb2dpboLT5JMCFjoBKiIRL2FjY291bnQvcGFzc3dvcmQSxAEKDExpc3RTZXNzaW9ucxIjLnN2Yy5hY2NvdW50LnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaJC5zdmMuYWNjb3VudC52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZSJpkAIBirUYSSINc2Vzc2lvbnMgbGlzdDAEqgECaWSqAQdjdXJyZW50qgEKbGFzdFNlZW5BdKoBDXJlbW90ZUFkZHJlc3OqAQl1c2VyQWdlbnSC0+STAhMSES9hY2NvdW50L3Nlc3Npb25zEqQBCg1SZXZva2VTZXNzaW9uEiQuc3ZjLmFjY291bnQudjEuUmV2b2tlU2Vzc2lvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiVYq1GCsSCnNlc3Npb25faWQiD3Nlc3Npb25zIHJldm9rZSoKc2Vzc2lvbl9pZDAEgtPkkwIgKh4vYWNjb3VudC9zZXNzaW9ucy97c2Vzc2lvbl9pZH0SugEKE1Jldm9rZU90aGVyU2Vzc2lvbnMSKi5zdmMuYWNjb3VudC52MS5SZXZva2VPdGhlclNlc3Npb25zUmVxdWVzdBorLnN2Yy5hY2NvdW50LnYxLlJldm9rZU90aGVyU2Vzc2lvbnNSZXNwb25zZSJKirUYHCIWc2Vzc2lvbnMgcmV2b2tlLW90aGVyczAEUAOC0+STAiQ6ASoiHy9hY2NvdW50L3Nlc3Npb25zL3Jldm9rZS1vdGhlcnMaHoq1GBoaEFlvdXIgb3duIGFjY291bnQoATABSAFgAjLtAwoUQWRtaW5BY2NvdW50c1NlcnZpY2USdQoERmluZBIbLnN2Yy5hY2NvdW50LnYxLkZpbmRSZXF1ZXN0Gh4uc3ZjLmFjY291bnQudjEuQWNjb3VudERldGFpbHMiMJACAYq1GBISBWVtYWlsKgVlbWFpbDAFOAyC0+STAhESDy9hZG1pbi9hY2NvdW50cxKMAQoLVmVyaWZ5RW1haWwSIi5zdmMuYWNjb3VudC52MS5WZXJpZnlFbWFpbFJlcXVlc3QaHi5zdmMuYWNjb3VudC52MS5BY2NvdW50RGV0YWlscyI5irUYBDAEOAyC0+STAis6ASoiJi9hZG1pbi9hY2NvdW50cy97dXNlcl9pZH0vdmVyaWZ5LWVtYWlsEp8BCgtDcmVhdGVDbGFpbRIiLnN2Yy5hY2NvdW50LnYxLkNyZWF0ZUNsYWltUmVxdWVzdBojLnN2Yy5hY2NvdW50LnYxLkNyZWF0ZUNsYWltUmVzcG9uc2UiR4q1GCMSBWVtYWlsIg1jbGFpbXMgY3JlYXRlKgVlbWFpbDAEOAxQBILT5JMCGjoBKiIVL2FkbWluL2FjY291bnQtY2xhaW1zGi2KtRgpGiNTdGFmZjogYWNjb3VudHMgYW5kIHRoZWlyIGFkZHJlc3NlcygBMAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * The request has no fields.
@@ -463,6 +463,70 @@ export const TotpStatusRequestSchema: GenMessage<TotpStatusRequest> = /*@__PURE_
   messageDesc(file_svc_account_v1_account, 12);
 
 /**
+ * The request has no fields.
+ *
+ * @generated from message svc.account.v1.RequestEmailVerificationRequest
+ */
+export type RequestEmailVerificationRequest = Message<"svc.account.v1.RequestEmailVerificationRequest"> & {
+};
+
+/**
+ * Describes the message svc.account.v1.RequestEmailVerificationRequest.
+ * Use `create(RequestEmailVerificationRequestSchema)` to create a new message.
+ */
+export const RequestEmailVerificationRequestSchema: GenMessage<RequestEmailVerificationRequest> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 13);
+
+/**
+ * A link is on its way.
+ *
+ * @generated from message svc.account.v1.RequestEmailVerificationResponse
+ */
+export type RequestEmailVerificationResponse = Message<"svc.account.v1.RequestEmailVerificationResponse"> & {
+  /**
+   * Address to which it is mailed.
+   *
+   * @generated from field: string mailed_to = 1;
+   */
+  mailedTo: string;
+
+  /**
+   * Time at which it stops working.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 2;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.account.v1.RequestEmailVerificationResponse.
+ * Use `create(RequestEmailVerificationResponseSchema)` to create a new message.
+ */
+export const RequestEmailVerificationResponseSchema: GenMessage<RequestEmailVerificationResponse> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 14);
+
+/**
+ * Token of a mailed link.
+ *
+ * @generated from message svc.account.v1.AccountServiceVerifyEmailRequest
+ */
+export type AccountServiceVerifyEmailRequest = Message<"svc.account.v1.AccountServiceVerifyEmailRequest"> & {
+  /**
+   * Token of the link.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message svc.account.v1.AccountServiceVerifyEmailRequest.
+ * Use `create(AccountServiceVerifyEmailRequestSchema)` to create a new message.
+ */
+export const AccountServiceVerifyEmailRequestSchema: GenMessage<AccountServiceVerifyEmailRequest> = /*@__PURE__*/
+  messageDesc(file_svc_account_v1_account, 15);
+
+/**
  * State of TOTP on the account.
  *
  * @generated from message svc.account.v1.TotpStatusResponse
@@ -495,7 +559,7 @@ export type TotpStatusResponse = Message<"svc.account.v1.TotpStatusResponse"> & 
  * Use `create(TotpStatusResponseSchema)` to create a new message.
  */
 export const TotpStatusResponseSchema: GenMessage<TotpStatusResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 13);
+  messageDesc(file_svc_account_v1_account, 16);
 
 /**
  * The request has no fields.
@@ -510,7 +574,7 @@ export type TotpEnrollRequest = Message<"svc.account.v1.TotpEnrollRequest"> & {
  * Use `create(TotpEnrollRequestSchema)` to create a new message.
  */
 export const TotpEnrollRequestSchema: GenMessage<TotpEnrollRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 14);
+  messageDesc(file_svc_account_v1_account, 17);
 
 /**
  * A secret that awaits its confirmation.
@@ -538,7 +602,7 @@ export type TotpEnrollResponse = Message<"svc.account.v1.TotpEnrollResponse"> & 
  * Use `create(TotpEnrollResponseSchema)` to create a new message.
  */
 export const TotpEnrollResponseSchema: GenMessage<TotpEnrollResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 15);
+  messageDesc(file_svc_account_v1_account, 18);
 
 /**
  * First code of the new secret.
@@ -559,7 +623,7 @@ export type TotpConfirmRequest = Message<"svc.account.v1.TotpConfirmRequest"> & 
  * Use `create(TotpConfirmRequestSchema)` to create a new message.
  */
 export const TotpConfirmRequestSchema: GenMessage<TotpConfirmRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 16);
+  messageDesc(file_svc_account_v1_account, 19);
 
 /**
  * Codes for the day when the app is lost.
@@ -580,7 +644,7 @@ export type TotpConfirmResponse = Message<"svc.account.v1.TotpConfirmResponse"> 
  * Use `create(TotpConfirmResponseSchema)` to create a new message.
  */
 export const TotpConfirmResponseSchema: GenMessage<TotpConfirmResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 17);
+  messageDesc(file_svc_account_v1_account, 20);
 
 /**
  * Proof that the person of the session is there: one of the two, or neither just after a sign-in with both;
@@ -609,7 +673,7 @@ export type TotpDisableRequest = Message<"svc.account.v1.TotpDisableRequest"> & 
  * Use `create(TotpDisableRequestSchema)` to create a new message.
  */
 export const TotpDisableRequestSchema: GenMessage<TotpDisableRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 18);
+  messageDesc(file_svc_account_v1_account, 21);
 
 /**
  * Old and new password.
@@ -637,7 +701,7 @@ export type ChangePasswordRequest = Message<"svc.account.v1.ChangePasswordReques
  * Use `create(ChangePasswordRequestSchema)` to create a new message.
  */
 export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 19);
+  messageDesc(file_svc_account_v1_account, 22);
 
 /**
  * Selects an account.
@@ -658,7 +722,7 @@ export type FindRequest = Message<"svc.account.v1.FindRequest"> & {
  * Use `create(FindRequestSchema)` to create a new message.
  */
 export const FindRequestSchema: GenMessage<FindRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 20);
+  messageDesc(file_svc_account_v1_account, 23);
 
 /**
  * An account as staff see it.
@@ -721,7 +785,7 @@ export type AccountDetails = Message<"svc.account.v1.AccountDetails"> & {
  * Use `create(AccountDetailsSchema)` to create a new message.
  */
 export const AccountDetailsSchema: GenMessage<AccountDetails> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 21);
+  messageDesc(file_svc_account_v1_account, 24);
 
 /**
  * Selects an account.
@@ -742,7 +806,7 @@ export type VerifyEmailRequest = Message<"svc.account.v1.VerifyEmailRequest"> & 
  * Use `create(VerifyEmailRequestSchema)` to create a new message.
  */
 export const VerifyEmailRequestSchema: GenMessage<VerifyEmailRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 22);
+  messageDesc(file_svc_account_v1_account, 25);
 
 /**
  * Request that names whose address is claimed.
@@ -763,7 +827,7 @@ export type CreateClaimRequest = Message<"svc.account.v1.CreateClaimRequest"> & 
  * Use `create(CreateClaimRequestSchema)` to create a new message.
  */
 export const CreateClaimRequestSchema: GenMessage<CreateClaimRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 23);
+  messageDesc(file_svc_account_v1_account, 26);
 
 /**
  * A claim with its token.
@@ -791,7 +855,7 @@ export type CreateClaimResponse = Message<"svc.account.v1.CreateClaimResponse"> 
  * Use `create(CreateClaimResponseSchema)` to create a new message.
  */
 export const CreateClaimResponseSchema: GenMessage<CreateClaimResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 24);
+  messageDesc(file_svc_account_v1_account, 27);
 
 /**
  * The claim, and the new account.
@@ -826,7 +890,7 @@ export type ClaimEmailRequest = Message<"svc.account.v1.ClaimEmailRequest"> & {
  * Use `create(ClaimEmailRequestSchema)` to create a new message.
  */
 export const ClaimEmailRequestSchema: GenMessage<ClaimEmailRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 25);
+  messageDesc(file_svc_account_v1_account, 28);
 
 /**
  * The new account.
@@ -854,7 +918,7 @@ export type ClaimEmailResponse = Message<"svc.account.v1.ClaimEmailResponse"> & 
  * Use `create(ClaimEmailResponseSchema)` to create a new message.
  */
 export const ClaimEmailResponseSchema: GenMessage<ClaimEmailResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 26);
+  messageDesc(file_svc_account_v1_account, 29);
 
 /**
  * Kind of credential that authenticates a call.
@@ -1076,6 +1140,31 @@ export const AccountService: GenService<{
     output: typeof ClaimEmailResponseSchema;
   },
   /**
+   * Mails a link with a token to the address of the account, with which `verifyEmail` proves the address. The
+   * token is good for 24 hours, once, and for this account alone. Errors: `mail_unconfigured` (503),
+   * `state_conflict` (409, the address is verified already), `rate_limited` (429, more than five within an
+   * hour).
+   *
+   * @generated from rpc svc.account.v1.AccountService.RequestEmailVerification
+   */
+  requestEmailVerification: {
+    methodKind: "unary";
+    input: typeof RequestEmailVerificationRequestSchema;
+    output: typeof RequestEmailVerificationResponseSchema;
+  },
+  /**
+   * Verifies the address of the account with the token that was mailed to it. It takes a session of that
+   * account, so that whoever gets the mail verifies no account of somebody else. Errors: `not_found` (404, the
+   * token is wrong, was used, is older than 24 hours, or is another account's).
+   *
+   * @generated from rpc svc.account.v1.AccountService.VerifyEmail
+   */
+  verifyEmail: {
+    methodKind: "unary";
+    input: typeof AccountServiceVerifyEmailRequestSchema;
+    output: typeof WhoamiResponseSchema;
+  },
+  /**
    * Changes the password and ends every other session of the account. Errors: `credentials_invalid` (401),
    * `password_weak` (400).
    *
@@ -1121,9 +1210,9 @@ export const AccountService: GenService<{
   serviceDesc(file_svc_account_v1_account, 0);
 
 /**
- * Manages accounts of the platform, for staff. An e-mail address is verified when staff vouch for it, or when
- * its owner uses a claim that staff made; an account that was made by accepting an invitation is unverified,
- * because whoever made the invitation saw its token. It reaches the inviting team alone, founds no team, and
+ * Manages accounts of the platform, for staff. An e-mail address is verified when staff vouch for it, when its
+ * owner uses a claim that staff made, or with a token that was mailed to it. An account that was made by
+ * accepting an invitation that was not mailed is unverified, because whoever made the invitation saw its token. It reaches the inviting team alone, founds no team, and
  * another team confirms it before it is a member there.
  *
  * @generated from service svc.account.v1.AdminAccountsService
