@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { Brand, NAME } from './brand.tsx';
 import { Button } from './button.tsx';
 import { announcement } from './announce.ts';
+import { isMailedLink, MailedLink } from './mailed-links.tsx';
 import { Notice } from './notice.tsx';
 import { Frame } from './frame.tsx';
 import { checkSession, session } from './session.ts';
@@ -37,11 +38,11 @@ function Content() {
       return (
         <>
           <SignedOutHeader />
-          <SignIn ended={now.ended} />
+          {isMailedLink() ? <MailedLink session={now} /> : <SignIn ended={now.ended} />}
         </>
       );
     case 'in':
-      return <Frame session={now} />;
+      return isMailedLink() ? <MailedLink session={now} /> : <Frame session={now} />;
   }
 }
 

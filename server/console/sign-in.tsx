@@ -132,7 +132,7 @@ interface FieldProps {
   readonly problem?: string | undefined;
 }
 
-function Field({ id, label, hint, value, type, autoComplete, focus, problem }: FieldProps) {
+export function Field({ id, label, hint, value, type, autoComplete, focus, problem }: FieldProps) {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
     if (focus) input.current?.focus();

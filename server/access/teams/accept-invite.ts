@@ -81,7 +81,12 @@ function signInFirst(): Error {
 async function newAccount(
   { passwords }: AcceptDeps,
   { db, clock }: Ctx,
-  { email, username, password, isProven }: Acceptance & { readonly email: string; readonly isProven: boolean },
+  {
+    email,
+    username,
+    password,
+    isProven,
+  }: Acceptance & { readonly email: string; readonly isProven: boolean },
 ): Promise<User> {
   if ((await findUserByEmail(db, email)) !== undefined) throw signInFirst();
   if (username === undefined || password === undefined) {
@@ -101,7 +106,12 @@ async function newAccount(
 async function prove(tx: Ctx, { id, email }: User, inviteId: string): Promise<void> {
   if ((await setEmailVerified(tx.db, id, tx.clock.now())) === undefined) return;
   const details = { email, by: 'invitation', inviteId };
-  await recordAct(tx.db, tx, { chain: PLATFORM_CHAIN, action: 'account.email_verified', target: id, details });
+  await recordAct(tx.db, tx, {
+    chain: PLATFORM_CHAIN,
+    action: 'account.email_verified',
+    target: id,
+    details,
+  });
 }
 
 async function join(

@@ -324,7 +324,12 @@ export async function invite(
     assertMayGive(await lockedActor(tx, teamId), role);
     if ((await findMemberByEmail(tx.db, { teamId, email })) !== undefined)
       throw apiError('already_member', 'the person is a member of the team already; change the role instead');
-    const made = await createInvite(tx, { teamId, email, role, mail: mails === undefined ? null : 'waiting' });
+    const made = await createInvite(tx, {
+      teamId,
+      email,
+      role,
+      mail: mails === undefined ? null : 'waiting',
+    });
     await mails?.add(tx, made);
     return made;
   });

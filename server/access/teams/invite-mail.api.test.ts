@@ -24,8 +24,7 @@ describe.skipIf(!(await has('postgres')))('an invitation by mail', () => {
   });
   const invite = async (email: string) =>
     await call(session, `POST /teams/${teamId}/invites`, { email, role: 'developer' });
-  const mailTo = async (address: string) =>
-    await waitFor(`a mail to ${address}`, () => smtp.to(address)[0]);
+  const mailTo = async (address: string) => await waitFor(`a mail to ${address}`, () => smtp.to(address)[0]);
   const shown = async (email: string) => {
     const { body } = await call(session, `GET /teams/${teamId}/invites`);
     return (body['invites'] as Array<Record<string, unknown>>).find((each) => each['email'] === email);
@@ -57,6 +56,7 @@ describe.skipIf(!(await has('postgres')))('an invitation by mail', () => {
     await waitFor('the mail is noted', async () => (await shown(email))?.['mail'] === 'sent');
     await waitFor('the row is gone', async () => (await jobsOf(idOf(body))).length === 0);
     expect(await everywhere(token)).toEqual([]);
+    expect(await everywhere(email)).toContain('team_invites');
 
     const accepted = await call(undefined, 'POST /invites/accept', { token, username, password: PASSWORD });
     expect(accepted.body).toMatchObject({ pending: false, team: { id: teamId } });
@@ -74,7 +74,7 @@ describe.skipIf(!(await has('postgres')))('an invitation by mail', () => {
     const found: string[] = [];
     for (const { name } of tables) {
       const query = `select 1 from ${name} t where strpos(t::text, '${text}') > 0 limit 1`;
-      if (String(await server.asOwner(query)).includes('1')) found.push(name);
+      if ((await server.asOwner(query)).length > 0) found.push(name);
     }
     return found;
   }
@@ -87,7 +87,10 @@ describe.skipIf(!(await has('postgres')))('an invitation by mail', () => {
     await call(undefined, 'POST /invites/accept', { token: first, username, password: PASSWORD });
     const { token: own, userId } = await signIn(server, email);
     await server.db.sql`update users set email_verified_at = null where id = ${userId}`;
-    const other = await call(session, 'POST /teams', { name: 'others', members: [{ email, role: 'viewer' }] });
+    const other = await call(session, 'POST /teams', {
+      name: 'others',
+      members: [{ email, role: 'viewer' }],
+    });
     const second = await waitFor('the mail of the other team', () => smtp.to(email)[1]);
     expect((await call(own, 'POST /invites/accept', { token: tokenOf(second) })).body).toMatchObject({
       pending: false,
@@ -103,11 +106,9 @@ describe.skipIf(!(await has('postgres')))('an invitation by mail', () => {
     const email = `${fresh()}@example.com`;
     await smtp.stop();
     const { body } = await invite(email);
-    const [job] = await waitFor(
-      'an attempt that failed',
-      async () => await jobsOf(idOf(body)),
-      { holds: ([each]) => each?.state === 'waiting' && each.attempts === 1 && each.lastError !== null },
-    );
+    const [job] = await waitFor('an attempt that failed', async () => await jobsOf(idOf(body)), {
+      holds: ([each]) => each?.state === 'waiting' && each.attempts === 1 && each.lastError !== null,
+    });
     expect(job?.row).not.toContain('invt_');
     expect((await shown(email))?.['mail']).toBe('waiting');
     await smtp.startAgain();
@@ -152,18 +153,16 @@ describe.skipIf(!(await has('postgres')))('an invitation by mail', () => {
 
   it('shows names of teams as the texts that they are', async () => {
     const hostile = [
-      ['x\r\nBcc: victim@example.com\r\n\r\n<h1>hi', 'You are invited to “x Bcc: victim', false],
-      ['<img src=x onerror=1>&"', 'You are invited to “<img src=x onerror=1>&"”', true],
-      ['win at https://evil.example/now', 'You are invited to a team', true],
+      ['x\r\nBcc: victim\r\n\r\n<h1>hi', '“x Bcc: victim <h1>hi”'],
+      ['<img src=x onerror=1>&"', '“<img src=x onerror=1>&"”'],
+      ['win at https://evil.example/now', 'a team'],
     ] as const;
-    for (const [name, , isPlain] of hostile) {
+    for (const [name, shownAs] of hostile) {
       const email = `${fresh()}@example.com`;
       const team = await call(session, 'POST /teams', { name, members: [{ email, role: 'viewer' }] });
       expect(team.status).toBe(201);
       const mail = await mailTo(email);
-      const subject = mail.headers.get('subject') ?? '';
-      if (isPlain) expect(subject).toBe(hostile.find(([each]) => each === name)?.[1]);
-      else expect(subject).toBe('You are invited to a team'); // It looks like an address.
+      expect(mail.headers.get('subject')).toBe(`You are invited to ${shownAs}`);
       expect(mail.to).toEqual([email]);
       expect(mail.headers.has('bcc')).toBe(false);
       expect(mail.html).not.toMatch(/<img|<h1/);

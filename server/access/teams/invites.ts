@@ -87,7 +87,13 @@ export async function createInvite(
   const now = clock.now();
   const token = `invt_${randomBytes(24).toString('base64url')}`;
   const id = newId('inv', now.getTime());
-  const row = { id, ...invite, mailProblem: null, expiresAt: new Date(now.getTime() + LIFE_MS), createdAt: now };
+  const row = {
+    id,
+    ...invite,
+    mailProblem: null,
+    expiresAt: new Date(now.getTime() + LIFE_MS),
+    createdAt: now,
+  };
   const withKey = caller.kind === 'session' ? null : caller.credentialId;
   await db.sql`
     insert into team_invites (id, team_id, email, role, token_hash, created_at, expires_at, invited_by, invited_with_key, mail)

@@ -89,7 +89,10 @@ function read(raw: string): Pick<Mailed, 'headers' | 'text' | 'html'> {
 function split(raw: string): { readonly headers: ReadonlyMap<string, string>; readonly body: string } {
   const text = raw.replace(/^\r\n/, '');
   const end = text.indexOf('\r\n\r\n');
-  const lines = text.slice(0, end).replace(/\r\n[ \t]+/g, ' ').split('\r\n');
+  const lines = text
+    .slice(0, end)
+    .replace(/\r\n[ \t]+/g, ' ')
+    .split('\r\n');
   const pairs = lines.map((line) => {
     const at = line.indexOf(':');
     return [line.slice(0, at).toLowerCase(), words(line.slice(at + 1).trim())] as const;
