@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../test/setup/database.ts';
 import { freePorts } from '../test/faults/free-ports.ts';
+import { startSmtp } from '../test/setup/mail/smtp.ts';
 import { AMQP_URL, has } from '../test/setup/needs.ts';
 import { startPooler } from '../test/setup/pooler.ts';
 import { useServer } from '../test/setup/use-server.ts';
@@ -80,6 +81,19 @@ describe.skipIf(!(await has('postgres')))('doctor', () => {
     const found = await examined({ AMQP_URL: `amqp://${host},127.0.0.1:${closed}` });
     expect(found.lines.at(-2)).toMatch(/^ok +broker +.+ answers$/);
     expect(wrong(found)).toEqual([expect.stringContaining('see that this node runs')]);
+  });
+
+  it('greets the mail server, and says nothing of mail where none is set', async () => {
+    const smtp = await startSmtp();
+    const mailed = (port: number) => ({ SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'svc@example.net' });
+    const found = await examined(mailed(smtp.port));
+    expect(found.lines.at(-1)).toMatch(/^ok +mail +127\.0\.0\.1:\d+ greets$/);
+    expect(smtp.mails).toEqual([]);
+    await smtp.stop();
+    expect(wrong(await examined(mailed(closed)))).toEqual([
+      expect.stringMatching(/mail +.*ECONNREFUSED.* → see that the mail server of SMTP_URL/),
+    ]);
+    expect((await examined({})).lines.join()).not.toContain('mail');
   });
 
   it('finds the key of another installation, and none', async () => {

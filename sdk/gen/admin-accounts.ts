@@ -4,9 +4,8 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 /**
  * Manages accounts of the platform, for staff. An e-mail address is verified when staff vouch for it, when
  * its owner uses a claim that staff made, or with a token that was mailed to it. An account that was made by
- * accepting an invitation that was not mailed is unverified, because whoever made the invitation saw its
- * token. It reaches the inviting team alone, founds no team, and another team confirms it before it is a
- * member there.
+ * accepting an invitation that was not mailed is unverified, because whoever made it saw its token. It
+ * reaches the inviting team alone, founds no team, and another team confirms it before it is a member there.
  */
 export class AdminAccounts {
   readonly #client: Client;

@@ -1,5 +1,5 @@
 /**
- * Where links of mails lead: `/console/accept-invite` and `/console/verify-email`. The token stands behind
+ * Links of mails lead here, by `/console/accept-invite` and `/console/verify-email`. The token stands behind
  * the `#`, which no browser sends, and leaves the address once it was used.
  */
 import { useSignal } from '@preact/signals';

@@ -3,7 +3,7 @@
  * of that account besides: whoever gets the mail without having asked for it verifies nothing, and the
  * account may be a squatter's.
  */
-// No TeamScope: rows of an account, which belong to no team.
+// No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import { randomBytes } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';

@@ -1,7 +1,7 @@
 /**
- * Joining a team by invitation: with the account that was invited, or by making it. A mailed invitation proves
- * the address. Of any other whoever made it saw the token too, so that it proves nothing: the account that it
- * makes is unverified, and an unverified account joins another team only when that confirms it.
+ * Joining a team by invitation: with the account that was invited, or by making it. A mailed invitation
+ * proves the address. Of any other whoever made it saw the token too, so that it proves nothing: the account
+ * that it makes is unverified, and an unverified account joins another team only when that confirms it.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { checkPasswordStrength, type Passwords } from '../../base/password.ts';

@@ -1,4 +1,4 @@
-/** Invitations by mail, by a real mail server: what they prove, and what becomes of them when it is away. */
+/** These send invitations by a real mail server, which is away at times and refuses some. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NOBODY, startSmtp, tokenOf } from '../../../test/setup/mail/smtp.ts';
@@ -33,7 +33,7 @@ describe.skipIf(!(await has('postgres')))('an invitation by mail', () => {
     await server.db.sql<Array<{ state: string; attempts: number; row: string; lastError: string | null }>>`
       select state, attempts, last_error as "lastError", j::text as row from jobs j where j.key = ${id}`;
   const idOf = (body: Record<string, unknown>): string => (body['invite'] as { id: string }).id;
-  /** Those that failed need not wait for their time. */
+  /** Makes those that failed due at once. */
   const hurry = async (): Promise<void> => {
     await server.db.sql`update jobs set due_at = now() where kind = 'invite_mail' and state = 'waiting'`;
   };

@@ -1,9 +1,9 @@
 /**
- * Invitations by mail. Whoever makes one never sees its token, so that who uses it reads the mails of the
- * address. The bounds keep a team from being a means to flood the mailboxes of others; each process counts by
- * itself.
+ * Invitations are mailed here. Whoever makes one never sees its token, so that who uses it reads the mails
+ * of the address. The bounds keep a team from being a means to flood the mailboxes of others; each process
+ * counts by itself.
  */
-// No TeamScope: a background job of the invitation that it mails.
+// No TeamScope: memberships and invitations, which a TeamScope is made of.
 import type { Clock } from '../../base/clock.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { createRateLimiter, tooMany } from '../../base/rate-limit.ts';
@@ -21,7 +21,7 @@ const OF_CALLER = 100;
 const TO_ADDRESS = 5;
 
 export interface InviteMails {
-  /** In the transaction of the invitation. Throws `rate_limited`. */
+  /** Runs in the transaction of the invitation. Throws `rate_limited`. */
   add(tx: Ctx, made: MadeInvite): Promise<void>;
 }
 

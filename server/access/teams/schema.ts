@@ -49,7 +49,7 @@ export const teamInvites = pgTable(
     /** The account without a verified address that accepted and waits until the team confirms it. */
     awaitingUserId: id('awaiting_user_id').references(() => users.id, { onDelete: 'set null' }),
     awaitingSince: instant('awaiting_since'),
-    /** Null: it is not mailed, and whoever made it has its token. */
+    /** It is null where nothing is mailed and whoever made the invitation has its token. */
     mail: text('mail', { enum: ['waiting', 'sent', 'failed'] }),
     mailProblem: text('mail_problem'),
   },

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Wrong } from '@svc/proto/process/settings.ts';
 import { NOBODY, startSmtp } from '../../../test/setup/mail/smtp.ts';
 import { makeCertificates } from '../../../test/setup/runner/certificates.ts';
+import { sharedByFile } from '../../../test/setup/runner/when-done.ts';
 import { letterHtml, named, type Letter } from './letter.ts';
 import { readSender, readSmtp } from './mail.settings.ts';
 import { createMail, MailRefused } from './smtp.ts';
@@ -15,7 +16,6 @@ const letter: Letter = {
 };
 const which = { id: 'job_1.1', at: new Date('2026-11-01T00:00:00Z') };
 const from = { name: '', address: 'svc@example.net' };
-const { ca, key, cert } = makeCertificates();
 const onAuth = (
   auth: { readonly username?: string | null | undefined; readonly password?: string | null | undefined },
   _session: unknown,
@@ -26,6 +26,7 @@ const onAuth = (
     : done(Object.assign(new Error('wrong'), { responseCode: 535 }));
 
 describe('createMail()', () => {
+  const certificates = sharedByFile(async () => makeCertificates());
   const servers: Array<Awaited<ReturnType<typeof startSmtp>>> = [];
   afterEach(async () => {
     for (const each of servers.splice(0)) await each.stop();
@@ -35,14 +36,18 @@ describe('createMail()', () => {
     servers.push(started);
     return started;
   };
+  const keys = () => {
+    const { key, cert } = certificates();
+    return { key, cert };
+  };
   const over = (url: string) => {
     const smtp = readSmtp(url);
     if (smtp instanceof Wrong) throw new Error(smtp.why);
-    return createMail({ smtp, from, ca });
+    return createMail({ smtp, from, ca: certificates().ca });
   };
 
   it('uses STARTTLS where it is offered, and signs in', async () => {
-    const { port, mails } = await start({ key, cert, disabledCommands: [], onAuth });
+    const { port, mails } = await start({ ...keys(), disabledCommands: [], onAuth });
     const mail = over(`smtp://svc:p%40ss@127.0.0.1:${port}`);
     await mail.probe();
     await mail.send(letter, which);
@@ -52,13 +57,13 @@ describe('createMail()', () => {
   });
 
   it('speaks TLS from the first byte with smtps', async () => {
-    const { port, mails } = await start({ key, cert, secure: true });
+    const { port, mails } = await start({ ...keys(), secure: true });
     await over(`smtps://127.0.0.1:${port}`).send(letter, which);
     expect(mails).toMatchObject([{ secure: true }]);
   });
 
   it('trusts no certificate of an authority that it does not know', async () => {
-    const { port, mails } = await start({ key, cert, secure: true });
+    const { port, mails } = await start({ ...keys(), secure: true });
     const stranger = createMail({
       smtp: { host: '127.0.0.1', port, tls: true, login: undefined },
       from,

@@ -1,4 +1,4 @@
-/** Hands letters to the mail server of the installation. Each letter has a connection of its own. */
+/** This file hands letters to the mail server of the installation, each by a connection of its own. */
 import { isIP } from 'node:net';
 import { createTransport } from 'nodemailer';
 import { letterHtml, letterText, type Letter } from './letter.ts';
@@ -71,8 +71,8 @@ export function createMail({ smtp, from, ca }: MailSettings): Mail {
 }
 
 /**
- * A 5xx for this recipient or this text. One at any other step is about the installation, whose operator sets
- * it right.
+ * Says whether the answer is a 5xx for this recipient or this text. One at any other step is about the
+ * installation, whose operator sets it right.
  */
 function refusal(error: unknown): MailRefused | undefined {
   const { responseCode, command, response } = error as {

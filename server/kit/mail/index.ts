@@ -1,5 +1,5 @@
 /**
- * Mails as durable jobs. One is written in the transaction of what it tells of, with its token sealed; the
+ * Mails are durable jobs. One is written in the transaction of what it tells of, with its token sealed; the
  * row goes away when the mail server took the mail, and a mail that is given up loses its token. It may be
  * sent twice when a worker is lost in between: it is the same mail then, with the same id.
  */
@@ -22,7 +22,7 @@ interface MailPayload extends Record<string, unknown> {
 export interface MailOf {
   /** Name of the job. */
   readonly kind: string;
-  /** Undefined: what it told of does not hold any more, and nothing is sent. */
+  /** Resolves with undefined when what it told of does not hold any more: nothing is sent then. */
   letter(which: MailRef): Promise<Letter | undefined>;
   sent?(which: MailRef): Promise<void>;
   /** It is given up, for this reason. */
@@ -35,7 +35,7 @@ export interface MailRef {
   readonly token: string;
 }
 
-/** With the waits below these take about 15 hours. */
+/** They take about 15 hours with the waits below. */
 const ATTEMPTS = 24;
 const FIRST_WAIT_MS = 10_000;
 const LONGEST_WAIT_MS = 3_600_000;
@@ -48,12 +48,12 @@ const placeOf = (kind: string, ref: string): string => `jobs.payload:${kind} ${r
 
 export interface NewMail extends MailRef {
   readonly kind: string;
-  /** Null for a mail of the installation. */
+  /** It is null for a mail of the installation. */
   readonly teamId: string | null;
   readonly at: Date;
 }
 
-/** In the transaction of what it tells of. */
+/** Runs in the transaction of what the mail tells of. */
 export async function addMail(
   db: Database,
   secrets: Pick<Secrets, 'seal'>,

@@ -1,4 +1,4 @@
-/** A mail server for tests: it keeps what it takes, refuses whom it is told to, and can be away for a while. */
+/** This mail server for tests keeps what it takes, refuses some, and can be away for a while. */
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
 export interface Mailed {
@@ -56,7 +56,10 @@ export async function startSmtp(options: SMTPServerOptions = {}) {
   const stop = async (): Promise<void> => {
     const was = server;
     server = undefined;
-    if (was !== undefined) await new Promise<void>((resolve) => void was.close(() => resolve()));
+    if (was !== undefined)
+      await new Promise<void>((resolve) => {
+        was.close(() => resolve());
+      });
   };
   return {
     port,
@@ -70,7 +73,7 @@ export async function startSmtp(options: SMTPServerOptions = {}) {
   };
 }
 
-/** The token of the link of a mail. */
+/** Returns the token of the link of a mail. */
 export const tokenOf = ({ text }: Mailed): string => /#token=(\S+)/.exec(text)?.[1] ?? '';
 
 function read(raw: string): Pick<Mailed, 'headers' | 'text' | 'html'> {

@@ -1154,8 +1154,8 @@ export const AccountService: GenService<{
   },
   /**
    * Verifies the address of the account with the token that was mailed to it. It takes a session of that
-   * account, so that whoever gets the mail verifies no account of somebody else. Errors: `not_found` (404, the
-   * token is wrong, was used, is older than 24 hours, or is another account's).
+   * account, so that whoever gets the mail verifies no account of somebody else. Errors: `not_found` (404,
+   * the token is wrong, was used, is older than 24 hours, or is another account's).
    *
    * @generated from rpc svc.account.v1.AccountService.VerifyEmail
    */
@@ -1210,10 +1210,10 @@ export const AccountService: GenService<{
   serviceDesc(file_svc_account_v1_account, 0);
 
 /**
- * Manages accounts of the platform, for staff. An e-mail address is verified when staff vouch for it, when its
- * owner uses a claim that staff made, or with a token that was mailed to it. An account that was made by
- * accepting an invitation that was not mailed is unverified, because whoever made the invitation saw its token. It reaches the inviting team alone, founds no team, and
- * another team confirms it before it is a member there.
+ * Manages accounts of the platform, for staff. An e-mail address is verified when staff vouch for it, when
+ * its owner uses a claim that staff made, or with a token that was mailed to it. An account that was made by
+ * accepting an invitation that was not mailed is unverified, because whoever made it saw its token. It
+ * reaches the inviting team alone, founds no team, and another team confirms it before it is a member there.
  *
  * @generated from service svc.account.v1.AdminAccountsService
  */

@@ -2609,10 +2609,11 @@ export const TeamsService: GenService<{
   /**
    * Invites a person by e-mail. Where a mail server is set, the invitation is mailed and its token is absent
    * from the answer, so that accepting it proves the address; otherwise the answer carries the token, shown
-   * once. It is good for 7 days and no longer than whoever made it could make it again: it ends when the maker leaves the team or
-   * falls below `admin` or the given role, and with the API key that it was made with. Inviting the same
-   * address again replaces the open invitation. Errors: `already_member` (409), `role_insufficient` (403),
-   * `rate_limited` (429, too many mails of the caller or to the address within an hour), `session_required` (403, an owner or admin with an API key), `scope_missing` (403).
+   * once. It is good for 7 days and no longer than whoever made it could make it again: it ends when the
+   * maker leaves the team or falls below `admin` or the given role, and with the API key that it was made
+   * with. Inviting the same address again replaces the open invitation. Errors: `already_member` (409),
+   * `role_insufficient` (403), `rate_limited` (429, too many mails of the caller or to the address within an
+   * hour), `session_required` (403, an owner or admin with an API key), `scope_missing` (403).
    *
    * @generated from rpc svc.teams.v1.TeamsService.InviteMember
    */
@@ -2647,9 +2648,10 @@ export const TeamsService: GenService<{
    * Joins the team of an invitation. Without an account, `username` and `password` create one with the
    * invited e-mail address and no credential is needed. Otherwise the caller's e-mail address must be the
    * invited one, and the credential a session. A mailed invitation verifies the address of the account. With
-   * one that was not mailed a new account is unverified, and for an account that is not verified the answer is `pending`, and the person is a member once an admin or owner of the team
-   * confirms it. Errors: `invite_invalid` (404), `invite_other_account` (403), `session_required` (403),
-   * `credentials_missing` (401, the address has an account), `username_taken` (409), `password_weak` (400).
+   * one that was not mailed a new account is unverified, and for an account that is not verified the answer
+   * is `pending`, and the person is a member once an admin or owner of the team confirms it. Errors:
+   * `invite_invalid` (404), `invite_other_account` (403), `session_required` (403), `credentials_missing`
+   * (401, the address has an account), `username_taken` (409), `password_weak` (400).
    *
    * @generated from rpc svc.teams.v1.TeamsService.AcceptInvite
    */
