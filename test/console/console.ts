@@ -121,7 +121,7 @@ const sharedBrowser = async (): Promise<Browser> => await (held.browser ??= laun
 /** Ends the browser, for programs; that of a test ends with its process. */
 export const closeBrowser = async (): Promise<void> => await (await sharedBrowser()).close();
 
-async function startServer({ env, ...options }: TestServerOptions = {}): Promise<TestServer> {
+export async function startServer({ env, ...options }: TestServerOptions = {}): Promise<TestServer> {
   // The server serves what lies in this folder, so that a test sees the sources as they are.
   await buildConsole({ outDir: new URL('../../server/dist/console', import.meta.url).pathname });
   return await startTestServer({ ...options, env: { LIMIT_ANONYMOUS_PER_MINUTE: '1000000', ...env } });
@@ -173,7 +173,8 @@ export async function startConsole(
   };
 }
 
-async function consoleOf(server: TestServer): Promise<Console> {
+/** Opens pages of a server that `startServer` has started. */
+export async function consoleOf(server: TestServer): Promise<Console> {
   const browser = await sharedBrowser();
   const open = async (path: string, options: BrowserContextOptions = {}): Promise<Tab> => {
     const context = await browser.newContext({
