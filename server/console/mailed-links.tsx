@@ -5,12 +5,13 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { SvcApiError, Teams } from '@svc/sdk';
-import { account, client, explain } from './api.ts';
+import { account, client } from './api.ts';
 import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
 import { navigate, path } from './router.ts';
 import { checkSession, type Session } from './session.ts';
 import { Field, SignIn } from './sign-in.tsx';
+import { useWork } from './use-work.ts';
 
 const ACCEPT = '/console/accept-invite';
 const VERIFY = '/console/verify-email';
@@ -68,26 +69,8 @@ function Card({ title, problem, onSubmit, children }: CardProps) {
   );
 }
 
-/** Does one call at a time, and keeps what went wrong with the last one. */
-function useCall() {
-  const problem = useSignal<string | undefined>(undefined);
-  const busy = useSignal(false);
-  const run = async (work: () => Promise<void>): Promise<void> => {
-    if (busy.value) return;
-    busy.value = true;
-    problem.value = undefined;
-    try {
-      await work();
-    } catch (error) {
-      problem.value = explain(error);
-    }
-    busy.value = false;
-  };
-  return { problem, busy, run };
-}
-
 function Verify({ token, email }: { readonly token: string; readonly email: string }) {
-  const { problem, busy, run } = useCall();
+  const { problem, busy, run } = useWork();
   const verify = async (): Promise<void> => {
     await account.verifyEmail(token);
     await checkSession();
@@ -108,7 +91,7 @@ interface AcceptProps {
 }
 
 function Accept({ token, email }: AcceptProps) {
-  const { problem, busy, run } = useCall();
+  const { problem, busy, run } = useWork();
   const hasAccount = useSignal(false);
   const isMade = useSignal(false);
   const isPending = useSignal(false);

@@ -17,7 +17,7 @@ import { addMail, mailJob, type Letter, type Mail, type MailRef } from '../../ki
 import { notFound } from '../../kit/not-found.ts';
 import { change } from '../../kit/resource/index.ts';
 import { hashToken } from './sessions.ts';
-import { findUserById, setEmailVerified } from './store.ts';
+import { setEmailVerified } from './store.ts';
 
 const KIND = 'email_verification_mail';
 const HOUR_MS = 3_600_000;
@@ -118,7 +118,7 @@ export function verificationJobs({ mail, secrets, db, clock, publicUrl }: Parts)
     const found = await openVerification(db, which, clock.now());
     return found && letterOf(found, `${publicUrl()}/console/verify-email#token=${which.token}`);
   };
-  return [mailJob({ mail, secrets }, { kind: KIND, letter }) as unknown as JobKind];
+  return [mailJob({ mail, secrets }, { kind: KIND, letter })];
 }
 
 interface OpenVerification {
@@ -127,19 +127,17 @@ interface OpenVerification {
   readonly expiresAt: Date;
 }
 
-/** It may have been used, or the account have given way, since. */
+/** It may have been used, the account have given way, or its address have been verified otherwise, since. */
 async function openVerification(
-  db: Database,
+  { sql }: Database,
   { ref, token }: MailRef,
   now: Date,
 ): Promise<OpenVerification | undefined> {
-  const [row] = await db.sql<Array<OpenVerification & { userId: string }>>`
-    select v.user_id as "userId", v.email, u.username, v.expires_at as "expiresAt"
-    from email_verifications v join users u on u.id = v.user_id and u.email = v.email
+  const [row] = await sql<OpenVerification[]>`
+    select v.email, u.username, v.expires_at as "expiresAt"
+    from email_verifications v join users u on u.id = v.user_id and u.email = v.email and u.email_verified_at is null
     where v.id = ${ref} and v.token_hash = ${hashToken(token)} and v.used_at is null and v.expires_at > ${now}`;
-  if (row === undefined) return undefined;
-  const user = await findUserById(db, row.userId);
-  return user?.emailVerifiedAt === null ? row : undefined;
+  return row;
 }
 
 function letterOf({ email, username, expiresAt }: OpenVerification, url: string): Letter {

@@ -61,7 +61,7 @@ export function inviteMailJobs({ mail, secrets, db: { sql }, clock, publicUrl }:
       },
     },
   );
-  return [job as unknown as JobKind];
+  return [job];
 }
 
 interface OpenInvite {
