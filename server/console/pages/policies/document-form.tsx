@@ -1,6 +1,6 @@
 /** Changes the document of a policy. What is not saved is kept when the page is left, and Cancel drops it. */
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Policy } from '@svc/sdk';
 import { announce } from '../../announce.ts';
 import { Ask } from '../../ask.tsx';
@@ -105,7 +105,10 @@ function Outdated({ revision, onDrop }: { readonly revision: number; readonly on
   );
 }
 
-/** The text that is edited, which follows what is saved for as long as nobody changes it. */
+/**
+ * The text that is edited, which follows what is saved for as long as nobody changes it. It is kept before it
+ * is drawn, so that whoever leaves right after the last key loses nothing.
+ */
 function useDraft(key: string, saved: string, revision: number) {
   const draft = draftOf(key);
   const text = useSignal(draft?.['text'] ?? saved);
@@ -116,11 +119,11 @@ function useDraft(key: string, saved: string, revision: number) {
     text.value = now;
     base.value = from;
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (last.current !== saved && text.peek() === last.current) take(saved, revision);
     last.current = saved;
   }, [saved, revision]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const isKept = text.value !== saved;
     keepDraft(key, isKept ? { text: text.value, revision: String(base.value) } : undefined);
   }, [text.value, saved, base.value]);

@@ -1,6 +1,6 @@
 /** Makes a policy: its name, what it is about, and its document. What is typed is kept until it is made. */
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { announce } from '../../announce.ts';
 import { Button } from '../../button.tsx';
 import { invalidate, useRead } from '../../cache.ts';
@@ -46,7 +46,10 @@ interface NewPolicyProps {
   readonly teamId: string;
 }
 
-/** Keeps what is typed until the policy is made or cancelled. */
+/**
+ * Keeps what is typed until the policy is made or cancelled: before it is drawn, so that whoever leaves right
+ * after the last key loses nothing.
+ */
 function useTyped(key: string) {
   const draft = draftOf(key) ?? {};
   const name = useSignal(draft['name'] ?? '');
@@ -60,7 +63,7 @@ function useTyped(key: string) {
     environmentId: environmentId.value,
   };
   const isTouched = now.name !== '' || now.text !== START || now.projectId !== '';
-  useEffect(() => keepDraft(key, isTouched ? now : undefined), Object.values(now));
+  useLayoutEffect(() => keepDraft(key, isTouched ? now : undefined), Object.values(now));
   return { name, text, projectId, environmentId };
 }
 
